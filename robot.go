@@ -32,6 +32,9 @@ func (c *Config) placeRobot(name string, d *config.Document, o options) error {
 		}
 		return d.Errorf("env", "%v", located)
 	}
+	if c.template.names, err = model.Names(); err != nil {
+		return err
+	}
 	base := filepath.Base(name)
 	c.Run.Env = strings.TrimSuffix(base, RobotSuffix) + SourceSuffix
 	c.source = &source{name: c.Run.Env, text: []byte(text)}

@@ -3,7 +3,7 @@ package evorl
 // RunConfig holds the keys at the top level of every configuration.
 type RunConfig struct {
 	Workflow   string `required:"true" doc:"Name of the workflow that learns."`
-	Env        string `required:"true" doc:"Name of the environment in which it learns, or of the problem that a search solves; or a GLSL file that defines one."`
+	Env        string `required:"true" doc:"Name of the environment, or of the problem that a search solves; or a file that defines one: .glsl, .xml (MuJoCo)."`
 	Seed       uint32 `doc:"Seed of all random numbers of the run."`
 	Iterations int    `min:"1" max:"2147483647" doc:"Iterations of the whole run."`
 }

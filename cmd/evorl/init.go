@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,9 @@ func newInit() *cobra.Command {
 		Args:    between(2, 2, "want a WORKFLOW and an ENV or problem; see evorl list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var options []evorl.Option
+			if strings.HasSuffix(args[1], evorl.RobotSuffix) { // a robot has no reward of its own
+				options = append(options, evorl.Set("task.reward='1 - 0.001 * effort'"))
+			}
 			for _, text := range set {
 				options = append(options, evorl.Set(text))
 			}
@@ -28,7 +32,7 @@ func newInit() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, err := cfg.TOML()
+			text, err := cfg.Template()
 			if err != nil {
 				return err
 			}

@@ -207,6 +207,14 @@ func TestOwnModel(t *testing.T) {
 		b.env = without
 		b.must("run", "--resume", "--out", name, name+".toml")
 	}
+	template := b.must("init", "ppo", "robot.xml")
+	for _, want := range []string{"env = \"robot.xml\"", "reward = \"1 - 0.001 * effort\"", "# slider, slider_velocity, slider_rate, hinge"} {
+		if !strings.Contains(template, want) || strings.Contains(template, "digest") {
+			t.Errorf("%s\nwant %q, and no digest", template, want)
+		}
+	}
+	b.write("init.toml", template)
+	b.must("run", "--iterations", "1", "--out", "init", "init.toml")
 	if err := os.Remove(b.path("robot.xml")); err != nil {
 		t.Fatal(err)
 	}
