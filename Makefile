@@ -4,10 +4,11 @@
 # make validate, make validate-gpu   the tests under Vulkan's validation layer, in its two modes; parts of make test
 # make swiftshader   kernels and every workflow on SwiftShader, a second software driver; part of make test
 # make release   archives of all platforms with checksums and bills of materials
+# make site      the documentation as a site that can be read offline, site/index.html
 # make check   formatting, vet, and that generated files and SPIR-V are those of their sources
 # Each installs what it lacks by apt where it can.
 
-.PHONY: run test build check release validate validate-gpu swiftshader setup-run setup-test
+.PHONY: run test build check release site validate validate-gpu swiftshader setup-run setup-test
 
 # Tests that need what a machine may not have are skipped by go test, and fail here.
 must = CI=1
@@ -57,6 +58,10 @@ check: setup-test
 release:
 	@tools/setup.sh release
 	go run ./tools/release
+
+site:
+	@tools/setup.sh site
+	go run ./tools/site
 
 setup-run:
 	@tools/setup.sh run

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what evorl needs of the system and what is missing, by apt: setup.sh run for what building and running takes, setup.sh test
-# for what the tests take besides, setup.sh release for what releases take. Where everything is there it does nothing. setup.sh swiftshader FOLDER puts the SwiftShader driver of Debian's
+# for what the tests take besides, setup.sh release for what releases take, setup.sh site for what the
+# documentation takes. Where everything is there it does nothing. setup.sh swiftshader FOLDER puts the SwiftShader driver of Debian's
 # Chromium into FOLDER, and installs nothing.
 set -eu
 
@@ -79,6 +80,8 @@ if [ "$purpose" = release ]; then
 	need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
 	need libc6-dev-arm64-cross [ -e /usr/aarch64-linux-gnu/include/stdlib.h ]
 	need gcc-mingw-w64-x86-64 command -v x86_64-w64-mingw32-gcc
+elif [ "$purpose" = site ]; then
+	need python3-venv python3 -c "import ensurepip"
 elif [ "$purpose" = test ]; then
 	need mesa-vulkan-drivers has_software_driver
 	need vulkan-validationlayers has_validation

@@ -38,7 +38,7 @@ var imports = map[string][]string{
 var folders = []string{"configs", "docs"}
 
 // ignored lists folders outside version control.
-var ignored = []string{"bin", "runs", "release"}
+var ignored = []string{"bin", "runs", "release", "site"}
 
 // files calls f for every file of the repository, with its path from the root.
 func files(t *testing.T, f func(name string, read func() []byte)) {
