@@ -41,13 +41,13 @@ func run(out, pages string) error {
 	if err := write(".", filepath.Join(folder, "pages")); err != nil {
 		return err
 	}
-	for _, name := range []string{"mkdocs.yml", "mathml.py", "style.css"} {
+	for _, name := range []string{"mkdocs.yml", "hooks.py", "style.css", "worker.js"} {
 		text, err := os.ReadFile(filepath.Join("tools/site", name))
 		if err != nil {
 			return err
 		}
 		to := filepath.Join(folder, name)
-		if name == "style.css" {
+		if name == "style.css" || name == "worker.js" { // part of the site
 			to = filepath.Join(folder, "pages", name)
 		}
 		if err := os.WriteFile(to, text, 0o644); err != nil {

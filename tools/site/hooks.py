@@ -1,4 +1,4 @@
-"""Turns equations into MathML, which browsers draw by themselves, so that the site needs no script for them."""
+"""What MkDocs does besides: equations become MathML, which browsers draw by themselves, so that the site needs no script for them."""
 
 import re
 
@@ -21,4 +21,14 @@ def on_page_markdown(markdown, page, **_):
 
 def equations(text):
     text = BLOCK.sub(lambda m: f'<div class="equation">{convert(m[1].strip(), display="block")}</div>', text)
-    return INLINE.sub(lambda m: convert(m[1]), text)
+    return INLINE.sub(lambda m: f"<span>{convert(m[1])}</span>", text) # a line that begins with <math> would be a paragraph of its own
+
+
+def on_post_page(output, page, **_):
+    """The script that the offline plugin would load from elsewhere is the site's own."""
+    depth = page.url.count("/")
+    return output.replace("https://unpkg.com/iframe-worker/shim", "../" * depth + "worker.js")
+
+
+def on_post_template(output_content, **_):
+    return output_content.replace("https://unpkg.com/iframe-worker/shim", "worker.js")
