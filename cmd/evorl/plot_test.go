@@ -3,11 +3,14 @@ package main
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine/metrics"
+
+	"github.com/evorl/evorl"
 )
 
 // interruptedAt is the last iteration of the first session of a run that is resumed.
@@ -155,6 +158,28 @@ func TestArchive(t *testing.T) {
 	b.must("plot", "--archive", "-o", "a.svg", "me")
 	if svg := string(b.read("a.svg")); !strings.Contains(svg, ">map-elites on arm<") || strings.Count(svg, "<path") < 20 {
 		t.Errorf("%d bytes; want cells under a title", len(svg))
+	}
+	b.write("cvt.toml", "workflow = \"cvt-map-elites\"\nenv = \"arm\"\niterations = 4\n[cvt-map-elites]\ncentroids = 40\nsamples = 1000\n")
+	b.must("run", "-q", "--out", "cvt", "cvt.toml")
+	b.must("plot", "--archive", "-o", "b.svg", "cvt")
+	elites, centroids, err := readElites(b.path("cvt"))
+	if err != nil || len(centroids) != 40 || len(elites) < 10 {
+		t.Fatalf("%d elites of %d centroids, %v", len(elites), len(centroids), err)
+	}
+	low, high := []float64{-1, -1}, []float64{1, 1}
+	if cfg, err := evorl.Stored(b.path("cvt")); err == nil {
+		low, high, _ = cfg.Archive()
+	}
+	for _, e := range elites { // an elite lies in the region of its own centroid
+		nearest, least := 0, math.Inf(1)
+		for k, c := range centroids {
+			if d := math.Hypot((e.X-low[0])/(high[0]-low[0])-c[0], (e.Y-low[1])/(high[1]-low[1])-c[1]); d < least {
+				nearest, least = k, d
+			}
+		}
+		if nearest != e.cell {
+			t.Errorf("the elite at %v, %v is in cell %d; its nearest centroid is %d", e.X, e.Y, e.cell, nearest)
+		}
 	}
 	for x, want := range map[float64]float64{-1: -0.875, 0.1: 0.125, 1: 0.875, 9: 0.875} {
 		if middle, width := snap(x, -1, 1, 8); middle != want || width != 0.25 {

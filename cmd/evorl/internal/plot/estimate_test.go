@@ -99,7 +99,9 @@ func TestIntervals(t *testing.T) {
 
 // A heat map has a cell of the colour of its value for each, and the scale; no cells and no finite value are errors.
 func TestHeat(t *testing.T) {
-	cells := []Cell{{0.25, 0.25, 0.5, 0.5, -3}, {0.75, 0.75, 0.5, 0.5, 7}, {0.1, 0.9, 0, 0, 2}}
+	cells := []Cell{
+		{X: 0.25, Y: 0.25, Width: 0.5, Height: 0.5, Value: -3}, {X: 0.75, Y: 0.75, Width: 0.5, Height: 0.5, Value: 7}, {X: 0.1, Y: 0.9, Value: 2},
+	}
 	for _, area := range []*[4]float64{nil, {0, 1, 0, 1}} {
 		f, err := Heat(cells, area, "Fitness", Options{Title: "elites"})
 		if err != nil {

@@ -13,11 +13,12 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Cell is a rectangle of a heat map, or a point where its width is 0.
+// Cell is a polygon or a rectangle of a heat map, or a point where its width is 0.
 type Cell struct {
 	X, Y          float64 // its middle
 	Width, Height float64
 	Value         float64
+	Corners       [][2]float64 // of a polygon, in order around it; nil: a rectangle or a point
 }
 
 // heat is what a heat map shows.
@@ -100,6 +101,14 @@ func (h *heat) Plot(c draw.Canvas, p *plot.Plot) {
 		var colour color.Color = faint
 		if at, err := h.colours.At(of.Value); err == nil {
 			colour = at
+		}
+		if of.Corners != nil {
+			corners := make([]vg.Point, len(of.Corners))
+			for i, at := range of.Corners {
+				corners[i] = vg.Point{X: x(at[0]), Y: y(at[1])}
+			}
+			c.FillPolygon(colour, corners)
+			continue
 		}
 		if of.Width == 0 {
 			c.DrawGlyph(draw.GlyphStyle{Color: colour, Radius: vg.Points(2.6), Shape: draw.CircleGlyph{}}, vg.Point{X: x(of.X), Y: y(of.Y)})
