@@ -31,7 +31,8 @@ type GLSLSpec struct {
 //
 // which sets f, initially zero, to the fitness or the objectives of one candidate; they are maximised. x(i) is
 // coordinate i of the candidate, of DIM. The functions of shaders/engine/math.glsl, such as m_sin or m_exp, are
-// available; they are the same on every device.
+// available; they are the same on every device. Mesa's software driver silently leaves all loops of a candidate's
+// evaluation after 65,000 iterations in total.
 //
 // Errors: a mistake in the text is a *shaders.CompileError with line and column; without a GLSL compiler on the
 // machine it is shaders.ErrNoCompiler.
@@ -85,7 +86,7 @@ func given(spec GLSLSpec, text string) (*Function, error) {
 		return nil
 	}
 	f.call = func(r *engine.Recorder, of functionOf) vk.Call {
-		groups, size := of.shared(r)
+		size, groups := r.Invocations(of.count()) // one candidate each: nothing is known of the text's loops
 		call := givenKernel{
 			Candidates: of.candidates, Objectives: of.objectives, Members: of.members, Window: of.window, Dim: of.dim, Row: of.row,
 			Population: of.population, First: of.first, Objective: of.objective, LocalSizeX: size,

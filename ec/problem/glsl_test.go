@@ -87,6 +87,28 @@ void evaluate(inout float f[OBJECTIVES]) {
 }
 
 // TestGLSLErrors: a mistake in the text is located, and an invalid specification gives one error.
+// TestGLSLOfLongLoops: a loop of many iterations is not cut short by those of other candidates, on Mesa's software driver.
+func TestGLSLOfLongLoops(t *testing.T) {
+	f, err := GLSL(t.Context(), GLSLSpec{Name: "long", Space: ec.Space{Dim: 1}}, `
+void evaluate(inout float f[OBJECTIVES]) {
+    float s = x(0u);
+    [[dont_unroll]] for (uint i = 0u; i < 60000u; i++) s = 0.5 * s + 1.0;
+    f[0] = s + 2.0 * x(0u);
+}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := make([][]float64, 1300)
+	for i := range points {
+		points[i] = []float64{float64(i)}
+	}
+	for i, v := range valuesOf(t, engine.New(open(t)), f, [][][]float64{points}, false, false)[0] {
+		if want := 2 + 2*float64(i); v != want {
+			t.Fatalf("candidate %d has %g; want %g", i, v, want)
+		}
+	}
+}
+
 func TestGLSLErrors(t *testing.T) {
 	_, err := GLSL(t.Context(), GLSLSpec{Name: "typo", Space: ec.Space{Dim: 2}}, "void evaluate(inout float f[OBJECTIVES]) {\n    f[0] = y(0u);\n}\n")
 	var of *shaders.CompileError

@@ -1,7 +1,9 @@
 #version 450
 
+#extension GL_EXT_control_flow_attributes : require // for the text
+
 // A function given as GLSL, see problem.GLSL: the text replaces the last include, with its own definitions. Groups: x
-// = any number, which share the candidates.
+// = enough for one candidate per invocation: the text's loops are not counted, and Mesa's software driver limits their sum.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
@@ -20,11 +22,10 @@ float x(uint i) { return number(evaluated, i); }
 #include "ec/problem/given.glsl"
 
 void main() {
-    for (uint c = gl_GlobalInvocationID.x; c < members * window; c += gl_NumWorkGroups.x * gl_WorkGroupSize.x) {
-        evaluated = c;
-        float f[OBJECTIVES];
-        for (uint k = 0u; k < OBJECTIVES; k++) f[k] = 0.0;
-        evaluate(f);
-        for (uint k = 0u; k < OBJECTIVES; k++) write_objective(c, k, -f[k]);
-    }
+    evaluated = gl_GlobalInvocationID.x;
+    if (evaluated >= members * window) return;
+    float f[OBJECTIVES];
+    for (uint k = 0u; k < OBJECTIVES; k++) f[k] = 0.0;
+    evaluate(f);
+    for (uint k = 0u; k < OBJECTIVES; k++) write_objective(evaluated, k, -f[k]);
 }
