@@ -3,7 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,6 +108,9 @@ func (f *benchFlags) options(cmd *cobra.Command) (bench.Suite, bench.Options, er
 	case f.out != "":
 		f.repetitions = 5
 	}
+	if folder := filepath.Dir(f.out); f.out != "" && (!isFolder(folder) || isFolder(f.out)) { // before minutes of measuring
+		return fail("--out %s: want a file in a folder that exists", f.out)
+	}
 	match := func(c bench.Case) bool {
 		return f.only == "" || slices.ContainsFunc(strings.Split(f.only, ","), func(pattern string) bool {
 			ok, _ := path.Match(pattern, c.Name)
@@ -127,6 +132,11 @@ func (f *benchFlags) options(cmd *cobra.Command) (bench.Suite, bench.Options, er
 	return suite, bench.Options{
 		Time: time.Duration(f.seconds * float64(time.Second)), Budget: f.budget, Profile: f.profile, Match: match, Repetitions: f.repetitions,
 	}, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // devices returns the devices that --device names.

@@ -42,6 +42,8 @@ func TestBenchOut(t *testing.T) {
 		status int
 		want   string
 	}{
+		{[]string{"--out", "none/a.json"}, 2, "--out none/a.json: want a file in a folder that exists"},
+		{[]string{"--out", "."}, 2, "want a file in a folder that exists"},
 		{[]string{"--repetitions", "0"}, 2, "--repetitions 0: want 1 to 1000"},
 		{[]string{"--repetitions", "3", "--budget", "1s"}, 2, "want one repetition, or no budget"},
 		{[]string{"compare"}, 2, "want files that evorl bench --out wrote"},
