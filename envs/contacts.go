@@ -63,8 +63,13 @@ func (c *Contacts) Record(r *engine.Recorder, t Trajectory, window, first int, s
 		r.Fail(fmt.Errorf("envs: contacts %v of a trajectory %v into %v; want those of its members", c.counts, t.Done, shares))
 		return
 	}
-	if most := int(r.Engine().Device().Info().Limits.MaxLoopIterations); most > 0 && (horizon/int(size)+1)*c.each > most {
+	switch most := int(r.Engine().Device().Info().Limits.MaxLoopIterations); {
+	case most == 0: // not limited
+	case (horizon/int(size)+1)*c.each > most:
 		r.Fail(fmt.Errorf("envs: contacts in %d steps of %q; this device can describe at most %d", horizon, c.env.Name, (most/c.each-1)*int(size)))
+		return
+	case (1+feet)*(1+environments) > most:
+		r.Fail(fmt.Errorf("envs: contacts in %d environments of a member; this device can describe at most %d", environments, most/(1+feet)-1))
 		return
 	}
 	r.Dispatch(contactsKernel{

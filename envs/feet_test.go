@@ -193,6 +193,25 @@ func TestContactsRefused(t *testing.T) {
 	if _, err := NewContacts(s, lookup(t, "Swimmer-v5"), 1, 1); err == nil || !strings.Contains(err.Error(), `"Swimmer-v5" has no feet`) {
 		t.Errorf("error %v", err)
 	}
+	eng := engine.New(open(t))
+	if eng.Device().Info().Limits.MaxLoopIterations > 0 {
+		const environments = 22000
+		of := eng.NewState()
+		defer of.Close()
+		env := lookup(t, "HalfCheetah-v5")
+		c, err := NewContacts(of, env, 1, environments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dims := []engine.Dim{engine.Axis("step", 1), engine.Members(1), engine.Environments(environments)}
+		tr := Trajectory{Done: of.Scratch("done", engine.Uint32, dims...)}
+		tr.NextObs = of.Scratch("next", engine.Float32, append(dims, engine.Axis("feature", env.ObsSize()))...)
+		shares := of.Scratch("shares", engine.Float32, engine.Members(1), engine.Axis("foot", 2))
+		if _, err := eng.Record("test", func(r *engine.Recorder) { c.Record(r, tr, 1, 0, shares) }); err == nil ||
+			!strings.Contains(err.Error(), "contacts in 22000 environments") {
+			t.Errorf("error %v; want that of the device's bound on loops", err)
+		}
+	}
 	if feet := lookup(t, "CartPole-v1").Feet(); feet != nil {
 		t.Errorf("a cart has feet: %v", fmt.Sprint(feet))
 	}
