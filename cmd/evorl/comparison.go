@@ -59,7 +59,7 @@ func (f *comparisonFlags) readComparison(paths []string, warn func(string, ...an
 	}
 	if len(f.labels) > 0 {
 		if len(f.labels) != len(c.methods) {
-			return nil, usagef("--label: %d labels for %d methods, which are: %s", len(f.labels), len(c.methods), strings.Join(c.methods, "; "))
+			return nil, usagef("--label: %d labels for %s: %s", len(f.labels), plural(len(c.methods), "method"), strings.Join(c.methods, "; "))
 		}
 		c.methods = f.labels
 	}

@@ -98,7 +98,7 @@ func TestPlotOfSeveral(t *testing.T) {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
 	if _, stderr, status = draw(append(runs, "--label", "Evolution")...); status != statusUsage ||
-		!strings.Contains(stderr, "1 labels for 2 lines, which are: snes, 3 seeds; swarm, 3 seeds") {
+		!strings.Contains(stderr, "1 labels for 2 lines: snes, 3 seeds; swarm, 3 seeds") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
 	b.must("run", "--out", "other", "--set", "env=ackley", "es.toml")
@@ -130,6 +130,8 @@ func TestPlotOfSeveral(t *testing.T) {
 		{[]string{"--smooth", "0", "s0"}, statusUsage, "want at least 1"},
 		{[]string{"--scores", "--profile", "s0"}, statusUsage, "want at most one of"},
 		{[]string{"--improvement", "s0"}, statusUsage, "want runs of two methods"},
+		{[]string{"--scores", "swarm-0", "other"}, statusUsage, "--scores: no method has runs on all of 2 environments: sphere, ackley"},
+		{[]string{"--improvement", "swarm-0", "other"}, statusUsage, "got pso and snes"},
 	} {
 		if _, stderr, status = draw(c.args...); status != c.status || !strings.Contains(stderr, c.want) {
 			t.Errorf("plot %v: status %d\n%s; want %q", c.args, status, stderr, c.want)

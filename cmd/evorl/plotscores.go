@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/evorl/evorl/cmd/evorl/internal/plot"
 	"github.com/evorl/evorl/engine/scores"
@@ -42,6 +43,9 @@ func (f *plotFlags) drawScores(paths []string, o plot.Options, warn func(string,
 		statistics = []scores.Statistic{scores.Median, scores.IQM, scores.Mean, scores.OptimalityGap(1)}
 	}
 	methods, of := c.complete(of)
+	if len(methods) == 0 {
+		return nil, c.incomplete("--scores")
+	}
 	for i := range panels {
 		for _, s := range of {
 			v, err := b.Of(s, statistics[i])
@@ -65,13 +69,18 @@ func (c *comparison) complete(of []scores.Scores) (methods []string, scored []sc
 	return methods, scored
 }
 
+// incomplete returns the error of a figure of methods that have runs on all tasks.
+func (c *comparison) incomplete(flag string) error {
+	return usagef("%s: no method has runs on all of %s: %s", flag, plural(len(c.tasks), "environment"), strings.Join(c.tasks, ", "))
+}
+
 func (c *comparison) drawImprovement(b scores.Bootstrap, o plot.Options) (*plot.Figure, error) {
 	pairs, err := c.pairs(b)
 	if err != nil {
 		return nil, err
 	}
 	if len(pairs) == 0 {
-		return nil, usagef("--improvement: want runs of two methods on the same environment; got only %s", c.methods[0])
+		return nil, usagef("--improvement: want runs of two methods on the same environment; got %s", strings.Join(c.methods, " and "))
 	}
 	var labels []string
 	panel := plot.IntervalPanel{Title: "Probability that a run scores higher"}
@@ -92,7 +101,7 @@ func (c *comparison) drawProfiles(b scores.Bootstrap, o plot.Options) (*plot.Fig
 		all = append(all, slices.Concat(s...)...)
 	}
 	if len(all) == 0 {
-		return nil, usagef("--profile: no method has runs on all of %d environments", len(c.tasks))
+		return nil, c.incomplete("--profile")
 	}
 	low, high := slices.Min(all), slices.Max(all)
 	room := 0.03 * (high - low)

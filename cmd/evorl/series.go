@@ -141,7 +141,7 @@ func (r seriesRead) rename(labels []string) error {
 		indexOf(&names, s.Label)
 	}
 	if len(labels) != len(names) {
-		return usagef("--label: %d labels for %d lines, which are: %s", len(labels), len(names), strings.Join(names, "; "))
+		return usagef("--label: %d labels for %s: %s", len(labels), plural(len(names), "line"), strings.Join(names, "; "))
 	}
 	for _, p := range r.panels {
 		for i := range p.Series {
