@@ -23,9 +23,13 @@ type batch struct {
 }
 
 // batches returns the runs of a sweep whose trials share runs; nil if they do not: a method that continues some of
-// them, members that are no repetitions, a metric that members do not have, or no key of members.
+// them, members that are no repetitions, a metric that members do not have, no key of members, or their number as a
+// key.
 func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]batch, error) {
 	if s.Config.Method == Halving || !s.Batched() || s.Config.Batch < 2 || !slices.Contains(episodeMetrics, s.Config.Metric) {
+		return nil, nil
+	}
+	if _, tried := s.Config.Keys[s.Base.MembersKey()]; tried {
 		return nil, nil
 	}
 	names, err := s.varied(ctx, dev)

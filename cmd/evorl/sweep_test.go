@@ -207,6 +207,13 @@ func TestSweepOfMembers(t *testing.T) {
 	if csv := string(b.read("members/results.csv")); !strings.Contains(csv, "\n0,2,2,2,") || !strings.Contains(csv, "\n1,3,2,3,") {
 		t.Errorf("%s; want the score of each member, evaluated at the end", csv)
 	}
+	b.write("s.toml", "config = \"es.toml\"\n[keys.\"search.members\"]\nvalues = [2, 3]\n[keys.\"snes.learning_rate\"]\nvalues = [0.5, 1]\n")
+	b.must("sweep", "-q", "--out", "both", "s.toml")
+	for _, row := range []string{"\n0,2,0.5,2,2,", "\n1,2,1,2,2,", "\n2,3,0.5,2,3,", "\n3,3,1,2,3,"} {
+		if csv := string(b.read("both/results.csv")); !strings.Contains(csv, row) {
+			t.Errorf("%s; want %q", csv, row)
+		}
+	}
 	b.write("s.toml", "config = \"tiny.toml\"\nset = [\"iterations=1\"]\n[keys.seed]\nvalues = [5, 6]\n")
 	b.must("sweep", "-q", "--out", "seeds", "s.toml")
 	for trial, want := range []string{"\nseed = 5\n", "\nseed = 6\n"} {
