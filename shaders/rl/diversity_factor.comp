@@ -36,7 +36,9 @@ void main() {
     uint me = gl_LocalInvocationID.x;
     for (uint at = me; at < agents * agents; at += WORKGROUP) {
         uint i = at / agents, j = at % agents;
-        float s = i == j ? 1.0 : m_exp(-0.5 * scale * distances[min(i, j) * agents + max(i, j)]);
+        float distance = i == j ? 0.0 : distances[min(i, j) * agents + max(i, j)];
+        bool finite = !isnan(distance) && !isinf(distance); // an agent that has diverged is like no other
+        float s = i == j ? 1.0 : finite ? m_exp(-0.5 * scale * distance) : 0.0;
         similar[at] = s;
         factor[at] = i == j ? 1.0 : (1.0 - jitter) * s;
     }

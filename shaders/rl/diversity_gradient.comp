@@ -19,6 +19,9 @@ void main() {
     uint at = gl_GlobalInvocationID.x, k = at / size, n = at % size;
     if (at >= agents * size) return;
     float own = action[k * stride + n], sum = 0.0;
-    for (uint j = 0u; j < agents; j++) sum += coefficient[k * agents + j] * (own - action[j * stride + n]);
+    for (uint j = 0u; j < agents; j++) {
+        float c = coefficient[k * agents + j];
+        if (c != 0.0) sum += c * (own - action[j * stride + n]); // 0 for agents that have diverged
+    }
     at_action[k * stride + n] += sum;
 }
