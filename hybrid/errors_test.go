@@ -38,7 +38,7 @@ func TestRefused(t *testing.T) {
 		{"no such prior", 2, search("discount", Prior{PriorKind(9), 1, 2}), `"search.discount.prior": prior 9; want 0 to 2`},
 		{"top and bottom overlap", 4, func(c *PBTConfig) { c.Top, c.Bottom = 0.6, 0.5 }, `"bottom": top and bottom are 0.6 and 0.5; want at most 1 together`},
 		{"a policy of one that cannot tell it", 2, func(c *PBTConfig) { c.Inherit = PolicyOnly },
-			`"inherit": ppo does not support copying the policy alone; want everything, or an off-policy agent`},
+			`"pbt.inherit": ppo does not support copying the policy alone; want everything, or an off-policy agent`},
 		{"a t-test of one episode", 2, func(c *PBTConfig) { c.Exploit, c.Episodes = TTest, 1 }, `"episodes": t_test needs the deviation`},
 		{"steadiness of one episode", 2, func(c *PBTConfig) { c.Objective, c.Episodes = Steadiness, 1 }, `"episodes": steadiness needs the deviation`},
 		{"tournaments of two objectives", 2, func(c *PBTConfig) { c.Objective, c.Exploit = Steadiness, Tournament },

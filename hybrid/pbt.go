@@ -128,7 +128,7 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 		return fmt.Errorf("a population of %d; want at least 2 members", members)
 	}
 	if _, ok := p.inner.(engine.Heir); !ok && p.cfg.Inherit == PolicyOnly {
-		return config.Invalid("inherit", "%s does not support copying the policy alone; want everything, or an off-policy agent",
+		return config.Invalid("pbt.inherit", "%s does not support copying the policy alone; want everything, or an off-policy agent",
 			p.inner.Describe().Workflow)
 	}
 	s, n := p.inner.State().Sub("pbt"), engine.Members(members)
