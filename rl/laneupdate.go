@@ -61,7 +61,7 @@ func (l laneUpdate) updatesPerDispatch(o *OffPolicy, parts learnerParts) int {
 // iterations returns the loop iterations of an update: passes over the batch, drawing noise, and Adam over all
 // parameters, four at a time.
 func (l laneUpdate) iterations(batch, lanes int) int {
-	groups, philox := (batch+lanes-1)/lanes, 10*(1+(l.noises+3)/4)
+	groups, philox := (batch+lanes-1)/lanes, 10*(1+(2*l.noises+3)/4)
 	evaluated, learned := groups*(1+lanes), groups*(1+lanes/fusedBlock+lanes)
 	rows := 2 * l.largest.Hidden[0] / lanes // of matrices that are loaded and stored
 	return l.evaluated*(evaluated+rows) + l.learned*(learned+rows) + 2*groups*(1+philox) + l.networks*l.largest.Size()/(4*lanes) + 64

@@ -13,18 +13,52 @@ layout(std430, set = 0, binding = 30) buffer CriticRefused { uint critic_refused
 uint network_ins, network_outs; // of the current network
 #define MLP_INS network_ins
 #define MLP_OUTS network_outs
-#define ROW_INPUTS DIMS // actions
-#define ROW_FIRST OBS
-
-#include "rl/lane_sizes.glsl"
-#include "engine/nn/head_batch.glsl"
-
-const uint OBS = IN - DIMS; // features of an observation; critics have actions behind them
 
 #include "rl/lane_update.glsl"
 #include "engine/nn/mlp_part.glsl"
+#include "engine/nn/head_batch.glsl"
+
+const uint OBS = IN - DIMS; // features of an observation; critics have actions behind them
 
 shared float policy[DIMS * BATCH];     // noise of the next actions; these actions; the gradient at those of the actor
 shared float own_policy[DIMS * BATCH]; // actions of the actor
 shared float next_value[BATCH];        // the smaller of the target critics'
 shared float row_loss[BATCH];          // squared errors, summed over critics
+
+// The gradients of a row's loss, one row a lane: at the outputs, or the critic's target value.
+float row_given[OUT];
+float row_value;           // the critic's value
+float row_at_action[DIMS]; // the gradient at the actions among the inputs
+
+// Passes the rows from `begin` to before `end` forward and back, one a lane. The gradient at the outputs is row_given, or
+// with `error` that of the mean squared error of target values, (y - row_given)^2. i is `begin`, and then `end`, rounded up
+// to blocks. Without `weights` the gradients with respect to weights are not computed.
+void learn_rows(uint begin, uint end, bool error, bool weights, inout uint i) {
+    uint block = weights ? BLOCK : LANES; // else fewer blocks, whose gradients are wrong
+    row_value = 0.0;
+    [[unroll]] for (uint o = 0u; o < DIMS; o++) row_at_action[o] = 0.0;
+    [[dont_unroll]] do {
+        [[dont_unroll]] do {
+            uint lane = (i - begin) % LANES;
+            input_of(lane);
+            mlp_forward();
+            float dy[OUT];
+            [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                float g = subgroupShuffle(row_given[o], lane);
+                if (o == 0u) g = error ? 2.0 * (mlp_y[0] - g) / float(BATCH) : g;
+                dy[o] = i < end ? g : 0.0;
+            }
+            mlp_backward_block(dy);
+            bool mine = LANE == lane && i < end;
+            row_value = mine ? mlp_y[0] : row_value;
+            [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+                float d = 0.0;
+                [[unroll]] for (uint u = 0u; u < UNITS_1; u++) d += mlp_d1[u] * mlp_w1[(OBS + o) * UNITS_1 + u];
+                d = mlp_sum(d);
+                row_at_action[o] = mine ? d : row_at_action[o];
+            }
+            i++;
+        } while (i % block != 0u);
+        mlp_block_end();
+    } while (i < end);
+}

@@ -134,11 +134,11 @@ void main() {
                 // If the factor is 0, the next state's value is not used, even if it is not finite.
                 float aim = scale * LOAD(reward, reward_texels, at) + (follows == 0.0 ? 0.0 : follows * next_value[row]);
                 row_given[0] = acts ? row_given[0] : passes ? -1.0 / float(BATCH) : aim;
-                learn_rows(begin, end, !acts && !passes, i);
+                learn_rows(begin, end, !acts && !passes, !passes, i);
                 if (begin + LANE < end && !acts) {
                     if (passes) {
                         first_value[member * BATCH + row] = row_value;
-                        [[unroll]] for (uint o = 0u; o < OUT; o++) policy[o * BATCH + row] = row_at_input[o];
+                        [[unroll]] for (uint o = 0u; o < OUT; o++) policy[o * BATCH + row] = row_at_action[o];
                     } else {
                         float sum = (row_value - aim) * (row_value - aim) + (turn == 0u ? 0.0 : row_loss[row]);
                         row_loss[row] = sum;

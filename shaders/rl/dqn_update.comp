@@ -129,8 +129,23 @@ void main() {
             [[dont_unroll]] do {
                 uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
                 [[unroll]] for (uint k = 0u; k < IN; k++) mlp_rows[k] = LOAD(obs, obs_texels, (batch + row) * IN + k);
-                [[unroll]] for (uint o = 0u; o < OUT; o++) row_given[o] = outputs[((EVALUATED - 1u) * OUT + o) * BATCH + row];
-                learn_rows(begin, end, false, i);
+                float given[OUT];
+                [[unroll]] for (uint o = 0u; o < OUT; o++) given[o] = outputs[((EVALUATED - 1u) * OUT + o) * BATCH + row];
+                [[dont_unroll]] do {
+                    [[dont_unroll]] do {
+                        uint lane = (i - begin) % LANES;
+                        input_of(lane);
+                        mlp_forward();
+                        float dy[OUT];
+                        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                            float g = subgroupShuffle(given[o], lane);
+                            dy[o] = i < end ? g : 0.0;
+                        }
+                        mlp_backward_block(dy);
+                        i++;
+                    } while (i % BLOCK != 0u);
+                    mlp_block_end();
+                } while (i < end);
                 begin += LANES;
             } while (begin < BATCH);
             square += columns_store(own, panel);

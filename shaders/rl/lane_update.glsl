@@ -6,7 +6,11 @@
 //
 // The includer declares before the push constants beta_1 ... epsilon.
 
-#include "rl/lane_sizes.glsl"
+layout(local_size_x = 8, local_size_x_id = 12) in; // one subgroup
+layout(constant_id = 0) const uint LANES = 8;
+layout(constant_id = 5) const uint IN = 2;      // of the networks, the largest number
+layout(constant_id = 6) const uint OUT = 1;     // of the networks, the largest number
+layout(constant_id = 8) const uint BATCH = 64;
 
 layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };  // all that updates change
 layout(std430, set = 0, binding = 1) coherent readonly buffer Params4 { vec4 params4[]; }; // the same
@@ -36,7 +40,7 @@ layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer factor_texel
 
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/mlp_backward.glsl"
-#include "engine/nn/mlp_queue.glsl"
+#include "engine/nn/mlp_block.glsl"
 #include "engine/nn/follow.glsl"
 #include "engine/optim/bias.glsl"
 
@@ -55,56 +59,6 @@ void evaluate_rows(uint begin, uint end, inout uint i, out float y[OUT]) {
         mlp_forward();
         [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = LANE == i - begin ? mlp_y[o] : y[o];
         i++;
-    } while (i < end);
-}
-
-// The gradients of a row's loss, one row a lane: at the outputs, or what the first output should be.
-float row_given[OUT];
-float row_value; // the first output
-#ifdef ROW_INPUTS
-float row_at_input[ROW_INPUTS]; // the gradient at the inputs from ROW_FIRST on
-#endif
-
-// Passes the rows from `begin` to before `end` forward and back, one a lane. The gradient at the outputs is row_given, or
-// with `error` that of the mean squared error of the first output, (y - row_given)^2. i is `begin`, and then `end`, rounded
-// up to blocks.
-void learn_rows(uint begin, uint end, bool error, inout uint i) {
-    row_value = 0.0;
-#ifdef ROW_INPUTS
-    [[unroll]] for (uint o = 0u; o < ROW_INPUTS; o++) row_at_input[o] = 0.0;
-#endif
-    [[dont_unroll]] do {
-        uint first = i;
-        [[dont_unroll]] do {
-            input_of((i - begin) % LANES);
-            queue_forward();
-            i++;
-        } while (i % BLOCK != 0u);
-        i = first;
-        [[dont_unroll]] do {
-            uint lane = (i - begin) % LANES;
-            input_of(lane);
-            queue_next();
-            float dy[OUT];
-            [[unroll]] for (uint o = 0u; o < OUT; o++) {
-                float g = subgroupShuffle(row_given[o], lane);
-                if (o == 0u) g = error ? 2.0 * (mlp_y[0] - g) / float(BATCH) : g;
-                dy[o] = i < end ? g : 0.0;
-            }
-            queue_backward(dy);
-            bool mine = LANE == lane && i < end;
-            row_value = mine ? mlp_y[0] : row_value;
-#ifdef ROW_INPUTS
-            [[unroll]] for (uint o = 0u; o < ROW_INPUTS; o++) {
-                float d = 0.0;
-                [[unroll]] for (uint u = 0u; u < UNITS_1; u++) d += mlp_d1[u] * mlp_w1[(ROW_FIRST + o) * UNITS_1 + u];
-                d = mlp_sum(d);
-                row_at_input[o] = mine ? d : row_at_input[o];
-            }
-#endif
-            i++;
-        } while (i % BLOCK != 0u);
-        queue_end();
     } while (i < end);
 }
 

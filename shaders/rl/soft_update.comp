@@ -163,12 +163,12 @@ void main() {
                 // If the factor is 0, the next state's value is not used, even if it is not finite.
                 float aim = scale * LOAD(reward, reward_texels, at) + (follows == 0.0 ? 0.0 : follows * next_value[row]);
                 row_given[0] = acts ? row_given[0] : passes ? -1.0 / float(BATCH) : aim;
-                learn_rows(begin, end, !acts && !passes, i);
+                learn_rows(begin, end, !acts && !passes, !passes, i);
                 bool present = begin + LANE < end;
                 if (present && passes) {
                     float other = first_value[row];
                     if (one == 0u || !(other <= row_value)) {
-                        [[unroll]] for (uint o = 0u; o < DIMS; o++) policy[o * BATCH + row] = row_at_input[o];
+                        [[unroll]] for (uint o = 0u; o < DIMS; o++) policy[o * BATCH + row] = row_at_action[o];
                     }
                     first_value[row] = row_value;
                     if (update + 1u == last) values[(member * CRITICS + one) * BATCH + row] = row_value;
