@@ -186,3 +186,24 @@ func compareForms(t *testing.T, w workflow) {
 		}
 	}
 }
+
+// TestFusedIterations: as many updates as a dispatch may take are all made, within the limit of loop iterations, which
+// drivers keep silently: networks and batches are large enough to come near it.
+func TestFusedIterations(t *testing.T) {
+	network, replay, cfg := DefaultSACNetwork(), DefaultReplay(), DefaultSAC()
+	network.Hidden, replay.Capacity, replay.Batch = []int{64}, 200, 160
+	cfg.RolloutLength, cfg.LearningStarts, cfg.UpdatesPerStep = 60, 60, 1
+	w := workflow{"sac", func(t testing.TB, eng *engine.Engine) (counted, error) {
+		return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), cfg, Network(network), Replays(replay))
+	}}
+	results := map[int][]float64{}
+	most := w.open(t, open(t), 8).(*OffPolicy).learner.(*sac).fused
+	for _, together := range []int{3, most} {
+		o := openFused(t, w, together)
+		run(t, o.State().Engine(), o.RecordUpdates)
+		results[together] = read(t, o.learner.(*sac).actor.params())
+	}
+	if most <= 3 || fmt.Sprint(results[3]) != fmt.Sprint(results[most]) {
+		t.Errorf("60 updates by 3 and by %d a dispatch give different actors", most)
+	}
+}
