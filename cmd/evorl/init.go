@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/engine/config"
 )
 
 func newInit() *cobra.Command {
@@ -29,6 +31,10 @@ func newInit() *cobra.Command {
 				options = append(options, evorl.Set(text))
 			}
 			cfg, err := evorl.New(args[0], args[1], options...)
+			var wrong *config.Error
+			if errors.As(err, &wrong) && wrong.Flag == "evorl.New" { // the arguments
+				wrong.Flag = "evorl init"
+			}
 			if err != nil {
 				return err
 			}

@@ -53,7 +53,8 @@ func TestInit(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	for args, want := range map[string]string{"ppo CartPole-v2": `did you mean "CartPole-v1"?`, "pp0 CartPole-v1": "ppo", "ppo": "want a WORKFLOW and an ENV"} {
-		if _, stderr, status := b.run(append([]string{"init"}, strings.Fields(args)...)...); status != statusUsage || !strings.Contains(stderr, want) {
+		if _, stderr, status := b.run(append([]string{"init"}, strings.Fields(args)...)...); status != statusUsage || !strings.Contains(stderr, want) ||
+			strings.Contains(stderr, "evorl.New") {
 			t.Errorf("init %s: status %d\n%s; want %q", args, status, stderr, want)
 		}
 	}
