@@ -6,7 +6,7 @@
 #extension GL_EXT_control_flow_attributes : require
 
 // The macros' own variables have names that their arguments do not use.
-#if STATE_SIZE + OBS_SIZE > 256
+#if STATE_SIZE + OBS_SIZE > 64
 // to[k] = from for k below n, where `from` is an expression in k.
 #define TRANSFER_LOAD(to, k, n, from) \
     { \
