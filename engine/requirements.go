@@ -27,7 +27,9 @@ func (r *requirement) raise(need int, kernel string) {
 }
 
 // fast are kernels that run only on devices with the resources they need. Elsewhere other kernels do their work.
-var fast = map[string]bool{"engine/nn/gemm_panel": true, "rl/deterministic_update": true, "rl/policy_update": true}
+var fast = map[string]bool{
+	"engine/nn/gemm_panel": true, "rl/deterministic_update": true, "rl/dqn_update": true, "rl/policy_update": true, "rl/soft_update": true,
+}
 
 // Missing lists the requirements of the kernels that a device does not meet, one sentence each. Without any, everything runs there.
 func Missing(info vk.Info) ([]string, error) {
