@@ -93,7 +93,8 @@ func TestGuidedErrors(t *testing.T) {
 		{"no feet", guide("pga-me", "td3", "map-elites"), []string{"behaviour.feet=true"}, []string{"--set", "\"Pendulum-v1\" has no feet"}},
 		{"an agent of one actor", guide("cem-rl", "sac", "cem"), nil, []string{"x.toml:6:9", "sac does not serve as the agent of cem-rl", "td3"}},
 		{"a problem", "workflow = \"erl\"\nenv = \"sphere\"\n", nil, []string{"x.toml:2:7", "is a problem"}},
-		{"PBT over it", "workflow = \"pbt\"\nenv = \"Pendulum-v1\"\n[pbt]\nover = \"erl\"\n", nil, []string{"x.toml:4:8", "cannot be trained itself"}},
+		{"PBT over it", "workflow = \"pbt\"\nenv = \"Pendulum-v1\"\n[pbt]\nover = \"pga-me\"\n", nil,
+			[]string{"x.toml:4:8", "pga-me begins with generations of the archive alone"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := parse(t, c.text, c.set...)

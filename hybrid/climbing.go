@@ -72,7 +72,9 @@ func (c *climbing) build(ctx context.Context, each int, algorithm ec.Algorithm, 
 	c.archive = of.Archive()
 	all := c.cfg.gradients(each)
 	if n := p.generation.Population(); n < all {
-		return config.Invalid(c.name+".climbers", "%d of %d candidates are to come from gradients; want at most all", all, n)
+		climbers := each * c.cfg.Climbers
+		return config.Invalid(c.name+".climbers", "%d climbers and the agents' actors (%d) are to be among %d candidates; want at most as many",
+			climbers, all-climbers, n)
 	}
 	if c.ascent, err = c.agents.NewAscent(s, rl.AscentConfig{Actors: c.cfg.Climbers, Steps: c.cfg.Steps, LearningRate: c.cfg.LearningRate}); err != nil {
 		return err

@@ -94,7 +94,7 @@ func TestBadInput(t *testing.T) {
 		{"run --set network.hidden=[256,256] --set search.members=1000 elites.toml", "", failed,
 			[]string{"out of memory: a state of", "needs", "GiB", "available", "use fewer members", "cells"}},
 		{"run --set workflow=pga-me --set env=Pendulum-v1 --set map-elites.population=8 --set pga-me.climbers=50 alone.toml", "", usage,
-			[]string{"--set", "^^", "50 of 8 candidates are to come from gradients"}},
+			[]string{"--set", "^^", "50 climbers and the agents' actors (1) are to be among 8 candidates"}},
 		{"eval", "", usage, []string{"want one RUN_DIR"}},
 		{"eval none", "", failed, []string{"no run in none"}},
 		{"eval --episodes 0 none", "", usage, []string{"--episodes 0", "want 1 to"}},
