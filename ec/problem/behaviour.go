@@ -54,7 +54,11 @@ func (c BehaviourConfig) of(env *envs.Environment) (described, error) {
 		return c.ofFeet(env, wrong)
 	}
 	if len(d.observations) == 0 {
-		return wrong("observations", "%q bounds none of its %d observations: choose some, and give low and high", env.Name, space.Size())
+		feet := ""
+		if len(env.Feet()) > 0 {
+			feet = ", or set feet = true"
+		}
+		return wrong("observations", "%q bounds none of its %d observations: choose some, and give low and high%s", env.Name, space.Size(), feet)
 	}
 	for key, bounds := range map[string][]float64{"low": c.Low, "high": c.High} {
 		if len(bounds) != 0 && len(bounds) != len(d.observations) {

@@ -149,6 +149,7 @@ func TestBehaviourErrors(t *testing.T) {
 		{"Swimmer-v5", BehaviourConfig{Feet: true}, "behaviour.feet: \"Swimmer-v5\" has no feet"},
 		{"Walker2d-v5", BehaviourConfig{Feet: true, Observations: []int{1}}, "behaviour.feet: the shares of 2 feet"},
 		{"Hopper-v5", BehaviourConfig{}, "bounds none of its 11 observations"},
+		{"Walker2d-v5", BehaviourConfig{}, "give low and high, or set feet = true"},
 	} {
 		_, err := DescribedPolicy(lookup(t, c.env), envs.Options{}, DefaultNetwork(), DefaultPolicy(), c.behaviour)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
