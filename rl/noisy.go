@@ -32,6 +32,9 @@ const (
 	noisyUnits
 )
 
+// widestAlignment is the largest alignment that a device may demand of a binding in Vulkan, 256 bytes, in float32.
+const widestAlignment = 64
+
 func newNoisy(s *engine.State, clock engine.Clock, mlp nn.MLP, members int, first float64) *noisy {
 	y := &noisy{
 		clock: clock, mlp: mlp, first: first, row: nn.Align(mlp.Size()), units: noisyUnits,
@@ -40,7 +43,7 @@ func newNoisy(s *engine.State, clock engine.Clock, mlp nn.MLP, members int, firs
 	for _, l := range mlp.Layers() {
 		y.units += l.In + l.Out
 	}
-	y.units = nn.Align(y.units) // each set is bound separately
+	y.units = (y.units + widestAlignment - 1) / widestAlignment * widestAlignment // each set is bound separately
 	p, row, unit := engine.Members(members), engine.Axis("parameter", y.row), engine.Axis("unit", y.units)
 	y.table = engine.Constant(s, "factors_of_parameters", y.factors, row, engine.Axis("factor", 2))
 	y.learning = s.Scratch("learning", engine.Float32, engine.Axis("set", 3), p, unit)
