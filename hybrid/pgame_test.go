@@ -163,15 +163,15 @@ func TestPGAMEResume(t *testing.T) {
 // TestPGAMEErrors: what does not fit is refused with what would be right.
 func TestPGAMEErrors(t *testing.T) {
 	for want, change := range map[string]func(*guided, *problem.BehaviourConfig, *PGAMEConfig){
-		"7 of 6 candidates are to come from": func(_ *guided, _ *problem.BehaviourConfig, c *PGAMEConfig) { c.Climbers = 6 },
-		"sac has no critic for an ascent":    func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.agent = "sac" },
-		"\"Pendulum-v1\" has no feet":        func(_ *guided, b *problem.BehaviourConfig, _ *PGAMEConfig) { b.Observations, b.Feet = nil, true },
-		"ga keeps no archive":                func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.algorithm = genetic() },
-		"replay.capacity":                    func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.replay.Capacity = 200 },
-		"\"warmup\" is 0: want at least 1":   func(_ *guided, _ *problem.BehaviourConfig, c *PGAMEConfig) { c.Warmup = 0 },
-		"learns only from candidates":        func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.algorithm = ec.DefaultARS() },
-		"\"climbers\" is 0: want at least":   func(_ *guided, _ *problem.BehaviourConfig, c *PGAMEConfig) { c.Climbers = 0 },
-		"observation 9 of \"Pendulum-v1\";":  func(_ *guided, b *problem.BehaviourConfig, _ *PGAMEConfig) { b.Observations = []int{9} },
+		"the agents' actors (1) are to be among 6 candidates": func(_ *guided, _ *problem.BehaviourConfig, c *PGAMEConfig) { c.Climbers = 6 },
+		"sac has no critic for an ascent":                     func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.agent = "sac" },
+		"\"Pendulum-v1\" has no feet":                         func(_ *guided, b *problem.BehaviourConfig, _ *PGAMEConfig) { b.Observations, b.Feet = nil, true },
+		"ga keeps no archive":                                 func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.algorithm = genetic() },
+		"replay.capacity":                                     func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.replay.Capacity = 200 },
+		"\"warmup\" is 0: want at least 1":                    func(_ *guided, _ *problem.BehaviourConfig, c *PGAMEConfig) { c.Warmup = 0 },
+		"learns only from candidates":                         func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.algorithm = ec.DefaultARS() },
+		"\"climbers\" is 0: want at least":                    func(_ *guided, _ *problem.BehaviourConfig, c *PGAMEConfig) { c.Climbers = 0 },
+		"observation 9 of \"Pendulum-v1\";":                   func(_ *guided, b *problem.BehaviourConfig, _ *PGAMEConfig) { b.Observations = []int{9} },
 	} {
 		g, cfg := smallPGAME()
 		behaviour := swings

@@ -307,14 +307,14 @@ func TestQDPGResume(t *testing.T) {
 // TestQDPGErrors: what does not fit is refused with what would be right.
 func TestQDPGErrors(t *testing.T) {
 	for want, change := range map[string]func(*guided, *problem.BehaviourConfig, *QDPGConfig){
-		"10 of 8 candidates are to come from":  func(_ *guided, _ *problem.BehaviourConfig, c *QDPGConfig) { c.Climbers = 4 },
-		"a member has one actor, not 2":        func(g *guided, _ *problem.BehaviourConfig, _ *QDPGConfig) { g.agent = "sac" },
-		"\"Pendulum-v1\" has no feet":          func(_ *guided, b *problem.BehaviourConfig, _ *QDPGConfig) { b.Observations, b.Feet = nil, true },
-		"ga keeps no archive":                  func(g *guided, _ *problem.BehaviourConfig, _ *QDPGConfig) { g.algorithm = genetic() },
-		"\"replay.shared\"":                    func(g *guided, _ *problem.BehaviourConfig, _ *QDPGConfig) { g.replay.Shared = false },
-		"\"replay.steps\"":                     func(g *guided, _ *problem.BehaviourConfig, _ *QDPGConfig) { g.replay.Steps = 2 },
-		"\"neighbours\" is 0: want at least 1": func(_ *guided, _ *problem.BehaviourConfig, c *QDPGConfig) { c.Neighbours = 0 },
-		"replay.capacity":                      func(g *guided, _ *problem.BehaviourConfig, _ *QDPGConfig) { g.replay.Capacity = 300 },
+		"the agents' actors (2) are to be among 8 candidates": func(_ *guided, _ *problem.BehaviourConfig, c *QDPGConfig) { c.Climbers = 4 },
+		"a member has one actor, not 2":                       func(g *guided, _ *problem.BehaviourConfig, _ *QDPGConfig) { g.agent = "sac" },
+		"\"Pendulum-v1\" has no feet":                         func(_ *guided, b *problem.BehaviourConfig, _ *QDPGConfig) { b.Observations, b.Feet = nil, true },
+		"ga keeps no archive":                                 func(g *guided, _ *problem.BehaviourConfig, _ *QDPGConfig) { g.algorithm = genetic() },
+		"\"replay.shared\"":                                   func(g *guided, _ *problem.BehaviourConfig, _ *QDPGConfig) { g.replay.Shared = false },
+		"\"replay.steps\"":                                    func(g *guided, _ *problem.BehaviourConfig, _ *QDPGConfig) { g.replay.Steps = 2 },
+		"\"neighbours\" is 0: want at least 1":                func(_ *guided, _ *problem.BehaviourConfig, c *QDPGConfig) { c.Neighbours = 0 },
+		"replay.capacity":                                     func(g *guided, _ *problem.BehaviourConfig, _ *QDPGConfig) { g.replay.Capacity = 300 },
 	} {
 		g, cfg := smallQDPG()
 		behaviour := swings
