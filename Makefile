@@ -10,7 +10,7 @@
 
 .PHONY: run test build check release site validate validate-gpu swiftshader setup-run setup-test
 
-# Tests that need what a machine may not have are skipped by go test, and fail here.
+# Tests that need what a machine may not have are skipped by go test, and fail here; those of MuJoCo's own compiler only if MUJOCO_PYTHON names a Python.
 must = CI=1
 
 run: build

@@ -111,17 +111,7 @@ func TestCEMRLIteration(t *testing.T) {
 func TestCEMRLCounters(t *testing.T) {
 	g, cfg := smallCEMRL("ddpg")
 	c := g.openCEMRL(t, 7, cfg)
-	initialized(t, c)
-	steps(t, c, 0, 3)
-	before := open(t).Counters()
-	steps(t, c, 3, 8)
-	after := open(t).Counters()
-	if n := after.Submissions - before.Submissions; n != 5 {
-		t.Errorf("5 iterations took %d submissions", n)
-	}
-	if up, down := after.BytesUp-before.BytesUp, after.BytesDown-before.BytesDown; up != 0 || down != 0 {
-		t.Errorf("5 iterations moved %d bytes up and %d down; want none", up, down)
-	}
+	staysOnDevice(t, c)
 }
 
 // TestCEMRLResume: a run that was interrupted ends with the same bits as one that was not, of CEM-RL-OpenES too.
@@ -131,28 +121,7 @@ func TestCEMRLResume(t *testing.T) {
 	for _, algorithm := range []ec.Algorithm{crossEntropy(), open} {
 		g, cfg := smallCEMRL("td3")
 		g.algorithm = algorithm
-		whole := g.openCEMRL(t, 8, cfg)
-		initialized(t, whole)
-		steps(t, whole, 0, 5)
-		want, err := whole.State().Digest(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		half, dir := g.openCEMRL(t, 8, cfg), t.TempDir()
-		initialized(t, half)
-		steps(t, half, 0, 3)
-		if _, err := half.State().Save(t.Context(), dir, 3); err != nil {
-			t.Fatal(err)
-		}
-		resumed := g.openCEMRL(t, 8, cfg)
-		if err := resumed.State().Poison(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		load(t, resumed, dir, 3)
-		steps(t, resumed, 3, 5)
-		if got, err := resumed.State().Digest(t.Context()); err != nil || got != want {
-			t.Errorf("%s: the resumed run ends with %s, %v; want %s", algorithm.Name(), got, err, want)
-		}
+		resumes(t, func() engine.Workflow { return g.openCEMRL(t, 8, cfg) }, 5)
 	}
 }
 

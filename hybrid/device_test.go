@@ -156,3 +156,46 @@ func load(t testing.TB, w engine.Workflow, dir string, iteration int) {
 		t.Fatal(err)
 	}
 }
+
+// resumes takes iterations of a workflow without and with an interruption after the third: both must end with the same bits. open
+// returns a new workflow each time.
+func resumes(t *testing.T, open func() engine.Workflow, iterations int) {
+	t.Helper()
+	const kept = 3
+	whole, half, resumed, dir := open(), open(), open(), t.TempDir()
+	initialized(t, whole)
+	steps(t, whole, 0, iterations)
+	want, err := whole.State().Digest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	initialized(t, half)
+	steps(t, half, 0, kept)
+	if _, err := half.State().Save(t.Context(), dir, kept); err != nil {
+		t.Fatal(err)
+	}
+	if err := resumed.State().Poison(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	load(t, resumed, dir, kept)
+	steps(t, resumed, kept, iterations)
+	if got, err := resumed.State().Digest(t.Context()); err != nil || got != want {
+		t.Errorf("%s: the resumed run ends with %s, %v; want %s", whole.Describe().Workflow, got, err, want)
+	}
+}
+
+// staysOnDevice takes eight iterations of a new workflow: each of the last five must be one submission that moves nothing over the bus.
+func staysOnDevice(t *testing.T, w engine.Workflow) {
+	t.Helper()
+	initialized(t, w)
+	steps(t, w, 0, 3)
+	before := open(t).Counters()
+	steps(t, w, 3, 8)
+	after := open(t).Counters()
+	if n := after.Submissions - before.Submissions; n != 5 {
+		t.Errorf("5 iterations took %d submissions", n)
+	}
+	if up, down := after.BytesUp-before.BytesUp, after.BytesDown-before.BytesDown; up != 0 || down != 0 {
+		t.Errorf("5 iterations moved %d bytes up and %d down; want none", up, down)
+	}
+}

@@ -225,30 +225,18 @@ func TestDvDESCounters(t *testing.T) {
 // TestDvDESResume: a run that was interrupted ends with the same bits as one that was not.
 func TestDvDESResume(t *testing.T) {
 	s := newSmallDvDES()
-	whole := s.begin(t, 8)
-	steps(t, whole, 0, 6)
-	want, err := whole.State().Digest(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	half, dir := s.begin(t, 8), t.TempDir()
-	steps(t, half, 0, 3)
-	if _, err := half.State().Save(t.Context(), dir, 3); err != nil {
-		t.Fatal(err)
-	}
-	resumed, err := s.open(t, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resumed.Close()
-	if err := resumed.State().Poison(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	load(t, resumed, dir, 3)
-	steps(t, resumed, 3, 6)
-	if got, err := resumed.State().Digest(t.Context()); err != nil || got != want {
-		t.Errorf("the resumed run ends with %s, %v; want %s", got, err, want)
-	}
+	resumes(t, func() engine.Workflow {
+		d, err := s.open(t, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return d
+	}, 6)
 }
 
 // TestDvDESErrors: what does not fit is refused with what would be right.

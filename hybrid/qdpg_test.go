@@ -264,44 +264,13 @@ func value(m nn.MLP, row, x []float64) float64 {
 func TestQDPGCounters(t *testing.T) {
 	g, cfg := smallQDPG()
 	q := g.openQDPG(t, 7, cfg)
-	initialized(t, q)
-	steps(t, q, 0, 3)
-	before := open(t).Counters()
-	steps(t, q, 3, 8)
-	after := open(t).Counters()
-	if n := after.Submissions - before.Submissions; n != 5 {
-		t.Errorf("5 iterations took %d submissions", n)
-	}
-	if up, down := after.BytesUp-before.BytesUp, after.BytesDown-before.BytesDown; up != 0 || down != 0 {
-		t.Errorf("5 iterations moved %d bytes up and %d down; want none", up, down)
-	}
+	staysOnDevice(t, q)
 }
 
 // TestQDPGResume: a run that was interrupted ends with the same bits as one that was not.
 func TestQDPGResume(t *testing.T) {
 	g, cfg := smallQDPG()
-	whole := g.openQDPG(t, 8, cfg)
-	initialized(t, whole)
-	steps(t, whole, 0, 5)
-	want, err := whole.State().Digest(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	half, dir := g.openQDPG(t, 8, cfg), t.TempDir()
-	initialized(t, half)
-	steps(t, half, 0, 3)
-	if _, err := half.State().Save(t.Context(), dir, 3); err != nil {
-		t.Fatal(err)
-	}
-	resumed := g.openQDPG(t, 8, cfg)
-	if err := resumed.State().Poison(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	load(t, resumed, dir, 3)
-	steps(t, resumed, 3, 5)
-	if got, err := resumed.State().Digest(t.Context()); err != nil || got != want {
-		t.Errorf("the resumed run ends with %s, %v; want %s", got, err, want)
-	}
+	resumes(t, func() engine.Workflow { return g.openQDPG(t, 8, cfg) }, 5)
 }
 
 // TestQDPGErrors: what does not fit is refused with what would be right.
