@@ -213,7 +213,7 @@ class Command(unittest.TestCase):
             for name, content, want in (
                 ("missing.xml", None, "missing.xml: no such file"), ("text.xml", "no xml", "text.xml:1: no XML"),
                 ("empty.xml", "", "empty.xml:1: no XML"), ("other.xml", "<nonsense/>", "other.xml: "),
-                ("include.xml", '<mujoco><include file="x.xml"/></mujoco>', "include.xml: "),
+                ("include.xml", '<mujoco><include file="x.xml"/></mujoco>', "include.xml:1: "),
             ):
                 if content is not None:
                     (folder / name).write_text(content)
