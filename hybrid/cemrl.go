@@ -120,8 +120,8 @@ func (c *CEMRL) phase(done int) phase {
 	return learning
 }
 
-// turns implements method.
-func (c *CEMRL) turns() []int { return []int{c.cfg.Warmup} }
+// starts implements method.
+func (c *CEMRL) starts() []int { return []int{c.cfg.Warmup} }
 
 // before implements method.
 func (c *CEMRL) before(r *engine.Recorder, of phase) {

@@ -109,8 +109,8 @@ func (c *climbing) phase(done int) phase {
 	return learning
 }
 
-// turns implements method.
-func (c *climbing) turns() []int { return []int{c.cfg.Warmup} }
+// starts implements method.
+func (c *climbing) starts() []int { return []int{c.cfg.Warmup} }
 
 // before implements method.
 func (c *climbing) before(r *engine.Recorder, of phase) {

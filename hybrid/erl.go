@@ -136,8 +136,8 @@ func (e *ERL) phase(done int) phase {
 	return learning
 }
 
-// turns implements method.
-func (e *ERL) turns() []int { return []int{e.cfg.Warmup, e.cfg.Warmup + e.cfg.Injection - 1} }
+// starts implements method.
+func (e *ERL) starts() []int { return []int{e.cfg.Warmup, e.cfg.Warmup + e.cfg.Injection - 1} }
 
 // before implements method.
 func (e *ERL) before(r *engine.Recorder, phase phase) {

@@ -37,8 +37,8 @@ const (
 type method interface {
 	// phase returns the phase of the iteration after `done` others.
 	phase(done int) phase
-	// turns returns the first iteration of every phase that comes after warming, in a run from the start.
-	turns() []int
+	// starts returns the first iteration of every phase that comes after warming, in a run from the start.
+	starts() []int
 	// before records an iteration up to its updates, including a fixed number of updates.
 	before(r *engine.Recorder, of phase)
 	// after records the part of an iteration after the updates. rows, unless nil, records further metrics.
@@ -91,7 +91,7 @@ func (j *joint) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 // returns.
 func (j *joint) Prepare(ctx context.Context, episodes int) error {
 	first, err := j.stages(j.method.phase(0))
-	for _, done := range j.method.turns() {
+	for _, done := range j.method.starts() {
 		if err == nil {
 			_, err = j.stages(j.method.phase(done))
 		}

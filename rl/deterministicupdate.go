@@ -23,7 +23,7 @@ func fusesDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig)
 func (d *deterministic) fuses() int { return d.fused }
 
 // recordFused implements fusing.
-func (d *deterministic) recordFused(r *engine.Recorder, batch ReplayBatch, turn *engine.Tensor, updates int) {
+func (d *deterministic) recordFused(r *engine.Recorder, batch ReplayBatch, chunk *engine.Tensor, updates int) {
 	actor, critics := d.actor.optimizer, d.critics.optimizer
 	o, net := actor.Config(), d.actor.MLP()
 	lanes, err := net.Lanes(r.Engine().Device().Info())
@@ -38,7 +38,7 @@ func (d *deterministic) recordFused(r *engine.Recorder, batch ReplayBatch, turn 
 		Gradient: d.gradients.Range(), Summed: d.gradients.Range(), GradientRow: uint32(d.gradients.Size("parameter")),
 		Obs: batch.Obs.Range(), NextObs: batch.NextObs.Range(), Action: batch.Action.Range(), Reward: batch.Reward.Range(), Factor: batch.Factor.Range(),
 		RewardScale: d.rewardScale.Range(), ActorRate: actor.Rate().Range(), CriticRate: critics.Rate().Range(), Tau: d.tau.Range(),
-		Clock: d.clock.Tensor().Range(), Turn: turn.Range(),
+		Clock: d.clock.Tensor().Range(), Chunk: chunk.Range(),
 		Updates: actor.Updates().Range(), Refused: actor.Refused().Range(),
 		CriticUpdates: critics.Updates().Range(), CriticRefused: critics.Refused().Range(), Norm: critics.Norm().Range(),
 		Value: d.values.Range(), Loss: d.loss.Range(), FirstValue: d.firstValue.Range(),

@@ -300,7 +300,7 @@ var deterministicUpdateShader = &vk.Shader{
 		{Name: "RewardScale", Index: 8, Access: vk.Read},
 		{Name: "Tau", Index: 9, Access: vk.Read},
 		{Name: "Clock", Index: 10, Access: vk.Read},
-		{Name: "Turn", Index: 11, Access: vk.Read},
+		{Name: "Chunk", Index: 11, Access: vk.Read},
 		{Name: "Norm", Index: 12, Access: vk.Write},
 		{Name: "Value", Index: 13, Access: vk.Write},
 		{Name: "Loss", Index: 14, Access: vk.Write},
@@ -367,7 +367,7 @@ type deterministicUpdateKernel struct {
 	RewardScale   vk.Range // readonly float
 	Tau           vk.Range // readonly float
 	Clock         vk.Range // readonly uint
-	Turn          vk.Range // readonly uint
+	Chunk         vk.Range // readonly uint
 	Norm          vk.Range // writeonly float
 	Value         vk.Range // writeonly float
 	Loss          vk.Range // writeonly float
@@ -434,7 +434,7 @@ func (k deterministicUpdateKernel) call(x, y, z uint32) vk.Call {
 		push   [76]byte
 		spec   [22]uint32
 	})
-	a.ranges = [36]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Turn, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.ActorRate, k.CriticRate, k.Updates, k.Refused, k.CriticUpdates, k.CriticRefused, k.Noise, k.Clip, k.Delay, k.Credit, k.FirstValue}
+	a.ranges = [36]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Chunk, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.ActorRate, k.CriticRate, k.Updates, k.Refused, k.CriticUpdates, k.CriticRefused, k.Noise, k.Clip, k.Delay, k.Credit, k.FirstValue}
 	binary.LittleEndian.PutUint32(a.push[0:], k.ActorRow)
 	binary.LittleEndian.PutUint32(a.push[4:], k.ActorStride)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Critic)
@@ -1087,7 +1087,7 @@ var dqnUpdateShader = &vk.Shader{
 		{Name: "RewardScale", Index: 8, Access: vk.Read},
 		{Name: "Tau", Index: 9, Access: vk.Read},
 		{Name: "Clock", Index: 10, Access: vk.Read},
-		{Name: "Turn", Index: 11, Access: vk.Read},
+		{Name: "Chunk", Index: 11, Access: vk.Read},
 		{Name: "Norm", Index: 12, Access: vk.Write},
 		{Name: "Value", Index: 13, Access: vk.Write},
 		{Name: "Loss", Index: 14, Access: vk.Write},
@@ -1138,7 +1138,7 @@ type dqnUpdateKernel struct {
 	RewardScale  vk.Range // readonly float
 	Tau          vk.Range // readonly float
 	Clock        vk.Range // readonly uint
-	Turn         vk.Range // readonly uint
+	Chunk        vk.Range // readonly uint
 	Norm         vk.Range // writeonly float
 	Value        vk.Range // writeonly float
 	Loss         vk.Range // writeonly float
@@ -1187,7 +1187,7 @@ func (k dqnUpdateKernel) call(x, y, z uint32) vk.Call {
 		push   [60]byte
 		spec   [13]uint32
 	})
-	a.ranges = [29]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Turn, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.LearningRate, k.Interval, k.Updates, k.Refused}
+	a.ranges = [29]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Chunk, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.LearningRate, k.Interval, k.Updates, k.Refused}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Stride)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Target)
@@ -3188,7 +3188,7 @@ var softUpdateShader = &vk.Shader{
 		{Name: "RewardScale", Index: 8, Access: vk.Read},
 		{Name: "Tau", Index: 9, Access: vk.Read},
 		{Name: "Clock", Index: 10, Access: vk.Read},
-		{Name: "Turn", Index: 11, Access: vk.Read},
+		{Name: "Chunk", Index: 11, Access: vk.Read},
 		{Name: "Norm", Index: 12, Access: vk.Write},
 		{Name: "Value", Index: 13, Access: vk.Write},
 		{Name: "Loss", Index: 14, Access: vk.Write},
@@ -3259,7 +3259,7 @@ type softUpdateKernel struct {
 	RewardScale        vk.Range // readonly float
 	Tau                vk.Range // readonly float
 	Clock              vk.Range // readonly uint
-	Turn               vk.Range // readonly uint
+	Chunk              vk.Range // readonly uint
 	Norm               vk.Range // writeonly float
 	Value              vk.Range // writeonly float
 	Loss               vk.Range // writeonly float
@@ -3330,7 +3330,7 @@ func (k softUpdateKernel) call(x, y, z uint32) vk.Call {
 		push   [84]byte
 		spec   [24]uint32
 	})
-	a.ranges = [38]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Turn, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.ActorRate, k.CriticRate, k.Updates, k.Refused, k.CriticUpdates, k.CriticRefused, k.Temperature, k.TargetEntropy, k.TemperatureRate, k.TemperatureUpdates, k.TemperatureRefused, k.LogProb, k.Sums}
+	a.ranges = [38]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Chunk, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.ActorRate, k.CriticRate, k.Updates, k.Refused, k.CriticUpdates, k.CriticRefused, k.Temperature, k.TargetEntropy, k.TemperatureRate, k.TemperatureUpdates, k.TemperatureRefused, k.LogProb, k.Sums}
 	binary.LittleEndian.PutUint32(a.push[0:], k.ActorRow)
 	binary.LittleEndian.PutUint32(a.push[4:], k.ActorStride)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Critic)

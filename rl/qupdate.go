@@ -31,7 +31,7 @@ func fusesQ(o *OffPolicy, parts learnerParts, c DQNConfig, mlp nn.MLP) int {
 func (q *qLearner) fuses() int { return q.fused }
 
 // recordFused implements fusing.
-func (q *qLearner) recordFused(r *engine.Recorder, batch ReplayBatch, turn *engine.Tensor, updates int) {
+func (q *qLearner) recordFused(r *engine.Recorder, batch ReplayBatch, chunk *engine.Tensor, updates int) {
 	optimizer := q.network.optimizer
 	o, net := optimizer.Config(), q.network.MLP()
 	columns, err := net.Columns(r.Engine().Device().Info())
@@ -44,7 +44,7 @@ func (q *qLearner) recordFused(r *engine.Recorder, batch ReplayBatch, turn *engi
 		Params: params, Updated4: params, Gradient: q.gradient.Range(), Summed: q.gradient.Range(),
 		Obs: batch.Obs.Range(), NextObs: batch.NextObs.Range(), Action: batch.Action.Range(), Reward: batch.Reward.Range(), Factor: batch.Factor.Range(),
 		RewardScale: q.parts.rewardScale.Range(), LearningRate: optimizer.Rate().Range(), Interval: q.interval.Range(), Tau: q.tau.Range(),
-		Clock: q.clock.Tensor().Range(), Turn: turn.Range(), Updates: optimizer.Updates().Range(), Refused: optimizer.Refused().Range(),
+		Clock: q.clock.Tensor().Range(), Chunk: chunk.Range(), Updates: optimizer.Updates().Range(), Refused: optimizer.Refused().Range(),
 		Norm: optimizer.Norm().Range(), Value: q.chosen.Range(), Loss: q.loss.Range(),
 		Row: uint32(optimizer.Params().Size("parameter")), Stride: uint32(stride), Target: uint32(q.target.Offset(optimizer.Params())),
 		Count: uint32(updates), Together: uint32(batch.updates()),

@@ -44,7 +44,7 @@ func (a *sac) prepare(r *engine.Recorder) {
 }
 
 // recordFused implements fusing.
-func (a *sac) recordFused(r *engine.Recorder, batch ReplayBatch, turn *engine.Tensor, updates int) {
+func (a *sac) recordFused(r *engine.Recorder, batch ReplayBatch, chunk *engine.Tensor, updates int) {
 	actor, critics, head := a.actor.optimizer, a.critics.optimizer, a.head.Constants()
 	o, net := actor.Config(), a.actor.MLP()
 	lanes, err := net.Lanes(r.Engine().Device().Info())
@@ -59,7 +59,7 @@ func (a *sac) recordFused(r *engine.Recorder, batch ReplayBatch, turn *engine.Te
 		Gradient: a.gradients.Range(), Summed: a.gradients.Range(), GradientRow: uint32(a.gradients.Size("parameter")),
 		Obs: batch.Obs.Range(), NextObs: batch.NextObs.Range(), Action: batch.Action.Range(), Reward: batch.Reward.Range(), Factor: batch.Factor.Range(),
 		RewardScale: a.rewardScale.Range(), ActorRate: actor.Rate().Range(), CriticRate: critics.Rate().Range(), Tau: a.tau.Range(),
-		TargetEntropy: a.targetEntropy.Range(), Clock: a.clock.Tensor().Range(), Turn: turn.Range(),
+		TargetEntropy: a.targetEntropy.Range(), Clock: a.clock.Tensor().Range(), Chunk: chunk.Range(),
 		Updates: actor.Updates().Range(), Refused: actor.Refused().Range(),
 		CriticUpdates: critics.Updates().Range(), CriticRefused: critics.Refused().Range(), Norm: critics.Norm().Range(),
 		Value: a.values.Range(), Loss: a.loss.Range(), LogProb: a.logProb.Range(), Sums: a.sums.Range(),

@@ -64,7 +64,7 @@ void main() {
     float share = tau[member], scale = reward_scale[member];
     float wait = HAS_DELAY ? delay[member] : 1.0, have = HAS_DELAY ? credit[member] : 0.0;
     uint done[2] = uint[2](critic_updates[member], updates[member]), refusals[2] = uint[2](0u, 0u); // of critics, of actors
-    uint first = turn[0] * together, last = min(first + together, count), iteration = clock[0];
+    uint first = chunk[0] * together, last = min(first + together, count), iteration = clock[0];
     float size = 0.0;
 
     // Loops test their condition at the end: if it is at the start, software drivers run the body once more, masked.
@@ -78,12 +78,12 @@ void main() {
         if (HAS_NOISE) draw_noise(member, iteration, update);
         // Networks that are only evaluated: the target actor and the target critics at the next observations, and the
         // actor.
-        uint turn = 0u;
+        uint network = 0u;
         [[dont_unroll]] do {
-            bool acts = turn == 0u || turn > CRITICS, next = turn <= CRITICS;
+            bool acts = network == 0u || network > CRITICS, next = network <= CRITICS;
             network_ins = acts ? OBS : IN;
             network_outs = acts ? OUT : 1u;
-            part_load(turn == 0u ? target_actor + member * actor_row : acts ? member * actor_row : target_critic + (member * CRITICS + turn - 1u) * critic_row);
+            part_load(network == 0u ? target_actor + member * actor_row : acts ? member * actor_row : target_critic + (member * CRITICS + network - 1u) * critic_row);
             uint begin = 0u, i = 0u;
             [[dont_unroll]] do {
                 uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
@@ -100,25 +100,25 @@ void main() {
                 bool present = begin + LANE < end;
                 [[unroll]] for (uint o = 0u; o < OUT; o++) {
                     float action = m_tanh(y[o]);
-                    if (present && turn == 0u) policy[o * BATCH + row] = HAS_NOISE ? clamp(action + given[o], -1.0, 1.0) : action;
+                    if (present && network == 0u) policy[o * BATCH + row] = HAS_NOISE ? clamp(action + given[o], -1.0, 1.0) : action;
                     if (present && !next) own_policy[o * BATCH + row] = action;
                 }
-                if (present && !acts) next_value[row] = turn == 1u ? y[0] : min(next_value[row], y[0]);
+                if (present && !acts) next_value[row] = network == 1u ? y[0] : min(next_value[row], y[0]);
                 begin += LANES;
             } while (begin < BATCH);
             exchange();
-            turn++;
-        } while (turn < 1u + CRITICS + (due ? 1u : 0u));
+            network++;
+        } while (network < 1u + CRITICS + (due ? 1u : 0u));
 
         // Networks that learn: the critics and, when it is due, the actor, for which the first critic computes the
         // gradient with respect to its actions.
         float square = 0.0;
-        turn = 0u;
+        network = 0u;
         [[dont_unroll]] do {
-            bool acts = turn > CRITICS, passes = turn == CRITICS; // the actor's pass; the first critic's pass for it
+            bool acts = network > CRITICS, passes = network == CRITICS; // the actor's pass; the first critic's pass for it
             network_ins = acts ? OBS : IN;
             network_outs = acts ? OUT : 1u;
-            uint own = acts ? member * actor_row : critic + (member * CRITICS + (passes ? 0u : turn)) * critic_row;
+            uint own = acts ? member * actor_row : critic + (member * CRITICS + (passes ? 0u : network)) * critic_row;
             part_load(own);
             mlp_zero();
             uint begin = 0u, i = 0u;
@@ -140,10 +140,10 @@ void main() {
                         first_value[member * BATCH + row] = row_value;
                         [[unroll]] for (uint o = 0u; o < OUT; o++) policy[o * BATCH + row] = row_at_action[o];
                     } else {
-                        float sum = (row_value - aim) * (row_value - aim) + (turn == 0u ? 0.0 : row_loss[row]);
+                        float sum = (row_value - aim) * (row_value - aim) + (network == 0u ? 0.0 : row_loss[row]);
                         row_loss[row] = sum;
                         if (update + 1u == last) {
-                            values[(member * CRITICS + turn) * BATCH + row] = row_value;
+                            values[(member * CRITICS + network) * BATCH + row] = row_value;
                             loss[member * BATCH + row] = sum; // the sum of all critics remains
                         }
                     }
@@ -151,11 +151,11 @@ void main() {
                 begin += LANES;
             } while (begin < BATCH);
             uint to = member * gradient_row + (acts ? CRITICS * critic_row : 0u);
-            square = part_square() + (turn == 0u || acts ? 0.0 : square);
-            if (!passes) part_store(to + (acts ? 0u : turn * critic_row));
+            square = part_square() + (network == 0u || acts ? 0.0 : square);
+            if (!passes) part_store(to + (acts ? 0u : network * critic_row));
             exchange();
 
-            bool learns = acts || turn + 1u == CRITICS, finite = !isnan(square) && !isinf(square);
+            bool learns = acts || network + 1u == CRITICS, finite = !isnan(square) && !isinf(square);
             uint who = acts ? 1u : 0u;
             float t = float(done[who] + 1u), rate = acts ? actor_rate[member] : critic_rate[member];
             adam(Adam(acts ? own : critic + member * CRITICS * critic_row, acts ? actor_stride : critic_stride,
@@ -166,8 +166,8 @@ void main() {
             done[who] += learns && finite ? 1u : 0u;
             refusals[who] += learns && !finite ? 1u : 0u;
             size = learns && !acts ? (finite ? sqrt(square) : -1.0) : size;
-            turn++;
-        } while (turn < CRITICS + (due ? 2u : 0u));
+            network++;
+        } while (network < CRITICS + (due ? 2u : 0u));
         update++;
     } while (update < last);
 

@@ -47,16 +47,16 @@ void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x, own = member * row;
     float share = tau[member], scale = reward_scale[member], rate = learning_rate[member];
     uint done = updates[member], refusals = 0u, wait = uint(max(round(interval[member]), 1.0));
-    uint first = turn[0] * together, last = min(first + together, count), before = clock[0] * count, steps = clock[1];
+    uint first = chunk[0] * together, last = min(first + together, count), before = clock[0] * count, steps = clock[1];
     float size = 0.0;
 
     // Loops test their condition at the end: if it is at the start, software drivers run the body once more, masked.
     uint update = first;
     [[dont_unroll]] do {
         uint batch = ((update - first) * members + member) * BATCH;
-        uint turn = 0u; // panels of the first network, and then those of the others
+        uint pass = 0u; // panels of the first network, and then those of the others
         [[dont_unroll]] do {
-            uint of = turn / PANELS, panel = turn % PANELS;
+            uint of = pass / PANELS, panel = pass % PANELS;
             columns_load(of == 0u ? target + own : own, panel);
             uint begin = 0u, i = 0u;
             [[dont_unroll]] do {
@@ -74,8 +74,8 @@ void main() {
                 begin += LANES;
             } while (begin < BATCH);
             exchange();
-            turn++;
-        } while (turn < EVALUATED * PANELS);
+            pass++;
+        } while (pass < EVALUATED * PANELS);
 
         // The loss of a row a lane, and its gradient at the outputs.
         uint begin = 0u;

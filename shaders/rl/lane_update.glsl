@@ -23,7 +23,7 @@ layout(std430, set = 0, binding = 7) readonly buffer Factor { float factor[]; };
 layout(std430, set = 0, binding = 8) readonly buffer RewardScale { float reward_scale[]; }; // [P]
 layout(std430, set = 0, binding = 9) readonly buffer Tau { float tau[]; };            // [P]
 layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };        // [0]: the iteration
-layout(std430, set = 0, binding = 11) readonly buffer Turn { uint turn[]; };          // [0]: index of the dispatch in the iteration
+layout(std430, set = 0, binding = 11) readonly buffer Chunk { uint chunk[]; };        // [0]: index of the dispatch in the iteration
 layout(std430, set = 0, binding = 12) writeonly buffer Norm { float norm[]; };        // [P]: norm of the last gradient; -1: not finite
 layout(std430, set = 0, binding = 13) writeonly buffer Value { float values[]; };     // of the last update
 layout(std430, set = 0, binding = 14) writeonly buffer Loss { float loss[]; };        // [P, BATCH]: of the last update

@@ -72,7 +72,7 @@ void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     float share = tau[member], scale = reward_scale[member];
     uint done[3] = uint[3](critic_updates[member], updates[member], 0u), refusals[2] = uint[2](0u, 0u); // of critics, of actors, of temperatures
-    uint first = turn[0] * together, last = min(first + together, count), iteration = clock[0];
+    uint first = chunk[0] * together, last = min(first + together, count), iteration = clock[0];
     float size = 0.0, alpha = 0.0, actor_loss = 0.0;
     vec3 heat = vec3(0.0); // the temperature's logarithm and its moments
     if (HAS_TEMPERATURE_UPDATES) {
@@ -88,12 +88,12 @@ void main() {
         draw_noise(member, iteration, update);
         // Networks that are only evaluated: actor and target critics at the next observations, and the actor.
         float log_probs = 0.0; // of the lane's rows
-        uint turn = 0u;
+        uint network = 0u;
         [[dont_unroll]] do {
-            bool next = turn <= CRITICS, acts = turn == 0u || !next;
+            bool next = network <= CRITICS, acts = network == 0u || !next;
             network_ins = acts ? OBS : IN;
             network_outs = acts ? OUT : 1u;
-            part_load(acts ? member * actor_row : target_critic + (member * CRITICS + turn - 1u) * critic_row);
+            part_load(acts ? member * actor_row : target_critic + (member * CRITICS + network - 1u) * critic_row);
             uint begin = 0u, i = 0u;
             [[dont_unroll]] do {
                 uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
@@ -110,7 +110,7 @@ void main() {
                     float z = noise[next ? at : own_noise], log_std = head_log_std(y, o, 0.0), moved = m_exp(log_std) * z, u = y[o] + moved;
                     float action = m_tanh(u);
                     each += gauss_log_density(z, log_std) - squash_log_slope(u);
-                    if (present && turn == 0u) policy[at] = action;
+                    if (present && network == 0u) policy[at] = action;
                     if (own) {
                         own_policy[at] = action;
                         noise[own_noise] = moved;
@@ -119,27 +119,27 @@ void main() {
                     }
                 }
                 // The next action's entropy waits in row_loss until the critics have given their values.
-                if (present && turn == 0u) row_loss[row] = -alpha * each;
+                if (present && network == 0u) row_loss[row] = -alpha * each;
                 if (present && !acts) {
-                    float value = turn == 1u ? y[0] : min(next_value[row], y[0]);
-                    next_value[row] = turn == CRITICS ? value + row_loss[row] : value;
+                    float value = network == 1u ? y[0] : min(next_value[row], y[0]);
+                    next_value[row] = network == CRITICS ? value + row_loss[row] : value;
                 }
                 log_probs += own ? each : 0.0;
                 if (own && update + 1u == last) log_prob[member * BATCH + row] = each;
                 begin += LANES;
             } while (begin < BATCH);
             exchange();
-            turn++;
-        } while (turn < 2u + CRITICS);
+            network++;
+        } while (network < 2u + CRITICS);
         log_probs = mlp_sum(log_probs) / float(BATCH);
 
         // Networks that learn: the critics; both again, for the gradient of the smaller value with respect to the actor's
         // actions; the actor.
         float square = 0.0, least = 0.0;
-        turn = 0u;
+        network = 0u;
         [[dont_unroll]] do {
-            bool acts = turn == 2u * CRITICS, passes = turn >= CRITICS && !acts;
-            uint one = turn % CRITICS; // of the critics
+            bool acts = network == 2u * CRITICS, passes = network >= CRITICS && !acts;
+            uint one = network % CRITICS; // of the critics
             network_ins = acts ? OBS : IN;
             network_outs = acts ? OUT : 1u;
             uint own = acts ? member * actor_row : critic + (member * CRITICS + one) * critic_row;
@@ -174,8 +174,8 @@ void main() {
                     if (update + 1u == last) values[(member * CRITICS + one) * BATCH + row] = row_value;
                     least += one == 0u ? 0.0 : min(other, row_value);
                 }
-                if (present && turn < CRITICS) {
-                    float sum = (row_value - aim) * (row_value - aim) + (turn == 0u ? 0.0 : row_loss[row]);
+                if (present && network < CRITICS) {
+                    float sum = (row_value - aim) * (row_value - aim) + (network == 0u ? 0.0 : row_loss[row]);
                     row_loss[row] = sum;
                     if (update + 1u == last) loss[member * BATCH + row] = sum; // the sum of all critics remains
                 }
@@ -184,11 +184,11 @@ void main() {
             uint to = member * gradient_row + (acts ? CRITICS * critic_row : 0u);
             // The actor's gradient counts together with that of the temperature's logarithm (equation 18).
             float at_log = -alpha * (log_probs + target_entropy[member] * float(DIMS));
-            square = part_square() + (turn == 0u ? 0.0 : !acts ? square : HAS_TEMPERATURE ? 0.0 : at_log * at_log);
-            if (!passes) part_store(to + (acts ? 0u : turn * critic_row));
+            square = part_square() + (network == 0u ? 0.0 : !acts ? square : HAS_TEMPERATURE ? 0.0 : at_log * at_log);
+            if (!passes) part_store(to + (acts ? 0u : network * critic_row));
             exchange();
 
-            bool learns = acts || turn + 1u == CRITICS, finite = !isnan(square) && !isinf(square);
+            bool learns = acts || network + 1u == CRITICS, finite = !isnan(square) && !isinf(square);
             uint who = acts ? 1u : 0u;
             float t = float(done[who] + 1u), rate = acts ? actor_rate[member] : critic_rate[member];
             adam(Adam(acts ? own : critic + member * CRITICS * critic_row, acts ? actor_stride : critic_stride,
@@ -205,9 +205,9 @@ void main() {
             }
             done[who] += learns && finite ? 1u : 0u;
             refusals[who] += learns && !finite ? 1u : 0u;
-            size = turn + 1u == CRITICS ? (finite ? sqrt(square) : -1.0) : size;
-            turn++;
-        } while (turn < 2u * CRITICS + 1u);
+            size = network + 1u == CRITICS ? (finite ? sqrt(square) : -1.0) : size;
+            network++;
+        } while (network < 2u * CRITICS + 1u);
         actor_loss = alpha * log_probs - mlp_sum(least) / float(BATCH);
         update++;
     } while (update < last);
