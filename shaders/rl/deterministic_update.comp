@@ -83,7 +83,8 @@ void main() {
             bool acts = network == 0u || network > CRITICS, next = network <= CRITICS;
             network_ins = acts ? OBS : IN;
             network_outs = acts ? OUT : 1u;
-            part_load(network == 0u ? target_actor + member * actor_row : acts ? member * actor_row : target_critic + (member * CRITICS + network - 1u) * critic_row);
+            part_load(network == 0u ? target_actor + member * actor_row
+                      : acts ? member * actor_row : target_critic + (member * CRITICS + network - 1u) * critic_row);
             uint begin = 0u, i = 0u;
             [[dont_unroll]] do {
                 uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
