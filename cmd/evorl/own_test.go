@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 // ownBox has the examples of docs/own.md, and needs a compiler.
