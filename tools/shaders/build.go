@@ -18,6 +18,8 @@ import (
 type builder struct {
 	root  string
 	cache cache
+	// agreed has existing modules, by the digest of their source, that -check need not make again.
+	agreed map[string][]byte
 }
 
 // variant is one module: a kernel, or a kernel combined with an environment.
@@ -119,6 +121,10 @@ func (b *builder) compileOne(ctx context.Context, glslc compiler, v *variant) er
 	}
 	if v.module, err = spirv.Reflect(named); err != nil {
 		return fmt.Errorf("shaders/%s.comp: %w", v.kernel, err)
+	}
+	if code, ok := b.agreed[digest([]byte(v.source))]; ok {
+		v.code = code
+		return nil
 	}
 	v.code, err = b.module(ctx, glslc, v, "-O")
 	return err

@@ -3,6 +3,7 @@
 //
 //	go run ./tools/shaders           write what is missing or stale, remove what is left over
 //	go run ./tools/shaders -check    write nothing; exit 1 naming what is missing, stale or left over
+//	go run ./tools/shaders -reproduce   as -check, with all modules optimized anew: minutes with an empty cache
 //
 // A kernel's Go struct has a field for each buffer, push constant and specialization constant, except those that follow from others:
 //
@@ -13,7 +14,8 @@
 //
 // Compiled modules are cached in the user's cache folder by the digest of their composed source, so only changed ones are
 // compiled. Modules depend on the compiler's version, which shaders/spv/VERSION records. With another version, -check compares
-// the digests in shaders/spv/MANIFEST instead of bytes.
+// the digests in shaders/spv/MANIFEST instead of bytes. Optimizing a robot takes glslc a minute, so -check compiles and validates
+// without optimization, and takes a module as optimized from its source if the manifest has the digests of both.
 package main
 
 import (
@@ -40,6 +42,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("shaders", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	check := flags.Bool("check", false, "write nothing; exit 1 when an output is missing, stale or left over")
+	reproduce := flags.Bool("reproduce", false, "like -check, with all modules optimized anew")
 	root := flags.String("root", "", "the repository's root (default: the nearest folder upwards with a go.mod)")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -61,8 +64,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	b := &builder{root: *root, cache: openCache()}
 	var err error
-	if *check {
-		err = b.check(ctx, stdout)
+	if *check || *reproduce {
+		err = b.check(ctx, stdout, !*reproduce)
 	} else {
 		err = b.write(ctx, stdout)
 	}
@@ -122,8 +125,8 @@ func (b *builder) write(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// check compares all outputs with the expected ones.
-func (b *builder) check(ctx context.Context, stdout io.Writer) error {
+// check compares all outputs with the expected ones. With manifest it does not optimize modules that agree with their manifest.
+func (b *builder) check(ctx context.Context, stdout io.Writer, manifest bool) error {
 	built, err := os.ReadFile(filepath.Join(b.root, filepath.FromSlash(versionFile)))
 	if err != nil {
 		return fmt.Errorf("shaders: nothing was built yet: %w; run go run ./tools/shaders", err)
@@ -134,6 +137,11 @@ func (b *builder) check(ctx context.Context, stdout io.Writer) error {
 	}
 	var differences []difference
 	if err == nil && glslc.version == string(built) {
+		if manifest {
+			if b.agreed, err = b.agreeing(); err != nil {
+				return err
+			}
+		}
 		want, err := b.outputs(ctx, glslc)
 		if err != nil {
 			return err

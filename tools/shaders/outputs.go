@@ -174,6 +174,30 @@ func (b *builder) compareDigests() ([]difference, error) {
 	return all, nil
 }
 
+// agreeing returns the existing modules whose content has the digest in the manifest, by the digest of their source.
+func (b *builder) agreeing() (map[string][]byte, error) {
+	have, err := b.existing()
+	if err != nil {
+		return nil, err
+	}
+	manifest, ok := have[manifestFile]
+	if !ok {
+		return nil, nil
+	}
+	sources, outputs, err := parseManifest(string(manifest))
+	if err != nil {
+		return nil, err
+	}
+	agreed := map[string][]byte{}
+	for name, source := range sources {
+		file := spvFolder + "/" + name + ".spv"
+		if code, ok := have[file]; ok && digest(code) == outputs[file] {
+			agreed[source] = code
+		}
+	}
+	return agreed, nil
+}
+
 // parseManifest returns the digest of each module's source, and of each output file.
 func parseManifest(text string) (sources, outputs map[string]string, err error) {
 	sources, outputs = map[string]string{}, map[string]string{}

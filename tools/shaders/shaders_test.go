@@ -64,7 +64,7 @@ func expect(t *testing.T, root string, status int, args []string, texts ...strin
 	}
 }
 
-var check = []string{"-check"}
+var check, reproduce = []string{"-check"}, []string{"-reproduce"}
 
 func TestBuildAndCheck(t *testing.T) {
 	if _, err := exec.LookPath("glslc"); err != nil {
@@ -111,6 +111,7 @@ func TestBuildAndCheck(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.damage()
 			expect(t, root, 1, check, c.want, "run go run ./tools/shaders")
+			expect(t, root, 1, reproduce, c.want, "run go run ./tools/shaders")
 			put(t, root, versionFile, "shaderc 1999\n")
 			expect(t, root, 1, check, "built by glslc shaderc 1999; installed is ", c.want)
 			put(t, root, versionFile, string(built))
