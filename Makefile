@@ -3,7 +3,7 @@
 # make build   bin/evorl
 # make validate, make validate-gpu   the tests under Vulkan's validation layer, in its two modes; parts of make test
 # make swiftshader   kernels and every workflow on SwiftShader, a second software driver; part of make test
-# make release   archives of all platforms with checksums and bills of materials
+# make release   archives of all platforms (macOS by Zig) with checksums and bills of materials
 # make site      the documentation as a site that can be read offline, site/index.html
 # make check   formatting, vet, and that generated files and SPIR-V are those of their sources
 # Each installs what it lacks by apt where it can.

@@ -80,6 +80,7 @@ if [ "$purpose" = release ]; then
 	need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
 	need libc6-dev-arm64-cross [ -e /usr/aarch64-linux-gnu/include/stdlib.h ]
 	need gcc-mingw-w64-x86-64 command -v x86_64-w64-mingw32-gcc
+	need python3-venv python3 -c "import ensurepip"
 elif [ "$purpose" = site ]; then
 	need python3-venv python3 -c "import ensurepip"
 elif [ "$purpose" = test ]; then

@@ -1,9 +1,9 @@
 // Command release builds the archives of a release into a folder, with their checksums and a bill of materials:
 //
-//	go run ./tools/release [-out release] [-targets linux/amd64,linux/arm64,windows/amd64]
+//	go run ./tools/release [-out release] [-targets linux/amd64,linux/arm64,windows/amd64,darwin/arm64]
 //
-// A target other than this machine's needs a C compiler for it: gcc-aarch64-linux-gnu and gcc-mingw-w64-x86-64 of Debian, which setup.sh release installs.
-// The same revision, Go and compilers give the same bytes. macOS is built on a Mac.
+// A target other than this machine's needs a C compiler for it: gcc-aarch64-linux-gnu and gcc-mingw-w64-x86-64 of Debian, which setup.sh release installs,
+// and for macOS Zig, which is installed into the user's cache folder. The same revision, Go and compilers give the same bytes.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 
 func main() {
 	out := flag.String("out", "release", "folder of the archives")
-	targets := flag.String("targets", "linux/amd64,linux/arm64,windows/amd64", "systems and architectures")
+	targets := flag.String("targets", strings.Join(allTargets, ","), "systems and architectures")
 	version := flag.String("version", "", "version (default git describe)")
 	flag.Parse()
 	if err := release(*out, strings.Split(*targets, ","), *version); err != nil {
@@ -35,7 +35,13 @@ func main() {
 	}
 }
 
-// compilers are the C compilers for targets other than this machine.
+// allTargets are what releases are built for.
+var allTargets = []string{"linux/amd64", "linux/arm64", "windows/amd64", macTarget}
+
+// macTarget is macOS on Apple silicon, whose compiler is macCompiler.
+const macTarget = "darwin/arm64"
+
+// compilers are the C compilers for other targets than this machine.
 var compilers = map[string]string{"linux/amd64": "x86_64-linux-gnu-gcc", "linux/arm64": "aarch64-linux-gnu-gcc", "windows/amd64": "x86_64-w64-mingw32-gcc"}
 
 // extras are the files of the repository that go with the program.
@@ -54,8 +60,8 @@ func release(out string, targets []string, version string) error {
 	}
 	var sums strings.Builder
 	for _, target := range targets {
-		if compilers[target] == "" {
-			return fmt.Errorf("target %q; want some of linux/amd64, linux/arm64, windows/amd64", target)
+		if !slices.Contains(allTargets, target) {
+			return fmt.Errorf("target %q; want some of %s", target, strings.Join(allTargets, ", "))
 		}
 		program, err := build(target, version)
 		if err != nil {
@@ -99,13 +105,23 @@ func build(target, version string) ([]byte, error) {
 	file := filepath.Join(folder, "evorl")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X github.com/evorl/evorl/engine/rundir.release="+version, "-o", file, "./cmd/evorl")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "GOOS="+system, "GOARCH="+architecture)
+	compiler := compilers[target]
 	if target != runtime.GOOS+"/"+runtime.GOARCH {
-		cmd.Env = append(cmd.Env, "CC="+compilers[target])
+		if target == macTarget {
+			if compiler, err = macCompiler(folder); err != nil {
+				return nil, err
+			}
+		}
+		cmd.Env = append(cmd.Env, "CC="+compiler)
 	}
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("building for %s with %s: %w\n%s", target, compilers[target], err, text)
+		return nil, fmt.Errorf("building for %s with %s: %w\n%s", target, compiler, err, text)
 	}
-	return os.ReadFile(file)
+	program, err := os.ReadFile(file)
+	if err == nil && target == macTarget {
+		err = checkMac(program)
+	}
+	return program, err
 }
 
 // packed is a file in an archive.
