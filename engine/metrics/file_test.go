@@ -3,6 +3,7 @@ package metrics
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -144,7 +145,6 @@ func TestBadLines(t *testing.T) {
 		}
 		return string(text) + "\n"
 	}
-	long := strings.Repeat("x", 3*maxLine)
 	for _, c := range []struct {
 		name, content  string
 		iteration      int64
@@ -156,18 +156,14 @@ func TestBadLines(t *testing.T) {
 		{"of later iterations", line(1) + "nonsense\n" + line(2) + "\x00\x00\n" + line(3), 1, line(1), 3, 2, 2},
 		{"all", "nonsense\nnonsense\n", 1, "", 0, 1, 1},
 		{"none", "", 1, "", 0, 0, 0},
-		{"long", line(1) + long + "\n" + line(2), 1, line(1), -1, 0, 1},
-		{"long and torn", line(1) + line(2) + long, 5, line(1) + line(2), -1, 0, 0},
 	} {
 		path := filepath.Join(t.TempDir(), "metrics.jsonl")
 		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if c.read >= 0 {
-			records, bad, err := ReadFile(path)
-			if err != nil || len(records) != c.read || lines(bad) != c.bad {
-				t.Errorf("%s: read %d records and %d bad lines, %v; want %d and %d", c.name, len(records), lines(bad), err, c.read, c.bad)
-			}
+		records, bad, err := ReadFile(path)
+		if err != nil || len(records) != c.read || lines(bad) != c.bad {
+			t.Errorf("%s: read %d records and %d bad lines, %v; want %d and %d", c.name, len(records), lines(bad), err, c.read, c.bad)
 		}
 		f, last, bad, err := ResumeFile(path, c.iteration)
 		if err != nil {
@@ -183,6 +179,66 @@ func TestBadLines(t *testing.T) {
 		if want := strings.Count(c.kept, "iteration"); (last == nil) != (want == 0) || last != nil && last.Iteration != int64(want) {
 			t.Errorf("%s: the last record is %v; want iteration %d", c.name, last, want)
 		}
+	}
+}
+
+// The line of a large population is kept by a run that resumes; one that no run writes, here a hole in the file, is cut off.
+func TestLongLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "members.jsonl")
+	f, _, _, err := ResumeFile(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const members = 300000
+	large := record(1)
+	for m := range members {
+		large.Values[fmt.Sprintf("evaluation/%d", m)] = -float64(m) / 3
+	}
+	if err := f.Append(large); err != nil {
+		t.Fatal(err)
+	}
+	write(t, f, 2)
+	before, err := os.Stat(path)
+	if err != nil || before.Size() < 9<<20 {
+		t.Fatalf("%d bytes, %v; want a line above 9 MiB", before.Size(), err)
+	}
+	for name, c := range map[string]struct {
+		after string // the hole
+		cut   int
+	}{"torn": {"", 0}, "whole": {"\n{\n", 1}} {
+		if err := os.Truncate(path, before.Size()+maxLine+1); err != nil {
+			t.Fatal(err)
+		}
+		end, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := end.WriteString(c.after); err != nil {
+			t.Fatal(err)
+		}
+		if err := end.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, last, bad, err := ResumeFile(path, 5)
+		if err != nil || last == nil || last.Iteration != 2 || lines(bad) != c.cut {
+			t.Fatalf("%s: last record %v, %d bad lines, %v; want iteration 2 and %d", name, last, lines(bad), err, c.cut)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if after, err := os.Stat(path); err != nil || after.Size() != before.Size() {
+			t.Errorf("%s: %d bytes, %v; want %d", name, after.Size(), err, before.Size())
+		}
+	}
+	f, last, bad, err := ResumeFile(path, 1)
+	if err != nil || last == nil || len(last.Values) != members+2 || bad != nil {
+		t.Fatalf("the large record is lost: %v, %v", err, bad)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if records, bad, err := ReadFile(path); err != nil || bad != nil || len(records) != 1 || len(records[0].Values) != members+2 {
+		t.Errorf("%d records, %v, %v; want the large one", len(records), bad, err)
 	}
 }
 

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 const (
 	tailChunk = 64 << 10
-	maxLine   = 8 << 20 // maximum bytes of a record's line, which may have a few values of each of 65536 members
+	// maxLine is the maximum number of bytes of a record's line. The longest lines are those of members.jsonl, with two values of up to 46 bytes for
+	// each of at most 1,048,576 members.
+	maxLine = 128 << 20
 )
 
 // lastRecord finds the last record up to the given iteration, or nil, and the offset of its end. bad counts the later
@@ -43,14 +46,7 @@ var errTooLong = fmt.Errorf("it is longer than %d bytes", maxLine)
 // backwards visits the lines of a file from its end until visit returns false. It passes each line with its newline, and the offset of
 // its end. line is nil if it is longer than maxLine.
 func backwards(f io.ReaderAt, size int64, visit func(line []byte, end int64) bool) error {
-	var rest []byte // the part already read of the line that ends at end; nil if the line is too long
-	end, long := size, false
-	give := func(line []byte) bool {
-		if long || len(line) > maxLine {
-			line = nil
-		}
-		return visit(line, end)
-	}
+	line := tail{end: size}
 	for from := size; from > 0; {
 		chunk := make([]byte, min(tailChunk, from))
 		from -= int64(len(chunk))
@@ -59,26 +55,47 @@ func backwards(f io.ReaderAt, size int64, visit func(line []byte, end int64) boo
 		}
 		for {
 			within := chunk
-			if from+int64(len(chunk)) == end && len(chunk) > 0 {
+			if from+int64(len(chunk)) == line.end && len(chunk) > 0 {
 				within = chunk[:len(chunk)-1] // its last byte may be the newline of the line itself
 			}
 			i := bytes.LastIndexByte(within, '\n')
 			if i < 0 {
 				break
 			}
-			if !give(append(bytes.Clone(chunk[i+1:]), rest...)) {
+			line.prepend(chunk[i+1:])
+			if !visit(line.text(), line.end) {
 				return nil
 			}
-			end, chunk, rest, long = from+int64(i)+1, chunk[:i+1], nil, false
+			line, chunk = tail{end: from + int64(i) + 1}, chunk[:i+1]
 		}
-		if long = long || len(chunk)+len(rest) > maxLine; long {
-			rest = nil
-		} else {
-			rest = append(chunk, rest...)
-		}
+		line.prepend(chunk)
 	}
-	if end > 0 {
-		give(rest)
+	if line.end > 0 {
+		visit(line.text(), line.end)
 	}
 	return nil
+}
+
+// tail is what is known of a line that is read from its end.
+type tail struct {
+	end   int64    // offset behind the line
+	size  int      // bytes known
+	parts [][]byte // the last one first; nil: the line is too long
+}
+
+func (t *tail) prepend(part []byte) {
+	if t.size += len(part); t.size > maxLine {
+		t.parts = nil
+	} else {
+		t.parts = append(t.parts, part)
+	}
+}
+
+// text returns the line; nil if it is too long.
+func (t *tail) text() []byte {
+	if t.size > maxLine {
+		return nil
+	}
+	slices.Reverse(t.parts)
+	return bytes.Join(t.parts, nil)
 }
