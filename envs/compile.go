@@ -2,6 +2,7 @@ package envs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -41,6 +42,10 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}
 	code, err := shaders.Compile(ctx, source)
+	var mistake *shaders.CompileError
+	if errors.As(err, &mistake) {
+		mistake.Want(e.shown(), e.functions()...)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}
@@ -53,4 +58,17 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 	}
 	e.compiled.shaders[key] = s
 	return s, nil
+}
+
+// functions returns the declarations of the functions that the GLSL must define.
+func (e *Environment) functions() []string {
+	action := "const float action[ACTION_SIZE]"
+	if e.Action.IsDiscrete() {
+		action = "uint action"
+	}
+	return []string{
+		"void env_reset(out float s[STATE_SIZE], inout Rng rng)",
+		"void env_step(inout float s[STATE_SIZE], " + action + ", inout Rng rng, out float reward, out bool terminated)",
+		"void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE])",
+	}
 }

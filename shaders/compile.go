@@ -24,6 +24,20 @@ func (e *CompileError) Error() string {
 	return fmt.Sprintf("shaders: %s: %s", e.Compiler, e.Messages)
 }
 
+// Want adds a line for each of the declared functions that the kernel calls and that a text of the user's, file, does not define, or defines with other
+// parameters: the compiler names the line of the call, in a file of the kernel.
+func (e *CompileError) Want(file string, declarations ...string) {
+	var missing []string
+	for _, d := range declarations {
+		name, _, _ := strings.Cut(d, "(")
+		name = name[strings.LastIndexByte(name, ' ')+1:]
+		if strings.Contains(e.Messages, "'"+name+"' : no matching overloaded function found") {
+			missing = append(missing, fmt.Sprintf("%s: no function %s with the parameters of its call; want %s", file, name, d))
+		}
+	}
+	e.Messages = strings.Join(append(missing, e.Messages), "\n")
+}
+
 // Compile translates a composed compute shader to SPIR-V for Vulkan 1.1 with glslc or, failing that, glslangValidator, as
 // found on PATH. The error is a *CompileError if the source does not compile, wraps ErrNoCompiler if neither compiler is
 // installed, and is ctx's error if ctx ended first.

@@ -273,6 +273,12 @@ func TestOwnMistakes(t *testing.T) {
 		want                     string
 	}{
 		{"code", "point.toml", "point.glsl", strings.Replace(point, "s[1] = 0.0;", "s[1] = nothing;", 1), "point.glsl:20: "},
+		{"no function", "point.toml", "point.glsl", strings.Replace(point, "void env_observe(", "void observe(", 1),
+			"point.glsl: no function env_observe with the parameters of its call; want void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE])"},
+		{"other parameters", "point.toml", "point.glsl", strings.Replace(point, "out bool terminated", "out float terminated", 1),
+			"point.glsl: no function env_step with the parameters of its call; want void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE],"},
+		{"no evaluation", "styblinski-tang.toml", "styblinski-tang.glsl", strings.Replace(f, "void evaluate(", "void value(", 1),
+			"styblinski-tang.glsl: no function evaluate with the parameters of its call; want void evaluate(inout float f[OBJECTIVES])"},
 		{"a key", "point.toml", "point.glsl", strings.Replace(point, "max_steps", "max_step", 1), "point.glsl:4:5: unknown key \"max_step\""},
 		{"a bound", "point.toml", "point.glsl", strings.Replace(point, "max_steps = 50", "action_low = [1, 2]", 1), "point.glsl:4:18: 2 bounds of 1 dimensions"},
 		{"a time limit", "point.toml", "point.glsl", strings.Replace(point, "max_steps = 50", "", 1), "without a time limit"},

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,8 +116,10 @@ func (spec GLSLSpec) shader(ctx context.Context, text string, dim, objectives in
 	}
 	code, err := shaders.Compile(ctx, source)
 	var mistake *shaders.CompileError
-	if errors.As(err, &mistake) && spec.File != "" {
-		mistake.Messages = strings.ReplaceAll(mistake.Messages, "shaders/"+file+":", spec.File+":")
+	if errors.As(err, &mistake) {
+		shown := cmp.Or(spec.File, "shaders/"+file)
+		mistake.Messages = strings.ReplaceAll(mistake.Messages, "shaders/"+file+":", shown+":")
+		mistake.Want(shown, "void evaluate(inout float f[OBJECTIVES])")
 	}
 	if err != nil {
 		return nil, err
