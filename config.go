@@ -34,10 +34,9 @@ type Config struct {
 
 	source   *source    // nil: env is a name
 	robot    *mjcf.Task // [task] while it is decoded, if env is an MJCF file
-	template struct {   // see Template
-		env   string
-		robot *mjcf.Task
-		names []string // of the robot
+	template struct {   // see original
+		env   string // as it was given
+		robot *robot // nil: env is no model
 	}
 	environments *envs.Registry   // where env was looked up
 	document     *config.Document // for the locations of errors
@@ -112,7 +111,7 @@ func decode(d *config.Document, o options) (*Config, error) {
 		if err := cfg.placeSource(top.Env, d, o); err != nil {
 			return nil, err
 		}
-	} else if strings.HasSuffix(top.Env, RobotSuffix) {
+	} else if isRobot(top.Env) {
 		if err := cfg.placeRobot(top.Env, d, o); err != nil {
 			return nil, err
 		}
@@ -131,8 +130,7 @@ func decode(d *config.Document, o options) (*Config, error) {
 	}
 	if cfg.source != nil { // as the run directory has it
 		cfg.Run.Env, cfg.source.settings = cfg.source.name, SourceConfig{cfg.source.digest}
-		cfg.template.env, cfg.template.robot = top.Env, cfg.robot
-		cfg.robot = nil // the source contains it
+		cfg.template.env, cfg.robot = top.Env, nil // the source contains the robot's task
 	}
 	if cfg.task != nil {
 		var err error
@@ -239,20 +237,6 @@ func (c *Config) TOML() ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
-}
-
-// Template is TOML for a new configuration: it names the file of an environment as it was given, without the digest of its
-// present contents, and has the task of a robot.
-func (c *Config) Template() ([]byte, error) {
-	of := *c
-	if of.source != nil {
-		of.Run.Env, of.source, of.robot = c.template.env, nil, c.template.robot
-	}
-	text, err := of.TOML()
-	if names := c.template.names; err == nil && len(names) > 0 {
-		text = fmt.Appendf(text, "\n# Names for the expressions of [task]:\n# %s\n", strings.Join(names, ", "))
-	}
-	return text, err
 }
 
 // Workflow returns the description of the workflow.

@@ -18,6 +18,7 @@ type options struct {
 	environments *envs.Registry
 	folder       string  // folder to which the paths of files are relative
 	source       *source // of the file that env names; nil: it is read from there
+	robot        *robot  // the same of a model
 }
 
 // Set sets a key of the configuration, as --set does on the command line: evorl.Set("ppo.members=64"). It overrides

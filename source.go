@@ -41,12 +41,13 @@ type source struct {
 	settings SourceConfig
 }
 
-// sameSource makes another configuration take the file that env names from this one, if it has one, and not read it.
+// sameSource makes another configuration take the file or the model that env names from this one, if it is the same, and not read it.
 func (c *Config) sameSource() Option {
 	return func(o *options) {
 		if c.source != nil {
 			o.source = &source{name: c.source.name, text: c.source.text}
 		}
+		o.robot = c.template.robot
 	}
 }
 
@@ -57,9 +58,8 @@ const maxSource = 16 << 20
 // configuration's folder.
 func (c *Config) placeSource(name string, d *config.Document, o options) error {
 	c.Run.Env = filepath.Base(name)
-	c.source = o.source
 	path := c.Run.Env
-	if c.source == nil {
+	if c.source = o.source; c.source == nil || c.source.name != c.Run.Env {
 		path = o.locate(name)
 		text, err := includeSources(path)
 		if err != nil {
@@ -67,7 +67,28 @@ func (c *Config) placeSource(name string, d *config.Document, o options) error {
 		}
 		c.source = &source{name: c.Run.Env, text: text}
 	}
+	if err := checkDigest(path, digestOf(c.source.text), d); err != nil {
+		return err
+	}
 	return c.useSource(path, d)
+}
+
+// digestOf returns the SHA-256 of a file's text.
+func digestOf(text []byte) string {
+	digest := sha256.Sum256(text)
+	return hex.EncodeToString(digest[:])
+}
+
+// checkDigest compares the digest of the file that env names with [source] digest.
+func checkDigest(path, digest string, d *config.Document) error {
+	want := SourceConfig{}
+	if err := d.Peek(sourceSection, &want); err != nil {
+		return err
+	}
+	if want.Digest != "" && want.Digest != digest {
+		return d.Errorf(sourceSection+".digest", "%s has the digest %s, and is another file than the run's: want the file that it began with", path, digest)
+	}
+	return nil
 }
 
 // locate returns the path of a file that a configuration names.
@@ -81,16 +102,7 @@ func (o *options) locate(name string) string {
 
 // useSource makes the environment or problem of c.source, which path names in errors.
 func (c *Config) useSource(path string, d *config.Document) error {
-	digest := sha256.Sum256(c.source.text)
-	want := SourceConfig{}
-	if err := d.Peek(sourceSection, &want); err != nil {
-		return err
-	}
-	c.source.digest = hex.EncodeToString(digest[:])
-	if want.Digest != "" && want.Digest != c.source.digest {
-		return d.Errorf(sourceSection+".digest", "%s has the digest %s, and is another file than the run's: want the file that it began with",
-			path, c.source.digest)
-	}
+	c.source.digest = digestOf(c.source.text)
 	first, _, _ := strings.Cut(string(c.source.text), "\n")
 	if strings.HasPrefix(first, "// problem: ") {
 		return c.placeFunction(path, d)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/hybrid"
@@ -126,7 +127,8 @@ type Sweep struct {
 	Base   *Config // the configuration of which trials change settings
 	Trials []Trial
 
-	base []byte // the text of the base configuration
+	form *Config // what base encodes: Base or, if keys of a robot's task are tried, its portable form
+	base []byte  // the text of the base configuration
 }
 
 // ReadSweep reads a sweep from a TOML file. Mistakes in it or in the configuration that it names, and invalid values
@@ -163,7 +165,11 @@ func NewSweep(base *Config, seeds int) (*Sweep, error) {
 
 // complete draws the trials and checks their configurations; name is the sweep's name in errors.
 func (s *Sweep) complete(name string) (err error) {
-	if s.base, err = s.Base.TOML(); err != nil {
+	s.form = s.Base
+	if s.Base.template.robot != nil && s.tries(TaskSection) {
+		s.form = s.Base.portable()
+	}
+	if s.base, err = s.form.TOML(); err != nil {
 		return err
 	}
 	if s.Config.Method == Halving && s.Config.Halving.Iterations > s.Base.Run.Iterations {
@@ -182,6 +188,16 @@ func (s *Sweep) complete(name string) (err error) {
 		}
 	}
 	return nil
+}
+
+// tries reports whether a key of a section is tried.
+func (s *Sweep) tries(section string) bool {
+	for key := range s.Config.Keys {
+		if of, _, _ := strings.Cut(key, "."); of == section {
+			return true
+		}
+	}
+	return false
 }
 
 // draw returns the trials.
@@ -221,7 +237,7 @@ func (s *Sweep) drawKey(rng *rand.Rand, name string) string {
 		return texts[rng.IntN(len(texts))]
 	}
 	x := hybrid.Prior{Prior: key.Prior, Low: *key.Low, High: *key.High}.Quantile(rng.Float64())
-	if text, _ := s.Base.Value(name); isWhole(text) {
+	if text, _ := s.form.Value(name); isWhole(text) {
 		return strconv.FormatFloat(math.Round(x), 'f', 0, 64)
 	}
 	text := strconv.FormatFloat(x, 'g', 6, 64)

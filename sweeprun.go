@@ -69,18 +69,13 @@ func (s *Sweep) CreateSweep(folder string) error {
 	if err != nil {
 		return err
 	}
-	if of := s.Base.source; of != nil { // base.toml names it
+	if of := s.form.source; of != nil { // base.toml names it
 		if err := os.WriteFile(filepath.Join(folder, of.name), of.text, 0o644); err != nil {
 			return err
 		}
 	}
 	if err := os.WriteFile(filepath.Join(folder, baseFile), s.base, 0o644); err != nil {
 		return err
-	}
-	if of := s.Base.source; of != nil {
-		if err := os.WriteFile(filepath.Join(folder, of.name), of.text, 0o644); err != nil {
-			return err
-		}
 	}
 	return os.WriteFile(filepath.Join(folder, SweepFile), text, 0o644)
 }

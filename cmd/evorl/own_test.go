@@ -247,6 +247,49 @@ func TestOwnModel(t *testing.T) {
 	}
 }
 
+// A sweep tries keys of a robot's task, keeps the model, and is resumed without the MJCF file and Python.
+func TestOwnTaskSweep(t *testing.T) {
+	b := ownBox(t)
+	b.env = fakeMuJoCo(t, b, "models/inverted_pendulum.json")
+	b.write("robot.xml", "<mujoco/>")
+	b.write("model.toml", "workflow = \"openes\"\niterations = 2\nenv = \"robot.xml\"\n[network]\nhidden = []\n[openes]\npopulation = 8\n"+
+		"[task]\nreward = \"1\"\nterminate = \"abs(hinge) > 0.2\"\nmax_steps = 20\n")
+	b.write("s.toml", "config = \"model.toml\"\n[keys.\"task.terminate\"]\nchoices = [\"abs(hinge) > 0.2\", \"abs(hinge) >= 0\"]\n"+
+		"[keys.\"task.frame_skip\"]\nvalues = [2]\n")
+	table := b.must("sweep", "-q", "--out", "sweep", "s.toml")
+	if text := string(b.read("sweep/trial-1/robot.glsl")); !strings.Contains(text, "FRAME_SKIP = 2u") || !strings.Contains(text, ">= 0.0") {
+		t.Errorf("trial 1 has another task:\n%.2000s", text)
+	}
+	rows := strings.Split(strings.TrimSpace(string(b.read("sweep/results.csv"))), "\n")
+	if len(rows) != 3 || !strings.HasPrefix(rows[0], "trial,task.frame_skip,task.terminate,") {
+		t.Fatalf("%q; want two trials", rows)
+	}
+	if !strings.Contains(rows[2], ">= 0,") { // its episodes end at once
+		t.Errorf("%s is not the worse one", rows[2])
+	}
+	before := string(b.read("sweep/base.toml"))
+	if err := errors.Join(os.Remove(b.path("robot.xml")), os.Remove(b.path("python")), os.RemoveAll(b.path("cache")),
+		os.RemoveAll(b.path("sweep", "trial-1"))); err != nil {
+		t.Fatal(err)
+	}
+	if again := b.must("sweep", "-q", "--resume", "--out", "sweep"); again != table {
+		t.Errorf("resumed:\n%s\nwant\n%s", again, table)
+	}
+	if !strings.Contains(before, "env = \"robot.json\"") || string(b.read("sweep/base.toml")) != before {
+		t.Errorf("%s\nwant the model, and the same after resuming", before)
+	}
+	b.write("s.toml", "config = \"sweep/base.toml\"\nmethod = \"random\"\ntrials = 1\n[keys.\"task.frame_skip\"]\nlow = 3\nhigh = 4\n")
+	b.must("sweep", "-q", "--out", "drawn", "s.toml")
+	b.write("sweep/robot.json", strings.Replace(string(b.read("sweep/robot.json")), "0.02", "0.03", 1))
+	if _, stderr, status := b.run("sweep", "--resume", "--out", "sweep"); status != 2 || !strings.Contains(stderr, "robot.json has the digest") {
+		t.Errorf("another model: status %d, %s", status, stderr)
+	}
+	b.write("bare.toml", "workflow = \"openes\"\nenv = \"sweep/robot.json\"\n[task]\nreward = \"1\"\n")
+	if _, stderr, status := b.run("run", "bare.toml"); status != 2 || !strings.Contains(stderr, "want the MJCF file, robot.xml") {
+		t.Errorf("a model without a digest: status %d, %s", status, stderr)
+	}
+}
+
 // The robot of docs/own.md runs. TestModelsAreCurrent of envs/mjcf compares what MuJoCo makes of it with the file used here.
 func TestCrawler(t *testing.T) {
 	b := ownBox(t)

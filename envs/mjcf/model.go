@@ -160,6 +160,11 @@ func ReadModel(path string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ParseModel(path, data)
+}
+
+// ParseModel is ReadModel of a text; path names it in errors.
+func ParseModel(path string, data []byte) (*Model, error) {
 	m := new(Model)
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
