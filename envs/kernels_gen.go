@@ -801,6 +801,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -825,6 +826,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -883,6 +885,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -907,6 +910,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -965,6 +969,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -989,6 +994,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1047,6 +1053,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1071,6 +1078,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1129,6 +1137,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1153,6 +1162,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1211,6 +1221,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1235,6 +1246,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1293,6 +1305,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1317,6 +1330,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1375,6 +1389,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1399,6 +1414,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1457,6 +1473,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1481,6 +1498,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1539,6 +1557,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1563,6 +1582,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1621,6 +1641,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1645,6 +1666,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1703,6 +1725,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1727,6 +1750,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1785,6 +1809,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1809,6 +1834,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1867,6 +1893,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1891,6 +1918,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1949,6 +1977,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1973,6 +2002,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2031,6 +2061,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -2055,6 +2086,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2113,6 +2145,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -2137,6 +2170,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2195,6 +2229,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Seen", Index: 17, Access: vk.ReadWrite, Optional: true},
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
+			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -2219,6 +2254,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_CAP", ID: 26, Default: 0},
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
+			{Name: "HAS_SKIP", ID: 29, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2275,6 +2311,7 @@ type rolloutKernel struct {
 	Seen          vk.Range // read-write float, optional
 	Tables        vk.Range // readonly uint, optional
 	Noise         vk.Range // readonly float, optional
+	Skip          vk.Range // readonly uint, optional
 
 	Members      uint32 // push constants, in order
 	Environments uint32
@@ -2349,11 +2386,11 @@ type rolloutKernel struct {
 // call dispatches x × y × z workgroups of shader, one of rolloutShader or made from one by vk.Shader.With.
 func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [20]vk.Range
+		ranges [21]vk.Range
 		push   [104]byte
-		spec   [51]uint32
+		spec   [52]uint32
 	})
-	a.ranges = [20]vk.Range{k.Params, k.Params, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.Params, k.Cap, k.Seen, k.Tables, k.Noise}
+	a.ranges = [21]vk.Range{k.Params, k.Params, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.Params, k.Cap, k.Seen, k.Tables, k.Noise, k.Skip}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Steps)
@@ -2382,7 +2419,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[92:], k.StreamHidden[5])
 	binary.LittleEndian.PutUint32(a.push[96:], k.StreamHidden[6])
 	binary.LittleEndian.PutUint32(a.push[100:], k.StreamHidden[7])
-	a.spec = [51]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 8, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
+	a.spec = [52]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 8, 0, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -2446,95 +2483,98 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.SubgroupEnvironments != 0 {
 		a.spec[20] = k.SubgroupEnvironments
 	}
+	if k.Skip.Buffer != nil {
+		a.spec[21] = 1
+	}
 	if k.TexelLoads != 0 {
-		a.spec[21] = k.TexelLoads
+		a.spec[22] = k.TexelLoads
 	}
 	if k.StreamRows != 0 {
-		a.spec[22] = k.StreamRows
+		a.spec[23] = k.StreamRows
 	}
 	if k.StreamQuads != 0 {
-		a.spec[23] = k.StreamQuads
+		a.spec[24] = k.StreamQuads
 	}
 	if k.StreamAligned {
-		a.spec[24] = 1
+		a.spec[25] = 1
 	}
 	if k.GroupRows != 0 {
-		a.spec[25] = k.GroupRows
+		a.spec[26] = k.GroupRows
 	}
 	if k.GroupSlices1 != 0 {
-		a.spec[26] = k.GroupSlices1
+		a.spec[27] = k.GroupSlices1
 	}
 	if k.GroupSlices2 != 0 {
-		a.spec[27] = k.GroupSlices2
+		a.spec[28] = k.GroupSlices2
 	}
 	if k.GroupHeld != 0 {
-		a.spec[28] = k.GroupHeld
+		a.spec[29] = k.GroupHeld
 	}
 	if k.GroupKept != 0 {
-		a.spec[29] = k.GroupKept
+		a.spec[30] = k.GroupKept
 	}
 	if k.Head != 0 {
-		a.spec[30] = k.Head
+		a.spec[31] = k.Head
 	}
 	if k.HeadWidth != 0 {
-		a.spec[31] = k.HeadWidth
+		a.spec[32] = k.HeadWidth
 	}
 	if k.Squash {
-		a.spec[32] = 1
+		a.spec[33] = 1
 	}
 	if k.LogStdLow != 0 {
-		a.spec[33] = math.Float32bits(k.LogStdLow)
+		a.spec[34] = math.Float32bits(k.LogStdLow)
 	}
 	if k.LogStdHigh != 0 {
-		a.spec[34] = math.Float32bits(k.LogStdHigh)
+		a.spec[35] = math.Float32bits(k.LogStdHigh)
 	}
 	if k.Explore {
-		a.spec[35] = 1
+		a.spec[36] = 1
 	}
 	if k.NoiseLimit != 0 {
-		a.spec[36] = math.Float32bits(k.NoiseLimit)
+		a.spec[37] = math.Float32bits(k.NoiseLimit)
 	}
 	if k.HeadAtoms != 0 {
-		a.spec[37] = k.HeadAtoms
+		a.spec[38] = k.HeadAtoms
 	}
 	if k.HeadDueling {
-		a.spec[38] = 1
+		a.spec[39] = 1
 	}
 	if k.Option0 != 0 {
-		a.spec[39] = math.Float32bits(k.Option0)
+		a.spec[40] = math.Float32bits(k.Option0)
 	}
 	if k.Option1 != 0 {
-		a.spec[40] = math.Float32bits(k.Option1)
+		a.spec[41] = math.Float32bits(k.Option1)
 	}
 	if k.Option2 != 0 {
-		a.spec[41] = math.Float32bits(k.Option2)
+		a.spec[42] = math.Float32bits(k.Option2)
 	}
 	if k.Option3 != 0 {
-		a.spec[42] = math.Float32bits(k.Option3)
+		a.spec[43] = math.Float32bits(k.Option3)
 	}
 	if k.Option4 != 0 {
-		a.spec[43] = math.Float32bits(k.Option4)
+		a.spec[44] = math.Float32bits(k.Option4)
 	}
 	if k.Option5 != 0 {
-		a.spec[44] = math.Float32bits(k.Option5)
+		a.spec[45] = math.Float32bits(k.Option5)
 	}
 	if k.Option6 != 0 {
-		a.spec[45] = math.Float32bits(k.Option6)
+		a.spec[46] = math.Float32bits(k.Option6)
 	}
 	if k.Option7 != 0 {
-		a.spec[46] = math.Float32bits(k.Option7)
+		a.spec[47] = math.Float32bits(k.Option7)
 	}
 	if k.Option8 != 0 {
-		a.spec[47] = math.Float32bits(k.Option8)
+		a.spec[48] = math.Float32bits(k.Option8)
 	}
 	if k.Option9 != 0 {
-		a.spec[48] = math.Float32bits(k.Option9)
+		a.spec[49] = math.Float32bits(k.Option9)
 	}
 	if k.Option10 != 0 {
-		a.spec[49] = math.Float32bits(k.Option10)
+		a.spec[50] = math.Float32bits(k.Option10)
 	}
 	if k.Option11 != 0 {
-		a.spec[50] = math.Float32bits(k.Option11)
+		a.spec[51] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

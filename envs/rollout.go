@@ -62,6 +62,7 @@ type Rollout struct {
 	cap              *engine.Tensor // [populations]; nil: none
 	tables           *engine.Tensor // of the model, for the cooperative form; nil: not used
 	seen             *engine.Tensor // [1 + 2 O, P, E]; nil: not collected
+	skip             *engine.Tensor // [P] u32: members that take no steps are not 0; nil: there are none
 	seed             *engine.Tensor // [1]: the engine's seed, as the reset kernel reads it; nil: not used
 	Trajectory
 }
@@ -196,6 +197,17 @@ func (ro *Rollout) Cap() *engine.Tensor { return ro.cap }
 // Environments that diverged count none. It requires RolloutConfig.Seen.
 func (ro *Rollout) Seen() *engine.Tensor { return ro.seen }
 
+// Skip sets which members take no steps, [P] u32: those that are not 0. Their steps are Void, and none of their episodes
+// ends. It requires RolloutConfig.Begin and episodes that are not reset (Disabled); call it before anything is recorded.
+func (ro *Rollout) Skip(members *engine.Tensor) error {
+	if !ro.cfg.Begin || ro.options.AutoReset != Disabled || members.Len() != ro.cfg.Members {
+		return fmt.Errorf("envs: skipping %v in a rollout of %d members, with new episodes %t, reset mode %v; want a value for each member, new episodes and %v",
+			members, ro.cfg.Members, ro.cfg.Begin, ro.options.AutoReset, Disabled)
+	}
+	ro.skip = members
+	return nil
+}
+
 // share returns how many consecutive members, as the kernels count them, share a normalizer and a cap: those of a
 // population, or a member's policies.
 func (ro *Rollout) share() int {
@@ -267,6 +279,9 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	}
 	if ro.seen != nil {
 		k.Seen = ro.seen.Range()
+	}
+	if ro.skip != nil {
+		k.Skip = ro.skip.Range()
 	}
 	head := ro.env.Action.Head()
 	if policy != nil {

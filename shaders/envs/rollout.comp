@@ -38,6 +38,7 @@ layout(constant_id = 23) const bool APPLIED = false;    // trajectories store ap
 layout(constant_id = 24) const bool MODE = false;       // the most likely action, without exploration, instead of a sample
 layout(constant_id = 26) const bool HAS_CAP = false;     // episodes are truncated at `cap` steps
 layout(constant_id = 27) const bool HAS_SEEN = false; // sum the observations
+layout(constant_id = 29) const bool HAS_SKIP = false; // some members take no steps; only with AUTO_RESET_DISABLED
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };     // [P, row]; optional
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };    // the same
@@ -62,6 +63,7 @@ layout(std430, set = 0, binding = 16) readonly buffer Cap { uint cap[]; };      
 // of the squared deviations; from first = 0 on.
 layout(std430, set = 0, binding = 17) buffer Seen { float seen[]; };
 layout(std430, set = 0, binding = 19) readonly buffer Noise { float noise[]; };    // [P]: of the head's exploration; optional
+layout(std430, set = 0, binding = 20) readonly buffer Skip { uint skip[]; };       // [P]: not 0: the member takes no step
 
 layout(push_constant) uniform Push {
     uint members;
@@ -148,14 +150,20 @@ void main() {
         ep = Episode(0u, 0.0, 0u);
         env_observe(s, obs);
     }
+    if (HAS_SKIP && begin && skip[member] != 0u) ep.done = DONE_TRUNCATED; // its steps come after the end: all are void
 
     float ended = 0.0, returns = 0.0, lengths = 0.0, diverged = 0.0;
     float count = 0.0, sum[IN], square[IN];
     [[unroll]] for (uint k = 0u; k < IN; k++) sum[k] = square[k] = 0.0;
     uint last = HAS_CAP ? cap[member / share] : 0u; // 0: not yet known
     [[dont_unroll]] for (uint t = 0u; t < steps; t++) {
-        if (AUTO_RESET == AUTO_RESET_DISABLED && !TRAJECTORY) {
-            if (!network_any(mine && ep.done == 0u)) break; // every episode is over
+        if (AUTO_RESET == AUTO_RESET_DISABLED) {
+            if (!network_any(mine && ep.done == 0u)) { // every episode is over
+                if (TRAJECTORY && mine) { // of the remaining steps only the flags are written
+                    [[dont_unroll]] for (; t < steps; t++) done_out[(first + t) * all + at] = ep.done | DONE_VOID;
+                }
+                break;
+            }
         }
         float y[OUT];
         [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
