@@ -61,6 +61,58 @@ func (k arsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: arsShader, Groups: [3]uint32{x, y, z}, Label: "ec/ars", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var awayShader = &vk.Shader{
+	Name:  "ec/away",
+	SPIRV: shaders.Code("ec/away"),
+	Bindings: []vk.Binding{
+		{Name: "X", Index: 0, Access: vk.Read},
+		{Name: "x_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 2, Access: vk.Read},
+		{Name: "mean_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Away", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// awayKernel is shaders/ec/away.comp.
+type awayKernel struct {
+	X    vk.Range // readonly vec4
+	Mean vk.Range // readonly vec4
+	Away vk.Range // writeonly vec4
+
+	Population uint32 // push constants, in order
+	Row        uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k awayKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [5]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [5]vk.Range{k.X, k.X, k.Mean, k.Mean, k.Away}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: awayShader, Groups: [3]uint32{x, y, z}, Label: "ec/away", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var cemShader = &vk.Shader{
 	Name:  "ec/cem",
 	SPIRV: shaders.Code("ec/cem"),
@@ -3153,6 +3205,88 @@ func (k lmmaesWhitenKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: lmmaesWhitenShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_whiten", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var logRatioShader = &vk.Shader{
+	Name:  "ec/log_ratio",
+	SPIRV: shaders.Code("ec/log_ratio"),
+	Bindings: []vk.Binding{
+		{Name: "X", Index: 0, Access: vk.Read},
+		{Name: "x_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "EarlierX", Index: 2, Access: vk.Read},
+		{Name: "earlier_x_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Mean", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "EarlierMean", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "earlier_mean_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Deviation", Index: 8, Access: vk.Read, Optional: true},
+		{Name: "deviation_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "EarlierDeviation", Index: 10, Access: vk.Read, Optional: true},
+		{Name: "earlier_deviation_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Factor", Index: 12, Access: vk.Read, Optional: true},
+		{Name: "EarlierFactor", Index: 13, Access: vk.Read, Optional: true},
+		{Name: "Ratio", Index: 14, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_MEAN", ID: 1, Default: 0},
+		{Name: "HAS_DEVIATION", ID: 2, Default: 0},
+		{Name: "HAS_FACTOR", ID: 3, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// logRatioKernel is shaders/ec/log_ratio.comp.
+type logRatioKernel struct {
+	X                vk.Range // readonly vec4
+	EarlierX         vk.Range // readonly vec4
+	Mean             vk.Range // readonly vec4, optional
+	EarlierMean      vk.Range // readonly vec4, optional
+	Deviation        vk.Range // readonly vec4, optional
+	EarlierDeviation vk.Range // readonly vec4, optional
+	Factor           vk.Range // readonly float, optional
+	EarlierFactor    vk.Range // readonly float, optional
+	Ratio            vk.Range // writeonly float
+
+	Dim        uint32 // push constants, in order
+	Row        uint32
+	Population uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k logRatioKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [15]vk.Range
+		push   [12]byte
+		spec   [5]uint32
+	})
+	a.ranges = [15]vk.Range{k.X, k.X, k.EarlierX, k.EarlierX, k.Mean, k.Mean, k.EarlierMean, k.EarlierMean, k.Deviation, k.Deviation, k.EarlierDeviation, k.EarlierDeviation, k.Factor, k.EarlierFactor, k.Ratio}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Mean.Buffer != nil {
+		a.spec[1] = 1
+	}
+	if k.Deviation.Buffer != nil {
+		a.spec[2] = 1
+	}
+	if k.Factor.Buffer != nil {
+		a.spec[3] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: logRatioShader, Groups: [3]uint32{x, y, z}, Label: "ec/log_ratio", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var mergeShader = &vk.Shader{
 	Name:  "ec/merge",
 	SPIRV: shaders.Code("ec/merge"),
@@ -3201,6 +3335,162 @@ func (k mergeKernel) call(x, y, z uint32) vk.Call {
 		a.spec[1] = 1
 	}
 	return vk.Call{Shader: mergeShader, Groups: [3]uint32{x, y, z}, Label: "ec/merge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var mixChooseShader = &vk.Shader{
+	Name:  "ec/mix_choose",
+	SPIRV: shaders.Code("ec/mix_choose"),
+	Bindings: []vk.Binding{
+		{Name: "Old", Index: 0, Access: vk.Read},
+		{Name: "Open", Index: 1, Access: vk.Read},
+		{Name: "OldRatio", Index: 2, Access: vk.Read},
+		{Name: "NewRatio", Index: 3, Access: vk.Read},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "Taken", Index: 5, Access: vk.ReadWrite},
+		{Name: "Source", Index: 6, Access: vk.Write},
+		{Name: "Reused", Index: 7, Access: vk.Write},
+		{Name: "Share", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// mixChooseKernel is shaders/ec/mix_choose.comp.
+type mixChooseKernel struct {
+	Old      vk.Range // readonly uint
+	Open     vk.Range // readonly uint
+	OldRatio vk.Range // readonly float
+	NewRatio vk.Range // readonly float
+	Clock    vk.Range // readonly uint
+	Taken    vk.Range // read-write uint
+	Source   vk.Range // writeonly uint
+	Reused   vk.Range // writeonly uint
+	Share    vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+	Seed       uint32
+	Stream     uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k mixChooseKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [9]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [9]vk.Range{k.Old, k.Open, k.OldRatio, k.NewRatio, k.Clock, k.Taken, k.Source, k.Reused, k.Share}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Stream)
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: mixChooseShader, Groups: [3]uint32{x, y, z}, Label: "ec/mix_choose", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var mixFitnessShader = &vk.Shader{
+	Name:  "ec/mix_fitness",
+	SPIRV: shaders.Code("ec/mix_fitness"),
+	Bindings: []vk.Binding{
+		{Name: "Source", Index: 0, Access: vk.Read},
+		{Name: "Old", Index: 1, Access: vk.Read},
+		{Name: "Fitness", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// mixFitnessKernel is shaders/ec/mix_fitness.comp.
+type mixFitnessKernel struct {
+	Source  vk.Range // readonly uint
+	Old     vk.Range // readonly float
+	Fitness vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k mixFitnessKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [4]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Source, k.Old, k.Fitness}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	a.spec = [1]uint32{64}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	return vk.Call{Shader: mixFitnessShader, Groups: [3]uint32{x, y, z}, Label: "ec/mix_fitness", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var mixRowsShader = &vk.Shader{
+	Name:  "ec/mix_rows",
+	SPIRV: shaders.Code("ec/mix_rows"),
+	Bindings: []vk.Binding{
+		{Name: "Source", Index: 0, Access: vk.Read},
+		{Name: "Old", Index: 1, Access: vk.Read},
+		{Name: "old_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Samples", Index: 3, Access: vk.Read},
+		{Name: "samples_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Candidates", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// mixRowsKernel is shaders/ec/mix_rows.comp.
+type mixRowsKernel struct {
+	Source     vk.Range // readonly uint
+	Old        vk.Range // readonly vec4
+	Samples    vk.Range // readonly vec4
+	Candidates vk.Range // writeonly vec4
+
+	Population uint32 // push constants, in order
+	Row        uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k mixRowsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [6]vk.Range
+		push   [8]byte
+		spec   [2]uint32
+	})
+	a.ranges = [6]vk.Range{k.Source, k.Old, k.Old, k.Samples, k.Samples, k.Candidates}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	a.spec = [2]uint32{64, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
+	return vk.Call{Shader: mixRowsShader, Groups: [3]uint32{x, y, z}, Label: "ec/mix_rows", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var moeadIdealShader = &vk.Shader{
