@@ -172,6 +172,45 @@ func testSharedCritics(t *testing.T, delayed bool) {
 	}
 }
 
+// TestSharedSoftCritics: updates of SAC whose members have two actors each, against float64: critics and temperature learn from the rows of both, each
+// actor from its own. A restart resets the actors' optimizers and leaves critics and temperature.
+func TestSharedSoftCritics(t *testing.T) {
+	for _, learned := range []bool{true, false} {
+		network := DefaultSACNetwork()
+		network.Hidden = []int{6, 5}
+		extra := map[string][updateMembers]float64{"target_entropy": {-1, -0.5, -2}, "temperature_learning_rate": {1e-2, 1e-3, 0.1}}
+		if !learned {
+			extra["temperature"] = [updateMembers]float64{0.2, 1, 0.01}
+		}
+		u := newUpdateCaseOfActors(t, 2, envs.Symmetric(make([]float32, updateAction)...), network, func(o *OffPolicy, parts learnerParts) (learner, error) {
+			return newSAC(o, parts, SACConfig{LearnTemperature: learned})
+		}, extra)
+		a := u.o.learner.(*sac)
+		compared := map[string]*engine.Tensor{"actor": a.actor.params(), "critics": a.critics.params(), "target critics": a.targetCritics}
+		if learned {
+			compared["temperature"] = a.temperature
+		}
+		u.run(t, 2, stepSAC, compared)
+
+		kept := map[string][]float64{}
+		for _, x := range u.o.State().Tensors() {
+			kept[x.Name()] = read(t, x)
+		}
+		run(t, u.o.State().Engine(), u.o.Restart)
+		for name, before := range kept {
+			reset := strings.HasPrefix(name, "agent/actor/optimizer/")
+			for i, v := range read(t, u.o.State().Lookup(name)) {
+				if want := before[i]; !reset && v != want || reset && v != 0 {
+					t.Fatalf("learned %v: after a restart number %d of %s is %g, before it was %g", learned, i, name, v, want)
+				}
+			}
+		}
+		if moment := kept["agent/actor/optimizer/second_moment"]; len(moment) == 0 || moment[0] == 0 {
+			t.Error("the actors' optimizers had nothing to reset")
+		}
+	}
+}
+
 // TestActorsErrors: what members of several actors cannot do is refused.
 func TestActorsErrors(t *testing.T) {
 	eng, env := engine.New(open(t)), lookup(t, "Pendulum-v1")

@@ -17,6 +17,9 @@ type discreteSAC struct {
 }
 
 func newDiscreteSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*discreteSAC, error) {
+	if err := parts.oneActor(); err != nil {
+		return nil, err
+	}
 	ac, t, err := newSoft(o, parts, c, nn.Head{Kind: nn.Categorical, Size: parts.env.Action.Size()}, false)
 	if err != nil {
 		return nil, err

@@ -3121,7 +3121,7 @@ var softActorShader = &vk.Shader{
 		{Name: "Loss", Index: 7, Access: vk.Write},
 		{Name: "Applied", Index: 8, Access: vk.Write},
 	},
-	PushBytes: 8,
+	PushBytes: 12,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "LOG_TEMPERATURE", ID: 1, Default: 0},
@@ -3144,6 +3144,7 @@ type softActorKernel struct {
 	Applied     vk.Range // writeonly float
 
 	Rows       uint32 // push constants, in order
+	Batch      uint32
 	Dimensions uint32
 
 	Workgroup      uint32 // specialization constants, zero for their default 64
@@ -3154,12 +3155,13 @@ type softActorKernel struct {
 func (k softActorKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [9]vk.Range
-		push   [8]byte
+		push   [12]byte
 		spec   [3]uint32
 	})
 	a.ranges = [9]vk.Range{k.Value, k.LogProb, k.Temperature, k.Entropy, k.AtValue, k.AtLogProb, k.AtLog, k.Loss, k.Applied}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Dimensions)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Batch)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Dimensions)
 	a.spec = [3]uint32{64, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup

@@ -320,17 +320,19 @@ func (o *OffPolicy) RecordBlocks(r *engine.Recorder, n int, number *engine.Tenso
 func (o *OffPolicy) UpdatesPerStep() float64 { return o.cfg.UpdatesPerStep }
 
 // Restart records that the actors restart learning from their current parameters: targets become copies of them, and
-// optimizers are reset. The critics are unchanged.
+// optimizers are reset. The critics, and SAC's temperature with them, are unchanged.
 func (o *OffPolicy) Restart(r *engine.Recorder) {
-	of, ok := o.learner.(*deterministic)
-	if !ok {
-		r.Fail(fmt.Errorf("rl: %s does not restart; want ddpg or td3", o.name))
-		return
+	switch of := o.learner.(type) {
+	case *deterministic:
+		if of.targetActor != nil {
+			r.Copy(of.targetActor, of.actor.params())
+		}
+		of.actor.optimizer.Reset(r)
+	case *sac:
+		of.actor.optimizer.Reset(r)
+	default:
+		r.Fail(fmt.Errorf("rl: %s does not restart; want ddpg, td3, or sac with continuous actions", o.name))
 	}
-	if of.targetActor != nil {
-		r.Copy(of.targetActor, of.actor.params())
-	}
-	of.actor.optimizer.Reset(r)
 }
 
 // Replay returns the replay of the agents.

@@ -38,6 +38,15 @@ func newUpdateCaseOf(
 	t *testing.T, action envs.Space, network NetworkConfig, build func(*OffPolicy, learnerParts) (learner, error), extra map[string][updateMembers]float64,
 ) *updateCase {
 	t.Helper()
+	return newUpdateCaseOfActors(t, 1, action, network, build, extra)
+}
+
+// newUpdateCaseOfActors is newUpdateCaseOf of members with so many actors.
+func newUpdateCaseOfActors(
+	t *testing.T, actors int, action envs.Space, network NetworkConfig, build func(*OffPolicy, learnerParts) (learner, error),
+	extra map[string][updateMembers]float64,
+) *updateCase {
+	t.Helper()
 	network.Activation = nn.Tanh
 	adam := optim.DefaultAdam
 	adam.Epsilon = 1e-3 // so that the first steps depend on the size of gradients, not on their signs alone
@@ -47,7 +56,7 @@ func newUpdateCaseOf(
 	for name, values := range extra {
 		hyper[name] = values
 	}
-	parts := learnerParts{env: spaces(updateObs, action), network: network, batch: updateRows, optimizer: adam}
+	parts := learnerParts{env: spaces(updateObs, action), network: network, batch: updateRows, actors: actors, optimizer: adam}
 	o, batch := bareOffPolicy(t, engine.New(open(t), engine.Seed(3)), updateMembers, parts, build)
 	c := &updateCase{o: o, batch: batch}
 	switch of := o.learner.(type) {
@@ -79,7 +88,7 @@ func bareOffPolicy(
 		t.Fatal(err)
 	}
 	tensor := func(name string, more ...engine.Dim) *engine.Tensor {
-		dims := append([]engine.Dim{engine.Members(members), engine.Axis("transition", parts.batch)}, more...)
+		dims := append([]engine.Dim{engine.Members(members), engine.Axis("transition", parts.batch*max(parts.actors, 1))}, more...)
 		return o.State().Sub("batch").Scratch(name, engine.Float32, dims...)
 	}
 	feature := engine.Axis("feature", parts.env.ObsSize())
@@ -228,7 +237,7 @@ func (f *memberReference) descendCritics(alpha float64, next func(row int) (acti
 		f.descendDistributions(alpha, next)
 		return
 	}
-	y := make([]float64, updateRows)
+	y := make([]float64, len(f.values["reward"]))
 	for i := range y {
 		action, logProb := next(i)
 		least := math.Inf(1)
@@ -240,7 +249,7 @@ func (f *memberReference) descendCritics(alpha float64, next func(row int) (acti
 	f.descend("critics", "critic_learning_rate", func(critics []float64) (loss float64) {
 		for i := range y {
 			for _, q := range f.q(critics, f.row("obs", i, updateObs), f.row("action", i, updateAction)) {
-				loss += (q - y[i]) * (q - y[i]) / updateRows
+				loss += (q - y[i]) * (q - y[i]) / float64(len(y))
 			}
 		}
 		return loss

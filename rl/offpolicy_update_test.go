@@ -122,14 +122,15 @@ func requireFused(t *testing.T, o *OffPolicy, want bool, updates int) {
 	}
 }
 
-// stepSAC is an update of SAC (T. Haarnoja et al., 2018, algorithm 1).
+// stepSAC is an update of SAC (T. Haarnoja et al., 2018, algorithm 1). Each of a member's actors has its own rows.
 func stepSAC(f *memberReference) {
 	a := f.c.o.learner.(*sac)
 	alpha := f.hyper["temperature"]
 	if a.optimizer != nil {
 		alpha = math.Exp(f.values["temperature"][0])
 	}
-	sample := func(actor, obs []float64, stream uint32, row int) (action []float64, logProb float64) {
+	sample := func(actors, obs []float64, stream uint32, row int) (action []float64, logProb float64) {
+		actor := actors[row/updateRows*(len(actors)/a.actors):]
 		rng, y := f.rng(stream, row), forward(a.actor.MLP(), actor, obs)
 		for o := range updateAction {
 			low, high := float64(a.head.LogStdLow), float64(a.head.LogStdHigh)
@@ -144,15 +145,15 @@ func stepSAC(f *memberReference) {
 		return sample(f.values["actor"], f.row("next", row, updateObs), a.nextStream, row)
 	})
 	f.follow("target critics", "critics")
-	entropy := 0.0
-	for i := range updateRows {
+	rows, entropy := updateRows*a.actors, 0.0
+	for i := range rows {
 		_, logProb := sample(f.values["actor"], f.row("obs", i, updateObs), a.ownStream, i)
-		entropy -= logProb / updateRows
+		entropy -= logProb / float64(rows)
 	}
-	f.descend("actor", "actor_learning_rate", func(actor []float64) (loss float64) {
-		for i := range updateRows {
+	f.descend("actor", "actor_learning_rate", func(actors []float64) (loss float64) {
+		for i := range rows {
 			obs := f.row("obs", i, updateObs)
-			action, logProb := sample(actor, obs, a.ownStream, i)
+			action, logProb := sample(actors, obs, a.ownStream, i)
 			q := f.q(f.values["critics"], obs, action)
 			loss += (alpha*logProb - min(q[0], q[1])) / updateRows
 		}

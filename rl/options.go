@@ -41,7 +41,7 @@ func Network(cfg NetworkConfig) Option { return func(s *settings) { s.network = 
 // algorithms ignore it.
 func Replays(cfg ReplayConfig) Option { return func(s *settings) { s.replay = &cfg } }
 
-// Actors gives each member of DDPG or TD3 n actors, for methods that train candidates of a search (hybrid.CEMRL). They
+// Actors gives each member of DDPG, TD3 or SAC with continuous actions n actors, for methods that train candidates of a search (hybrid.CEMRL). They
 // share the member's critics, whose loss is the mean over the actors' batches (B. Zheng et al., 2025, appendix B.2);
 // each has its own optimizer, target and batch. OffPolicy.Policy then has the actors [P · n, row]. Such members act
 // only at random by themselves; the enclosing method trains them whole (OffPolicy.Restart). Default: 1.

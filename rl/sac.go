@@ -101,6 +101,9 @@ func NewSAC(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 }
 
 func newSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*sac, error) {
+	if parts.objectives > 1 {
+		return nil, parts.oneActor()
+	}
 	head := parts.network.head(parts.env.Action)
 	fused := fusesSoft(o, parts, c, head)
 	ac, t, err := newSoft(o, parts, c, head, fused > 0)
@@ -110,7 +113,7 @@ func newSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*sac, error) {
 	s, m := o.State(), o.Metrics()
 	a := &sac{actorCritic: ac, temperatures: t, cfg: c, nextStream: s.Stream("next_action"), ownStream: s.Stream("own_action"), fused: fused}
 	a.targetEntropy = o.Hyper().Add("target_entropy", c.TargetEntropy)
-	p, b := engine.Members(a.members), engine.Axis("transition", a.batch)
+	p, b := engine.Members(a.members), engine.Axis("transition", a.rows)
 	scratch := s.Sub("update")
 	a.atTwins = scratch.Scratch("gradient_at_twins_actions", engine.Float32, p, nn.Networks(2), b, engine.Axis("action", a.head.Size))
 	a.atLogProb = scratch.Scratch("gradient_at_log_prob", engine.Float32, p, b)
@@ -129,17 +132,17 @@ func (a *sac) block(int) int { return 1 }
 
 // update implements learner: algorithm 1.
 func (a *sac) update(r *engine.Recorder, u update) {
-	a.actor.Evaluate(r, a.actor.weights(), inputs(u.batch.NextObs, nil), a.outputs)
+	a.actor.Evaluate(r, a.actor.weights(), inputs(a.perActor(u.batch.NextObs), nil), a.perActor(a.outputs))
 	a.head.Sample(r, a.headBatch(u, a.nextStream), a.actions, a.logProb)
 	a.descendCritics(r, u, a.temperature, a.learned()) // equations 5 and 6
 	a.descendActor(r, u)
 }
 
 // descendActor records an update of the actor (equations 7 to 9) and, if it is learned, of the temperature (equation
-// 18), with one sample of actions.
+// 18), with one sample of actions. Of several actors with the same critics, each has the loss of its own batch.
 func (a *sac) descendActor(r *engine.Recorder, u update) {
 	obs, b := u.batch.Obs, a.headBatch(u, a.ownStream)
-	a.actor.pass.Forward(r, a.actor.weights(), inputs(obs, nil), a.outputs)
+	a.actor.pass.Forward(r, a.actor.weights(), inputs(a.perActor(obs), nil), a.perActor(a.outputs))
 	a.head.Sample(r, b, a.actions, a.logProb)
 	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.values)
 	values, atValues := a.values, a.atValues
@@ -150,7 +153,7 @@ func (a *sac) descendActor(r *engine.Recorder, u update) {
 	k := softActorKernel{
 		Value: values.Range(), LogProb: a.logProb.Range(), Temperature: a.temperature.Range(), Entropy: a.targetEntropy.Range(),
 		AtValue: atValues.Range(), AtLogProb: a.atLogProb.Range(), Loss: a.actorRow.Range(), Applied: a.temperatureRow.Range(),
-		Rows: uint32(a.batch), Dimensions: uint32(a.head.Size), LogTemperature: a.learned(), Workgroup: r.WorkgroupFor(a.batch),
+		Rows: uint32(a.rows), Batch: uint32(a.batch), Dimensions: uint32(a.head.Size), LogTemperature: a.learned(), Workgroup: r.WorkgroupFor(a.rows),
 	}
 	if a.atLog != nil {
 		k.AtLog = a.atLog.Range()
@@ -161,7 +164,7 @@ func (a *sac) descendActor(r *engine.Recorder, u update) {
 	}
 	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Inputs: []*engine.Tensor{nil, a.atTwins}})
 	a.head.Backward(r, b, nn.HeadGradients{Action: a.atTwins, LogProb: a.atLogProb, Outputs: a.atOutputs})
-	a.actor.pass.Backward(r, a.atOutputs, nn.Gradients{Params: a.actorGradient})
+	a.actor.pass.Backward(r, a.perActor(a.atOutputs), nn.Gradients{Params: a.actorGradient})
 	a.descend(r, a.actor, a.actorGradient)
 }
 

@@ -4,6 +4,9 @@
 // respect to the critics' outputs and the log-probabilities (T. Haarnoja et al., 2018, equation 9), and that of the
 // temperature (equation 18) with respect to its logarithm: -temperature mean (log p(a|s) + target entropy).
 //
+// If a member has several actors, the rows are those of all. An actor's loss is the mean over its own batch, those of
+// temperature and metrics are means over all rows.
+//
 // Groups: x = members.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -26,13 +29,14 @@ layout(std430, set = 0, binding = 8) writeonly buffer Applied { float applied[];
 
 layout(push_constant) uniform Push {
     uint rows;
+    uint batch;      // of an actor
     uint dimensions; // of an action
 };
 
 void main() {
     uint member = gl_WorkGroupID.x;
     float alpha = LOG_TEMPERATURE ? m_exp(temperature[4u * member]) : temperature[member];
-    float share = 1.0 / float(rows), log_probs = 0.0, least = 0.0;
+    float share = 1.0 / float(batch), log_probs = 0.0, least = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < rows; i += WORKGROUP) {
         uint at = member * rows + i, first = 2u * member * rows + i, second = first + rows;
         float q1 = values[first], q2 = values[second];
@@ -42,8 +46,8 @@ void main() {
         log_probs += log_prob[at];
         least += min(q1, q2);
     }
-    log_probs = workgroup_sum(log_probs) * share;
-    least = workgroup_sum(least) * share;
+    log_probs = workgroup_sum(log_probs) / float(rows);
+    least = workgroup_sum(least) / float(rows);
     if (gl_LocalInvocationID.x == 0u) {
         if (HAS_AT_LOG) at_log[member] = vec4(-alpha * (log_probs + entropy[member] * float(dimensions)), 0.0, 0.0, 0.0);
         loss[member] = alpha * log_probs - least;
