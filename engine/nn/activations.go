@@ -4,30 +4,50 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
 
 // activations are the values of the hidden layers that a layered forward pass keeps for the backward pass.
 type activations struct {
+	of     *layered
 	rows   int              // capacity, in rows per network
-	hidden []*engine.Tensor // [N, rows, units]
+	hidden []*engine.Tensor // [N, rows, pitch]
 	// affine holds the affine outputs with swish, the normalized values with layer normalization, and is empty
 	// otherwise.
-	affine []*engine.Tensor // [N, rows, units]
+	affine []*engine.Tensor // [N, rows, pitch]
 	rstd   []*engine.Tensor // [N, rows]: reciprocal standard deviations of layer normalization
 }
 
 // matrix describes the tensor t of a layer's values as a matrix operand.
 func (a *activations) matrix(t *engine.Tensor, units int) Matrix {
-	return Matrix{Tensor: t, Stride: a.rows * units, Row: units}
+	pitch := a.of.pitch(units)
+	return Matrix{Tensor: t, Stride: a.rows * pitch, Row: pitch}
 }
+
+// pitch returns the number of floats from one row of a layer's values to the next. On software drivers rows are padded: every
+// row begins at a multiple of eight floats, as panels need to store fast, and rows do not begin at multiples of a
+// large power of two, which share few sets of a first-level cache. Layer normalization has no padding.
+func (l *layered) pitch(units int) int {
+	if !l.padded() {
+		return units
+	}
+	pitch := padded(units)
+	if pitch > 64 && pitch%64 == 0 {
+		pitch += 16
+	}
+	return pitch
+}
+
+// padded reports whether rows of layers' values are padded: on software drivers, without layer normalization.
+func (l *layered) padded() bool { return l.info.Type == vk.CPU && !l.mlp.LayerNorm }
 
 // keep implements form.
 func (l *layered) keep(s *engine.State, rows int) *activations {
-	a := &activations{rows: rows}
+	a := &activations{of: l, rows: rows}
 	s = s.Sub("activations")
 	n, b := engine.Members(l.networks), engine.Axis("row", rows)
 	for i, units := range l.mlp.Hidden {
-		u := engine.Axis("unit", units)
+		u := engine.Axis("unit", l.pitch(units))
 		a.hidden = append(a.hidden, s.Scratch(fmt.Sprintf("hidden_%d", i+1), engine.Float32, n, b, u))
 		if l.mlp.LayerNorm || l.mlp.Activation == Swish {
 			a.affine = append(a.affine, s.Scratch(fmt.Sprintf("affine_%d", i+1), engine.Float32, n, b, u))
@@ -42,7 +62,7 @@ func (l *layered) keep(s *engine.State, rows int) *activations {
 // passing returns the activations of an evaluation without a backward pass: hidden layers alternate between two
 // scratch tensors.
 func (l *layered) passing() *activations {
-	a := &activations{rows: l.capacity}
+	a := &activations{of: l, rows: l.capacity}
 	for i := range l.mlp.Hidden {
 		if l.mlp.LayerNorm {
 			a.hidden, a.affine, a.rstd = append(a.hidden, l.scratch[0]), append(a.affine, l.scratch[1]), append(a.rstd, l.rstd)

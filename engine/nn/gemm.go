@@ -66,6 +66,9 @@ type Gemm struct {
 	// blocks are Block floats apart. Inner 0: one block of all rows.
 	First, Inner, Block int
 
+	// Padded permits writing anything after the columns of C and Kept, up to a multiple of eight columns.
+	Padded bool
+
 	// Splits divides the sum over K into parts, each written to its own C, SplitStride floats apart, which the reader
 	// must add. 0: 1.
 	Splits, SplitStride int
@@ -274,6 +277,8 @@ func (g Gemm) check() error {
 		return fmt.Errorf("nn: an addend %v of a matrix C in %v; want another tensor that holds a matrix laid out like C, in one block", g.Addend, g.C.Tensor)
 	case g.ColumnSums && (!g.TransposeA || g.Inner != 0 || g.followed()):
 		return fmt.Errorf("nn: a product of %d × %d × %d with sums of columns; want a transposed A, no blocks, and nothing after the sum", g.M, g.K, g.N)
+	case g.Padded && (g.Inner != 0 || g.C.Row < padded(g.N)):
+		return fmt.Errorf("nn: a padded matrix C of %d columns, with rows of %d floats; want at least %d, in one block", g.N, g.C.Row, padded(g.N))
 	case g.Splits > 1 && (g.Addend != nil || g.Bias != nil || g.Activation != Linear || g.Slope != Linear || g.Kept != nil):
 		return fmt.Errorf("nn: a product in %d parts cannot be followed by an addend, a bias or an activation", g.Splits)
 	case g.Slope != Linear && (g.Activation != Linear || g.Outputs == nil || g.Slope == Swish && g.Inputs == nil):

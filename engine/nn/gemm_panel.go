@@ -85,7 +85,7 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 		if g.alignedC(n) {
 			k.AlignedC = uint32(n)
 		}
-		if g.N%columns != 0 && g.N%n == 0 {
+		if g.N%columns != 0 && (g.N%n == 0 || g.Padded) {
 			k.Edge = uint32(n)
 		}
 	}
@@ -109,6 +109,9 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 	call.Subgroup = f.lanes
 	return call
 }
+
+// padded returns a number of columns, rounded up to a multiple of eight.
+func padded(columns int) int { return (columns + 7) &^ 7 }
 
 // ceil returns a / b, rounded up.
 func ceil(a, b int) int { return (a + b - 1) / b }

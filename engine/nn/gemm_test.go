@@ -66,6 +66,7 @@ type gemmCase struct {
 	bias                   bool
 	activation, slope      Activation
 	blocks                 bool     // C's rows lie in blocks
+	padded                 bool     // C's rows may be written up to a multiple of eight columns
 	form                   gemmForm // nil: the device's choice
 }
 
@@ -101,6 +102,11 @@ func (c gemmCase) product(t *testing.T, s *engine.State, av, bv []float32) Gemm 
 	} else {
 		g.C = matrices(t, s, "c", c.members*splits, g.rowsOfC(), c.n, nil, c.aligned)
 		g.SplitStride = c.members * g.C.Stride
+	}
+	if g.Padded = c.padded; c.padded {
+		row := padded(c.n) + 8*rand.IntN(2)
+		g.C = Matrix{At: 8 * rand.IntN(3), Row: row, Stride: c.m*row + 8*rand.IntN(2)}
+		g.C.Tensor = vector(t, s, "c", g.C.At+c.members*g.C.Stride, nil)
 	}
 	like := func(name string, values []float32) *engine.Tensor {
 		return vector(t, s, name, g.C.Tensor.Len(), values)
@@ -238,6 +244,15 @@ func (c gemmCase) run(t *testing.T) {
 				n++
 			}
 		}
+		for p := range c.members {
+			for i := range c.m {
+				for j := c.n; x != nil && c.padded && j < padded(c.n); j++ {
+					if !isPoison(x[g.at(p, i, j)]) {
+						n--
+					}
+				}
+			}
+		}
 		if want := c.members * g.rowsOfC() * c.n * splits; x != nil && n != want {
 			t.Fatalf("%+v: %d elements of %s were written, want %d", c, n, name, want)
 		}
@@ -339,9 +354,11 @@ func TestGemmPanel(t *testing.T) {
 	}
 	// In one dispatch this would exceed the loop iterations that lavapipe allows per invocation.
 	gemmCase{members: 1, m: 256, n: 20, k: 600, transposeA: true, aligned: true, form: panelForm{info.SubgroupSize, 4, 4, 256}}.run(t)
+	gemmCase{members: 2, m: 33, n: 77, k: 70, padded: true, bias: true, activation: Tanh}.run(t)
 	if testing.Short() {
 		return
 	}
+	gemmCase{members: 2, m: 35, n: 27, k: 9, padded: true, transposeB: true, slope: Swish}.run(t)
 	gemmCase{members: 2, m: 67, n: 128, k: 130, aligned: true, bias: true, activation: Tanh}.run(t)
 	gemmCase{members: 2, m: 64, n: 71, k: 259, transposeA: true, splits: 2}.run(t)
 	gemmCase{members: 2, m: 65, n: 23, k: 131, transposeB: true}.run(t)

@@ -147,7 +147,7 @@ var columnsShader = &vk.Shader{
 		{Name: "right_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Sums", Index: 4, Access: vk.Write},
 	},
-	PushBytes: 24,
+	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "SLICES", ID: 1, Default: 1},
@@ -167,6 +167,7 @@ type columnsKernel struct {
 
 	Columns  uint32 // push constants, in order
 	Rows     uint32
+	Pitch    uint32
 	Capacity uint32
 	Row      uint32
 	At       uint32
@@ -182,16 +183,17 @@ type columnsKernel struct {
 func (k columnsKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [5]vk.Range
-		push   [24]byte
+		push   [28]byte
 		spec   [5]uint32
 	})
 	a.ranges = [5]vk.Range{k.Left, k.Left, k.Right, k.Right, k.Sums}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Columns)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.At)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Chunk)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Pitch)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Capacity)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[20:], k.At)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Chunk)
 	a.spec = [5]uint32{64, 1, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup

@@ -2,7 +2,6 @@ package nn
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
@@ -17,7 +16,7 @@ type layered struct {
 	info     vk.Info
 
 	inputs  *engine.Tensor   // [N, capacity, In]: normalized or concatenated inputs
-	scratch []*engine.Tensor // [N, capacity, widest layer]: gradients of the backward pass, and layers of evaluations without one
+	scratch []*engine.Tensor // [N, capacity, widest row]: gradients of the backward pass, and layers of evaluations without one
 	rstd    *engine.Tensor   // [N, capacity], with layer normalization: reciprocal deviations of evaluations without a backward pass
 }
 
@@ -25,7 +24,7 @@ type layered struct {
 // size of a binding.
 func newLayered(s *engine.State, mlp MLP, networks, rows int) *layered {
 	l := &layered{mlp: mlp, layers: mlp.Layers(), networks: networks, info: s.Engine().Device().Info()}
-	widest := mlp.widest()
+	widest := l.widest()
 	// If not even one row fits, the allocation reports it.
 	l.capacity = max(1, min(rows, int(l.info.Limits.MaxStorageRange)/(4*networks*widest)))
 	n, b := engine.Members(networks), engine.Axis("row", l.capacity)
@@ -44,12 +43,18 @@ func newLayered(s *engine.State, mlp MLP, networks, rows int) *layered {
 	return l
 }
 
-// widest returns the largest number of features or units of a layer.
-func (m MLP) widest() int { return max(m.In, m.Out, slices.Max(append([]int{1}, m.Hidden...))) }
+// widest returns the largest number of floats of a row of inputs, outputs or a layer's values.
+func (l *layered) widest() int {
+	widest := max(l.mlp.In, l.mlp.Out)
+	for _, units := range l.mlp.Hidden {
+		widest = max(widest, l.pitch(units))
+	}
+	return widest
+}
 
 // room returns a *vk.OutOfMemoryError if the given rows of every network exceed the size of a binding.
 func (l *layered) room(what string, rows int) error {
-	need, have := 4*uint64(l.networks)*uint64(l.mlp.widest())*uint64(max(rows, 1)), l.info.Limits.MaxStorageRange
+	need, have := 4*uint64(l.networks)*uint64(l.widest())*uint64(max(rows, 1)), l.info.Limits.MaxStorageRange
 	if need <= have {
 		return nil
 	}
@@ -98,6 +103,7 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 			g.C = kept.matrix(kept.affine[i], layer.Out)
 		default:
 			g.C, g.Activation = kept.matrix(kept.hidden[i], layer.Out), l.mlp.Activation
+			g.Padded = l.padded()
 			if len(kept.affine) > 0 {
 				g.Kept = kept.affine[i]
 			}

@@ -14,7 +14,7 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 		layer := l.layers[i]
 		if back.params != nil {
 			if summed := l.weights(r, b, kept, i, dz, back); !summed {
-				l.columns(r, b, dz, nil, layer.Bias, back)
+				l.columns(r, b, layer.Out, dz, nil, layer.Bias, back)
 			}
 		}
 		if i > 0 {
@@ -74,6 +74,7 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 	}
 	layer, under := l.layers[i], l.layers[i-1]
 	g := l.inputsOf(b, layer, 0, layer.In, dz, kept.matrix(free[0], layer.In))
+	g.Padded = l.padded()
 	if !under.Norms {
 		g.Slope, g.Outputs = l.mlp.Activation, kept.hidden[i-1]
 		if g.Slope == Swish {
@@ -89,8 +90,8 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 	}
 	l.normBackward(r, b, kept, i-1, free[0], shifted.Tensor, affine.Tensor)
 	if back.params != nil {
-		l.columns(r, b, shifted, nil, under.Shift, back)
-		l.columns(r, b, shifted, kept.affine[i-1], under.Scale, back)
+		l.columns(r, b, under.Out, shifted, nil, under.Shift, back)
+		l.columns(r, b, under.Out, shifted, kept.affine[i-1], under.Scale, back)
 	}
 	return affine
 }
@@ -112,14 +113,13 @@ func (l *layered) normBackward(r *engine.Recorder, b batch, kept *activations, i
 	r.Dispatch(call)
 }
 
-// columns records sums over the rows of x, or of x times y of the same layout, into the gradient, beginning at float
-// `at` of a row.
-func (l *layered) columns(r *engine.Recorder, b batch, x Matrix, y *engine.Tensor, at int, back gradients) {
-	units := x.Row
+// columns records sums over the rows of x, with the given number of units, or of x times y of the same layout, into the
+// gradient, beginning at float `at` of a row.
+func (l *layered) columns(r *engine.Recorder, b batch, units int, x Matrix, y *engine.Tensor, at int, back gradients) {
 	k := columnsKernel{
 		Left: x.Tensor.Range(), Sums: back.params.Range(),
-		Columns: uint32(units), Rows: uint32(b.inner), Capacity: uint32(x.Stride / units), Row: uint32(b.row), At: uint32(b.weights.Base + at),
-		Chunk: uint32((b.inner + back.splits - 1) / back.splits), Workgroup: l.info.SubgroupSize, Slices: 1, Aligned: units%4 == 0,
+		Columns: uint32(units), Rows: uint32(b.inner), Pitch: uint32(x.Row), Capacity: uint32(x.Stride / x.Row), Row: uint32(b.row), At: uint32(b.weights.Base + at),
+		Chunk: uint32((b.inner + back.splits - 1) / back.splits), Workgroup: l.info.SubgroupSize, Slices: 1, Aligned: x.Row%4 == 0,
 	}
 	if y != nil {
 		k.Right = y.Range()

@@ -107,7 +107,7 @@ func (g *Group) norm(r *engine.Recorder, a, b part) {
 func (g *Group) update(r *engine.Recorder, a, b part) {
 	c, members := a.cfg, a.rate.Len()
 	groups := r.Share(members, max(a.row, b.row)/4)
-	r.Dispatch(updatePairKernel{
+	k := updatePairKernel{
 		Params: a.params.Range(), Gradient: a.gradient.Range(), First: a.first.Range(), Second: a.second.Range(),
 		LearningRate: a.rate.Range(), Factors: a.factor.Range(),
 		Params2: b.params.Range(), Gradient2: b.gradient.Range(), First2: b.first.Range(), Second2: b.second.Range(),
@@ -116,7 +116,12 @@ func (g *Group) update(r *engine.Recorder, a, b part) {
 		Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Gain1: float32(1 - c.Beta1), Gain2: float32(1 - c.Beta2),
 		Epsilon: float32(c.Epsilon), WeightDecay: float32(c.WeightDecay), Rule: uint32(c.Rule),
 		LocalSizeX: r.WorkgroupFor(max(a.loads(), b.loads()) / int(groups)),
-	}.call(groups, uint32(members), 1))
+	}
+	if wide(r) {
+		r.Dispatch(updatePairWideKernel(k).call(groups, uint32(members), 1))
+		return
+	}
+	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
 // check validates settings that were changed after NewGroup.

@@ -363,3 +363,186 @@ func (k updatePairKernel) call(x, y, z uint32) vk.Call {
 	}
 	return vk.Call{Shader: updatePairShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/update_pair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
+
+var updatePairWideShader = &vk.Shader{
+	Name:  "engine/optim/update_pair_wide",
+	SPIRV: shaders.Code("engine/optim/update_pair_wide"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.ReadWrite},
+		{Name: "Gradient", Index: 1, Access: vk.Read},
+		{Name: "First", Index: 2, Access: vk.ReadWrite},
+		{Name: "Second", Index: 3, Access: vk.ReadWrite},
+		{Name: "LearningRate", Index: 4, Access: vk.Read},
+		{Name: "Factors", Index: 5, Access: vk.Read},
+		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Params2", Index: 10, Access: vk.ReadWrite},
+		{Name: "Gradient2", Index: 11, Access: vk.Read},
+		{Name: "First2", Index: 12, Access: vk.ReadWrite},
+		{Name: "Second2", Index: 13, Access: vk.ReadWrite},
+		{Name: "LearningRate2", Index: 14, Access: vk.Read},
+		{Name: "Factors2", Index: 15, Access: vk.Read},
+		{Name: "params_2_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "gradient_2_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_2_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "second_2_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "RULE", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// updatePairWideKernel is shaders/engine/optim/update_pair_wide.comp.
+type updatePairWideKernel struct {
+	Params        vk.Range // read-write vector
+	Gradient      vk.Range // readonly vec4
+	First         vk.Range // read-write vector
+	Second        vk.Range // read-write vector
+	LearningRate  vk.Range // readonly float
+	Factors       vk.Range // readonly vec4
+	Params2       vk.Range // read-write vector
+	Gradient2     vk.Range // readonly vec4
+	First2        vk.Range // read-write vector
+	Second2       vk.Range // read-write vector
+	LearningRate2 vk.Range // readonly float
+	Factors2      vk.Range // readonly vec4
+
+	Splits      uint32 // push constants, in order
+	Splits2     uint32
+	Row         uint32
+	Row2        uint32
+	Beta1       float32
+	Beta2       float32
+	Gain1       float32
+	Gain2       float32
+	Epsilon     float32
+	WeightDecay float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Rule       uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k updatePairWideKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [20]vk.Range
+		push   [40]byte
+		spec   [3]uint32
+	})
+	a.ranges = [20]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.Params, k.Gradient, k.First, k.Second, k.Params2, k.Gradient2, k.First2, k.Second2, k.LearningRate2, k.Factors2, k.Params2, k.Gradient2, k.First2, k.Second2}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Splits2)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Row2)
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Beta1))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Beta2))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Gain1))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Gain2))
+	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Epsilon))
+	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.WeightDecay))
+	a.spec = [3]uint32{64, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Rule != 0 {
+		a.spec[1] = k.Rule
+	}
+	if k.TexelLoads != 0 {
+		a.spec[2] = k.TexelLoads
+	}
+	return vk.Call{Shader: updatePairWideShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/update_pair_wide", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var updateWideShader = &vk.Shader{
+	Name:  "engine/optim/update_wide",
+	SPIRV: shaders.Code("engine/optim/update_wide"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.ReadWrite},
+		{Name: "Gradient", Index: 1, Access: vk.Read},
+		{Name: "First", Index: 2, Access: vk.ReadWrite},
+		{Name: "Second", Index: 3, Access: vk.ReadWrite},
+		{Name: "LearningRate", Index: 4, Access: vk.Read},
+		{Name: "Factors", Index: 5, Access: vk.Read},
+		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Target", Index: 10, Access: vk.ReadWrite, Optional: true},
+		{Name: "targets_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Tau", Index: 12, Access: vk.Read, Optional: true},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "RULE", ID: 1, Default: 0},
+		{Name: "HAS_TARGET", ID: 2, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// updateWideKernel is shaders/engine/optim/update_wide.comp.
+type updateWideKernel struct {
+	Params       vk.Range // read-write vector
+	Gradient     vk.Range // readonly vec4
+	First        vk.Range // read-write vector
+	Second       vk.Range // read-write vector
+	LearningRate vk.Range // readonly float
+	Factors      vk.Range // readonly vec4
+	Target       vk.Range // read-write vector, optional
+	Tau          vk.Range // readonly float, optional
+
+	Splits      uint32 // push constants, in order
+	Row         uint32
+	Beta1       float32
+	Beta2       float32
+	Gain1       float32
+	Gain2       float32
+	Epsilon     float32
+	WeightDecay float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Rule       uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k updateWideKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [13]vk.Range
+		push   [32]byte
+		spec   [4]uint32
+	})
+	a.ranges = [13]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.Params, k.Gradient, k.First, k.Second, k.Target, k.Target, k.Tau}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Beta1))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Beta2))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Gain1))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Gain2))
+	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Epsilon))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.WeightDecay))
+	a.spec = [4]uint32{64, 0, 0, 0}
+	if k.LocalSizeX != 0 {
+		a.spec[0] = k.LocalSizeX
+	}
+	if k.Rule != 0 {
+		a.spec[1] = k.Rule
+	}
+	if k.Target.Buffer != nil {
+		a.spec[2] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
+	return vk.Call{Shader: updateWideShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/update_wide", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/vk"
 )
 
 // Rule is an update rule. The numbers are those of shaders/engine/optim/update.comp.
@@ -192,7 +193,17 @@ func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
 	if o.target != nil {
 		update.Target, update.Tau = o.target.Range(), o.tau.Range()
 	}
+	if wide(r) {
+		r.Dispatch(updateWideKernel(update).call(groups, uint32(members), 1))
+		return
+	}
 	r.Dispatch(update.call(groups, uint32(members), 1))
+}
+
+// wide reports whether kernels store 64 bits at once, which software drivers do in the time of 32.
+func wide(r *engine.Recorder) bool {
+	info := r.Engine().Device().Info()
+	return info.Type == vk.CPU && info.Features.Has(vk.Int64)
 }
 
 // shape checks a gradient against the parameters.

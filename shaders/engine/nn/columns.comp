@@ -16,15 +16,16 @@ layout(constant_id = 1) const uint SLICES = 1;
 layout(constant_id = 2) const bool ALIGNED = false; // rows begin at multiples of four floats
 layout(constant_id = 3) const bool HAS_RIGHT = false; // sum products with right
 
-layout(std430, set = 0, binding = 0) readonly buffer Left { vec4 left[]; };             // [P, capacity, columns]
+layout(std430, set = 0, binding = 0) readonly buffer Left { vec4 left[]; };             // [P, capacity, pitch]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer left_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Right { vec4 right[]; };           // [P, capacity, columns]
+layout(std430, set = 0, binding = 2) readonly buffer Right { vec4 right[]; };           // [P, capacity, pitch]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer right_texels;
 layout(std430, set = 0, binding = 4) writeonly buffer Sums { float sums[]; };           // [splits, P, row]
 
 layout(push_constant) uniform Push {
     uint columns;
     uint rows;
+    uint pitch;    // floats from row to row
     uint capacity; // capacity in rows per member
     uint row;      // floats of a member's sums
     uint at;       // offset of these sums in the row
@@ -43,10 +44,11 @@ void main() {
     uint first = min(gl_WorkGroupID.y * chunk, rows), last = min(first + chunk, rows);
     vec4 sum = vec4(0.0);
     if (column < columns) {
+        uint at = member * capacity * pitch + column, step = pitch, rest = columns - 1u - column;
         for (uint r = first + slice; r < last; r += SLICES) {
-            uint e = (member * capacity + r) * columns + column;
-            vec4 v = columns_left(e, columns - 1u - column);
-            if (HAS_RIGHT) v *= columns_right(e, columns - 1u - column);
+            uint e = at + r * step;
+            vec4 v = columns_left(e, rest);
+            if (HAS_RIGHT) v *= columns_right(e, rest);
             sum += v;
         }
     }

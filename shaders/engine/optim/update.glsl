@@ -13,26 +13,34 @@ const uint CLIPUP = 4u;
 const bool HAS_FIRST = RULE != RMSPROP; // momentum, velocity, or the mean of gradients
 const bool HAS_SECOND = RULE == RMSPROP || RULE == ADAM || RULE == ADAMW; // the mean of squares
 
+// The push constants of a rule. The software driver reads push constants lane by lane wherever a loop names them, so that
+// kernels copy them before their loops.
+struct Constants {
+    float beta_1, beta_2, gain_1, gain_2, epsilon, weight_decay;
+};
+
+Constants constants() { return Constants(beta_1, beta_2, gain_1, gain_2, epsilon, weight_decay); }
+
 // update steps the parameters w and the moments m and v by the gradient g, which it scales by factor.x. rate is the
 // learning rate; the other factors are those of norm.comp.
-void update(inout vec4 w, vec4 g, inout vec4 m, inout vec4 v, float rate, vec4 factor) {
+void update(inout vec4 w, vec4 g, inout vec4 m, inout vec4 v, float rate, vec4 factor, Constants c) {
     g *= factor.x;
-    if (RULE != ADAMW && RULE != CLIPUP) g += weight_decay * w;
+    if (RULE != ADAMW && RULE != CLIPUP) g += c.weight_decay * w;
 
     if (RULE == SGD) {
-        m = beta_1 * m + g;
+        m = c.beta_1 * m + g;
         w -= rate * m;
     } else if (RULE == CLIPUP) {
-        m = (beta_1 * m + rate * g) * factor.y;
-        w -= m + rate * weight_decay * w;
+        m = (c.beta_1 * m + rate * g) * factor.y;
+        w -= m + rate * c.weight_decay * w;
     } else if (RULE == RMSPROP) {
-        v = beta_2 * v + gain_2 * g * g;
-        w -= rate * g / (sqrt(v) + epsilon);
+        v = c.beta_2 * v + c.gain_2 * g * g;
+        w -= rate * g / (sqrt(v) + c.epsilon);
     } else {
-        m = beta_1 * m + gain_1 * g;
-        v = beta_2 * v + gain_2 * g * g;
-        vec4 step = m * factor.y / (sqrt(v * factor.z) + epsilon);
-        if (RULE == ADAMW) step += weight_decay * w;
+        m = c.beta_1 * m + c.gain_1 * g;
+        v = c.beta_2 * v + c.gain_2 * g * g;
+        vec4 step = m * factor.y / (sqrt(v * factor.z) + c.epsilon);
+        if (RULE == ADAMW) step += c.weight_decay * w;
         w -= rate * step;
     }
 }
