@@ -115,12 +115,11 @@ func testSharedCritics(t *testing.T, delayed bool) {
 	}
 	began := read(t, both.d.actor.params())
 	for _, c := range append(alone, both) {
-		c.d.block(1)
 		number := c.o.State().Sub("test").Scratch("number", engine.Uint32, engine.Axis("count", 1))
 		write(t, number, []float64{0})
 		run(t, eng, func(r *engine.Recorder) {
 			c.d.prepare(r)
-			c.d.update(r, update{batch: c.batch, number: number})
+			c.d.update(r, update{batch: c.batch, number: number, block: c.d.block(1)})
 		})
 	}
 	for name, of := range map[string]func(c *sharedCase) *engine.Tensor{

@@ -14,7 +14,6 @@ import (
 // deterministic is the learner of DDPG and TD3.
 type deterministic struct {
 	*actorCritic
-	hyper       *engine.Hyper
 	explorer    nn.Head        // the head with exploration noise
 	spread      *spread        // nil: all environments of a member explore with one deviation
 	targetActor *engine.Tensor // [P, row]; nil: none, the actor itself chooses the next actions
@@ -56,7 +55,7 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	if c.weightDecay > 0 {
 		parts.optimizer.Rule, parts.optimizer.WeightDecay = optim.AdamW, c.weightDecay
 	}
-	d := &deterministic{hyper: h, explorer: head, fused: fusesDeterministic(o, parts, c)}
+	d := &deterministic{explorer: head, fused: fusesDeterministic(o, parts, c)}
 	ac, err := newActorCritic(o, actorCriticConfig{
 		learnerParts: parts, twins: c.twins, head: head, critic: c.critic,
 		actorRate: h.Add("actor_learning_rate", c.actorRate), criticRate: h.Add("critic_learning_rate", c.criticRate), tau: h.Add("tau", c.tau),
@@ -139,7 +138,7 @@ func (d *deterministic) block(updates int) int {
 	if d.delay == nil {
 		return 1
 	}
-	return d.delay.block(updates, d.hyper.Varied("policy_delay"))
+	return d.delay.block(updates)
 }
 
 // update implements learner: algorithm 1 of S. Fujimoto et al., 2018; with one critic, of T. P. Lillicrap et al., 2016.
@@ -148,7 +147,7 @@ func (d *deterministic) update(r *engine.Recorder, u update) {
 	now, tau, actorTau := true, d.tau, d.actorTau
 	if d.delay != nil {
 		now, tau, actorTau = d.delay.record(r, d.tau, d.actorTau, u)
-		d.actor.optimizer.Only(d.delay.mask())
+		d.actor.optimizer.Only(d.delay.mask(u.block))
 	}
 	d.nextActions(r, u)
 	d.critics.optimizer.Follow(nil, nil)

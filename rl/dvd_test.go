@@ -229,7 +229,7 @@ func TestDvDUpdate(t *testing.T) {
 				shared := read(t, batch.Obs)
 				run(t, eng, func(rec *engine.Recorder) {
 					d.prepare(rec)
-					d.update(rec, update{batch: batch, number: number, at: i % d.block(4)})
+					d.update(rec, update{batch: batch, number: number, block: d.block(4), at: i % d.block(4)})
 				})
 				write(t, batch.Obs, shared)
 				r.step(i%2 == 1)

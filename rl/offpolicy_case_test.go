@@ -176,7 +176,7 @@ func (c *updateCase) run(t *testing.T, updates int, step func(f *memberReference
 					f.recordFused(r, c.batch, number, updates)
 					return
 				}
-				c.o.learner.update(r, update{batch: c.batch, number: number, at: at})
+				c.o.learner.update(r, update{batch: c.batch, number: number, block: block, at: at})
 			})
 			for _, f := range c.references {
 				step(f)

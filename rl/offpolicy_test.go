@@ -84,12 +84,12 @@ func (o *OffPolicy) dispatches() int {
 	case *deterministic:
 		ac = of.actorCritic
 		if of.diversity != nil {
-			inside += 3 * updates / of.delay.length
+			inside += 3 * updates / of.block(updates)
 		}
-		if of.delay != nil && of.delay.masked {
+		if of.delay != nil && of.delay.masked(of.block(updates)) {
 			inside += updates
 		} else if of.delay != nil {
-			actors /= of.delay.length
+			actors /= of.block(updates)
 		}
 	case *sac:
 		ac = of.actorCritic
@@ -239,8 +239,8 @@ func TestDelayForms(t *testing.T) {
 				o.Hyper().Vary("policy_delay")
 			}
 			steps(t, begun(t, o), 0, 3)
-			if masked := o.learner.(*deterministic).delay.masked; masked != (i == 1) {
-				t.Fatalf("delay %g: masked %v in form %d", delay, masked, i)
+			if d := o.learner.(*deterministic); d.delay.masked(d.block(6)) != (i == 1) {
+				t.Fatalf("delay %g: masked %v in form %d", delay, i == 0, i)
 			}
 			forms[i] = map[string][]float64{}
 			for _, x := range o.State().Tensors() {

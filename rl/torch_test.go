@@ -182,7 +182,7 @@ func (c torchCase) actorCritic(t *testing.T, eng *engine.Engine, ref torchRefere
 		write(t, number, []float64{float64(i)})
 		run(t, eng, func(r *engine.Recorder) {
 			o.learner.prepare(r)
-			o.learner.update(r, update{batch: batch, number: number, at: i % block})
+			o.learner.update(r, update{batch: batch, number: number, block: block, at: i % block})
 		})
 		compare := func(what string, got []float64, name string, tolerance float64) {
 			want, ok := u.Expect[name]
