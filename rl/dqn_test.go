@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -78,7 +79,7 @@ type dqnReference struct {
 	factors        [3][]float64 // of the noise of an update; nil: none
 
 	gradient, errors, chosen []float64 // of the last update
-	loss                     float64
+	loss, norm               float64
 }
 
 // dqnRow is a row of a batch.
@@ -193,18 +194,19 @@ func (f *dqnReference) update(rows []dqnRow) {
 	}
 	const step = 1e-5
 	f.gradient = make([]float64, len(f.params))
-	norm := 0.0
+	f.norm = 0
 	for i := range f.gradient {
 		moved := append([]float64(nil), f.params...)
 		moved[i] += step
 		above := mean(moved)
 		moved[i] -= 2 * step
 		f.gradient[i] = (above - mean(moved)) / (2 * step)
-		norm += f.gradient[i] * f.gradient[i]
+		f.norm += f.gradient[i] * f.gradient[i]
 	}
+	f.norm = math.Sqrt(f.norm)
 	factor := 1.0
 	if limit := f.cfg.MaxGradNorm; limit > 0 {
-		factor = min(1, limit/math.Sqrt(norm))
+		factor = min(1, limit/f.norm)
 	}
 	f.done++
 	for i, g := range f.gradient {
@@ -287,65 +289,127 @@ func dqnRows(t *testing.T, o *OffPolicy, member int) []dqnRow {
 // parameters, targets and errors with float64.
 func TestDQNUpdate(t *testing.T) {
 	for _, c := range dqnCases() {
-		t.Run(c.name, func(t *testing.T) {
-			o := newDQNCase(t, c)
-			q, references := o.learner.(*qLearner), newDQNReferences(t, o)
-			s := o.State().Temporary("test")
-			defer s.Close()
-			number := s.Scratch("number", engine.Uint32, engine.Axis("count", 1))
-			row, ended, worst := q.network.params().Size("parameter"), 0, map[string]float64{}
-			for u := range 4 {
-				write(t, number, []float64{float64(u)})
-				poison(t, q.values, q.nextValues, q.atValues, q.errors, q.loss, q.chosen, q.share, q.epsilon, q.gradient)
-				run(t, o.State().Engine(), func(r *engine.Recorder) {
-					q.explore(r)
-					q.prepare(r)
-					q.update(r, update{batch: o.replay.Sample(r, o.Clock(), number, o.discount), number: number})
-				})
-				gradient, params, target := read(t, q.gradient), read(t, q.network.params()), read(t, q.target)
-				errors, losses, chosen := read(t, q.errors), read(t, q.loss), read(t, q.chosen)
-				noise := noisyFactors(t, o, u)
-				for m, f := range references {
-					rows := dqnRows(t, o, m)
-					for _, r := range rows {
-						if r.factor == 0 {
-							ended++
-						}
-					}
-					if noise != nil {
-						f.factors = noise[m]
-					}
-					f.update(rows)
-					sum, loss := make([]float64, len(f.gradient)), 0.0
-					for i, v := range gradient {
-						if i/row%dqnMembers == m && i%row < len(sum) {
-							sum[i%row] += v
-						}
-					}
-					n := len(rows)
-					for _, v := range losses[m*n : (m+1)*n] {
-						loss += v / float64(n)
-					}
-					for _, part := range []struct {
-						what      string
-						got, want []float64
-						most      float64
-					}{
-						{"gradient", sum, f.gradient, 5e-6}, {"parameters", params[m*row : (m+1)*row], f.params, 5e-6},
-						{"target", target[m*row : (m+1)*row], f.target, 5e-6},
-						{"errors", errors[m*n : (m+1)*n], f.errors, 1e-5}, {"values", chosen[m*n : (m+1)*n], f.chosen, 5e-6}, {"loss", []float64{loss}, []float64{f.loss}, 1e-5},
-					} {
-						d := deviation(part.got, part.want)
-						if worst[part.what] = max(worst[part.what], d); !(d <= part.most) {
-							t.Fatalf("update %d, member %d: %s deviate by %g of the largest; want at most %g", u, m, part.what, d, part.most)
-						}
-					}
+		t.Run(c.name, func(t *testing.T) { c.compare(t, newDQNCase(t, c), 4) })
+	}
+}
+
+// TestDQNFusedUpdate is TestDQNUpdate of updates that are fused, with networks of one panel and of two.
+func TestDQNFusedUpdate(t *testing.T) {
+	for _, c := range dqnCases()[:5] {
+		for _, hidden := range [][]int{{16, 12}, {9}} {
+			c.compareFused(t, hidden, 13, 4)
+		}
+		if c.name == "double" {
+			c.compareFused(t, []int{64, 72}, 5, 2)
+		}
+	}
+}
+
+// compareFused makes updates by networks whose updates are fused, and compares each with float64.
+func (c dqnCase) compareFused(t *testing.T, hidden []int, batch, updates int) {
+	t.Run(fmt.Sprint(c.name, hidden), func(t *testing.T) {
+		change := c.change
+		c.change = func(cfg *DQNConfig, n *NetworkConfig, r *ReplayConfig) {
+			change(cfg, n, r)
+			cfg.UpdatesPerStep, n.Hidden, r.Batch = 7, hidden, batch
+		}
+		o := newDQNCase(t, c)
+		requireFused(t, o, true, o.learner.(*qLearner).fused)
+		c.compare(t, o, updates)
+	})
+}
+
+// compare makes updates and compares each with float64.
+func (c dqnCase) compare(t *testing.T, o *OffPolicy, updates int) {
+	t.Helper()
+	q, references := o.learner.(*qLearner), newDQNReferences(t, o)
+	s := o.State().Temporary("test")
+	defer s.Close()
+	number := s.Scratch("number", engine.Uint32, engine.Axis("count", 1))
+	ended, worst := 0, map[string]float64{}
+	for u := range updates {
+		write(t, number, []float64{float64(u)})
+		poison(t, q.values, q.nextValues, q.atValues, q.errors, q.loss, q.chosen, q.share, q.epsilon, q.gradient)
+		run(t, o.State().Engine(), func(r *engine.Recorder) {
+			q.explore(r)
+			q.prepare(r)
+			batch := o.replay.Sample(r, o.Clock(), number, o.discount)
+			if q.fused > 0 {
+				q.recordFused(r, batch, number, q.updates)
+				return
+			}
+			q.update(r, update{batch: batch, number: number})
+		})
+		results, noise := dqnResults(t, q), noisyFactors(t, o, u)
+		for m, f := range references {
+			rows := dqnRows(t, o, m)
+			for _, r := range rows {
+				if r.factor == 0 {
+					ended++
 				}
 			}
-			t.Logf("largest deviations: %v", worst)
-			if ended == 0 && c.env == "CartPole-v1" {
-				t.Error("no row of the batches ends an episode")
+			if noise != nil {
+				f.factors = noise[m]
 			}
-		})
+			f.update(rows)
+			for what, want := range map[string]struct {
+				values []float64
+				most   float64
+			}{
+				"gradient": {f.gradient, 5e-6}, "parameters": {f.params, 5e-6}, "target": {f.target, 5e-6}, "norm": {[]float64{f.norm}, 5e-6},
+				"errors": {f.errors, 1e-5}, "values": {f.chosen, 5e-6}, "loss": {[]float64{f.loss}, 1e-5},
+			} {
+				got, ok := results[what]
+				if !ok {
+					continue
+				}
+				d := deviation(got[m][:len(want.values)], want.values)
+				if worst[what] = max(worst[what], d); !(d <= want.most) {
+					t.Fatalf("update %d, member %d: %s deviates by %g of the largest; want at most %g", u, m, what, d, want.most)
+				}
+			}
+		}
 	}
+	t.Logf("largest deviations: %v", worst)
+	if ended == 0 && c.env == "CartPole-v1" {
+		t.Error("no row of the batches ends an episode")
+	}
+}
+
+// dqnResults reads what an update wrote, by member. Fused updates write neither errors nor, if they are in panels, the whole gradient.
+func dqnResults(t *testing.T, q *qLearner) map[string][][]float64 {
+	t.Helper()
+	byMember := func(x *engine.Tensor) [][]float64 {
+		values := read(t, x)
+		n, out := len(values)/dqnMembers, [][]float64(nil)
+		for m := range dqnMembers {
+			out = append(out, values[m*n:(m+1)*n])
+		}
+		return out
+	}
+	results := map[string][][]float64{
+		"parameters": byMember(q.network.params()), "target": byMember(q.target), "values": byMember(q.chosen), "norm": byMember(q.network.optimizer.Norm()),
+	}
+	for _, values := range byMember(q.loss) {
+		sum := 0.0
+		for _, v := range values {
+			sum += v / float64(len(values))
+		}
+		results["loss"] = append(results["loss"], []float64{sum})
+	}
+	if q.fused > 0 {
+		return results
+	}
+	results["errors"] = byMember(q.errors)
+	row, gradient := q.network.params().Size("parameter"), read(t, q.gradient)
+	for m := range dqnMembers {
+		sum := make([]float64, row)
+		for i, v := range gradient {
+			if i/row%dqnMembers == m {
+				sum[i%row] += v
+			}
+		}
+		results["gradient"] = append(results["gradient"], sum)
+	}
+	return results
 }
