@@ -75,6 +75,7 @@ func wrapper(zig []string, stubs string) string {
 	b.WriteString("#!/bin/sh\nskip=\nfor argument; do\n\tshift\n\tif [ -n \"$skip\" ]; then\n\t\tskip=\n\t\tcase $argument in\n\t\t")
 	b.WriteString(strings.Join(unused, "|") + ") continue ;;\n\t\tesac\n\t\tset -- \"$@\" -framework \"$argument\"\n\t\tcontinue\n\tfi\n\tcase $argument in\n")
 	b.WriteString("\t-framework) skip=1 ;;\n\t-l" + strings.Join(unused, "|-l") + "|-F/Library/Frameworks|-Wl,-rpath,*) ;;\n")
+	fmt.Fprintf(&b, "\t-) cd '%s' && set -- \"$@\" - ;;\n", stubs) // go tries flags on a text without a file, whose object Zig leaves in this folder
 	b.WriteString("\t*) set -- \"$@\" \"$argument\" ;;\n\tesac\ndone\n")
 	fmt.Fprintf(&b, "exec '%s' cc -target %s -F'%s' -L'%s' \"$@\"\n", strings.Join(zig, "' '"), zigTarget, stubs, stubs)
 	return b.String()

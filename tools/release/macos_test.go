@@ -12,13 +12,20 @@ import (
 // The compiler gets its arguments without the libraries of the bindings that are not used.
 func TestWrapper(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "cc")
-	if err := os.WriteFile(script, []byte(wrapper([]string{"/bin/echo", "zig"}, "/stubs")), 0o755); err != nil {
+	stubs := t.TempDir()
+	if err := os.WriteFile(script, []byte(wrapper([]string{"/bin/echo", "zig"}, stubs)), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command(script, "-O2", "-framework", "Cocoa", "a b.c", "-Wl,-rpath,/usr/local/lib", "-F/Library/Frameworks", "-framework", "CoreFoundation",
 		"-lMoltenVK", "-lc++", "-framework", "Metal", "-lresolv").CombinedOutput()
-	if want := "zig cc -target aarch64-macos -F/stubs -L/stubs -O2 a b.c -framework CoreFoundation -lresolv\n"; err != nil || string(out) != want {
+	if want := "zig cc -target aarch64-macos -F" + stubs + " -L" + stubs + " -O2 a b.c -framework CoreFoundation -lresolv\n"; err != nil || string(out) != want {
 		t.Errorf("%s%v; want %s", out, err, want)
+	}
+	if err := os.WriteFile(script, []byte(wrapper([]string{"/bin/sh", "-c", "pwd"}, stubs)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(script, "-c", "-").CombinedOutput(); err != nil || string(out) != stubs+"\n" {
+		t.Errorf("a text without a file is compiled in %s%v; want %s", out, err, stubs)
 	}
 }
 
