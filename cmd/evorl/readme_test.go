@@ -105,3 +105,48 @@ func tests(t *testing.T, folder, word string) bool {
 	}
 	return false
 }
+
+// The commands in the README's table run, as do those below it.
+func TestReadmeCommands(t *testing.T) {
+	b := newBox(t)
+	b.write("study.toml", "config = \"tiny.toml\"\nset = [\"iterations=2\"]\n[keys.\"ppo.epochs\"]\nvalues = [1, 2]\n")
+	values := map[string][]string{
+		"CONFIG.toml": {"tiny.toml"}, "FILE.toml": {"study.toml"}, "RUN_DIR": {"r"}, "RUN_DIR...": {"r", "study/trial-0"}, "FILE...": {"a.json", "a.json"},
+		"WORKFLOW": {"ppo"}, "ENV": {"Hopper-v5"}, "DIR": {"man"},
+	}
+	options := map[string][]string{
+		"run": {"--out", "r", "--iterations", "8"}, "sweep": {"--out", "study"}, "view": {"--png", "a.png", "--width", "32", "--height", "32"},
+		"export": {"--onnx", "policy.onnx", "--csv", "metrics.csv"}, "bench": {"--only", "submit_latency", "--seconds", "0.01", "--out", "a.json"},
+	}
+	data, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := map[string]bool{"help": true, "watch": true} // TestWatch runs it, since it ends only with Ctrl-C
+	for _, line := range regexp.MustCompile("(?m)^\\| `evorl ([^`]+)` \\||`evorl ((?:completion|man) [^`]+)`").FindAllStringSubmatch(string(data), -1) {
+		words := strings.Fields(line[1] + line[2])
+		if words[0] == "watch" {
+			continue
+		}
+		var args []string
+		for _, w := range words {
+			if given, ok := values[w]; ok {
+				args = append(args, given...)
+			} else if w == strings.ToLower(w) {
+				args = append(args, w)
+			} else {
+				t.Fatalf("README.md: evorl %s: no value of %s is known here", strings.Join(words, " "), w)
+			}
+		}
+		if len(words) == 1 || words[1] != "compare" {
+			args = append(args, options[words[0]]...)
+		}
+		b.must(args...)
+		ran[words[0]] = true
+	}
+	for _, c := range newRoot().Commands() {
+		if !ran[c.Name()] {
+			t.Errorf("README.md's table has no evorl %s", c.Name())
+		}
+	}
+}
