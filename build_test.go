@@ -1,6 +1,7 @@
 package evorl_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -137,6 +138,44 @@ func searchable(t *testing.T, names []string) {
 			evorl.Set("pbt.search."+name+"={prior=\"uniform\",low=0.1,high=0.2}"))
 		if known := slices.Contains(names, name); (err == nil) != known {
 			t.Errorf("searching %s: %v; PPO has it: %v", name, err, known)
+		}
+	}
+}
+
+// The state of agents and searches differs by the number of members in member axes alone, so that some members can continue as those of another run.
+func TestStatesOfMembers(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	for _, w := range evorl.Workflows() {
+		if several(w) || composed(w) {
+			continue
+		}
+		env, ok := home(w)
+		if !ok {
+			env = "CartPole-v1"
+		}
+		var states []*engine.State
+		for _, members := range []int{1, 3} {
+			text := "workflow = \"" + w.Name + "\"\nenv = \"" + env + "\"\n"
+			cfg, err := parse(t, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cfg, err = parse(t, text, fmt.Sprintf("%s=%d", cfg.MembersKey(), members)); err != nil {
+				t.Fatal(err)
+			}
+			run, err := cfg.Build(t.Context(), engine.New(dev))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer run.Close()
+			states = append(states, run.State())
+		}
+		if !states[0].FitsMembers(states[1], 1, 3) || !states[1].FitsMembers(states[0], 3, 1) {
+			t.Errorf("%s: %v\nof one member, %v of three", w.Name, states[0].Tensors(), states[1].Tensors())
 		}
 	}
 }

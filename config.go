@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/envs/mjcf"
+	"github.com/evorl/evorl/rl"
 )
 
 // TaskSection is the name of the section of an environment's own options, envs.Spec.Options.
@@ -258,11 +260,15 @@ func (c *Config) MembersKey() string {
 }
 
 // Independent reports whether members are independent repetitions of one experiment, each of which counts as a run,
-// as for agents and searches. Members of other workflows cooperate or compete, and those of [vary] are experiments of
-// their own.
+// as for agents and searches. Members of other workflows cooperate or compete, as do agents that share a replay, and those of [vary] are experiments
+// of their own.
 func (c *Config) Independent() bool {
 	_, composes := c.parts.(composed)
-	return !composes && c.vary == nil
+	shares := slices.ContainsFunc(c.parts.sections(), func(s config.Section) bool {
+		replay, ok := s.Value.(*rl.ReplayConfig)
+		return ok && replay.Shared
+	})
+	return !composes && !shares && c.vary == nil
 }
 
 // Selects reports whether members are a population under selection (PBT), which is represented by its best member.

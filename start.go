@@ -35,15 +35,62 @@ func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_
 	if err := r.build(ctx, func(w engine.Workflow) error { return cfg.Init(ctx, w) }); err != nil {
 		return nil, err
 	}
-	if of := cfg.source; of != nil {
-		if err := dir.WriteSource(of.name, of.text); err != nil {
-			return nil, err
-		}
+	if err := r.writeSource(); err != nil {
+		return nil, err
 	}
 	if err := r.writeConfig(); err != nil {
 		return nil, err
 	}
 	return r, r.open(ctx, 0)
+}
+
+// startFrom begins a run in a new folder whose members continue some members of another run, that of the configuration with of members, from its newest
+// checkpoint. What a killed process left there, without a run, is removed.
+func startFrom(ctx context.Context, eng *engine.Engine, cfg *Config, path string, other *rundir.Dir, of int, members []int) (_ *Run, err error) {
+	if err := os.RemoveAll(path); err != nil {
+		return nil, err
+	}
+	dir, err := rundir.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{cfg: cfg, dir: dir, eng: eng, began: time.Now()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(path), r.Close())
+		}
+	}()
+	err = r.build(ctx, func(w engine.Workflow) error {
+		_, err := checkpoint.Newest(other.Checkpoints(), func(c *checkpoint.Checkpoint) error {
+			if err := w.State().Zero(ctx); err != nil {
+				return err
+			}
+			return w.State().LoadMembers(ctx, c, of, members)
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if r.from, _, err = r.workflow.Clock().Read(ctx); err != nil {
+		return nil, err
+	}
+	r.done = r.from
+	if err := r.writeSource(); err != nil {
+		return nil, err
+	}
+	if err := r.open(ctx, r.from); err != nil {
+		return nil, err
+	}
+	facts, err := r.facts()
+	if err != nil {
+		return nil, err
+	}
+	// Resume needs it, since the configuration does not tell where the run began.
+	if _, err := r.workflow.State().Save(ctx, dir.Checkpoints(), r.from, checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts)); err != nil {
+		return nil, err
+	}
+	return r, r.writeConfig()
 }
 
 // Resume continues the run in a folder from its newest checkpoint, or from the beginning if there is none yet. The
@@ -192,6 +239,15 @@ func load(ctx context.Context, w engine.Workflow, c *checkpoint.Checkpoint) erro
 		return err
 	}
 	return w.State().Load(ctx, c)
+}
+
+// writeSource keeps the file of the environment or problem, if it is one.
+func (r *Run) writeSource() error {
+	of := r.cfg.source
+	if of == nil {
+		return nil
+	}
+	return r.dir.WriteSource(of.name, of.text)
 }
 
 func (r *Run) writeConfig() error {

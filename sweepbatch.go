@@ -9,24 +9,28 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/vk"
 )
 
 // Trials that differ only in hyperparameters of members are members of one run, which costs far less than one run
-// each: trial after trial, with the repetitions of each together.
+// each: trial after trial, with the repetitions of each together. In the next rung of successive halving, the members of
+// trials that continue are those of a smaller run, which begins with their state.
 
 // batch is such a run.
 type batch struct {
 	folder string
 	trials []Trial
+	names  map[string]string // hyperparameters of members that are tried, by their keys
 	cfg    *Config
+	from   *batch // the run of the rung before, if it had more trials
 }
 
-// batches returns the runs of a sweep whose trials share runs; nil if they do not: a method that continues some of
-// them, members that are no repetitions, a metric that members do not have, no key of members, or their number as a
-// key.
-func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]batch, error) {
-	if s.Config.Method == Halving || !s.Batched() || s.Config.Batch < 2 || !slices.Contains(episodeMetrics, s.Config.Metric) {
+// batches returns the runs of a sweep whose trials share runs; nil if they do not: members that are no repetitions, a
+// metric that members do not have, no key of members, or their number as a key. Those of halving must also be able to
+// continue in runs with fewer members.
+func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]*batch, error) {
+	if !s.Batched() || s.Config.Batch < 2 || !slices.Contains(episodeMetrics, s.Config.Metric) {
 		return nil, nil
 	}
 	if _, tried := s.Config.Keys[s.Base.MembersKey()]; tried {
@@ -36,7 +40,7 @@ func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]b
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
-	var all []batch
+	var all []*batch
 	at := map[string]int{} // the batch to which the next trial with the same other settings belongs
 	most := max(1, s.Config.Batch/s.Config.Seeds)
 	for _, t := range s.Trials {
@@ -44,18 +48,76 @@ func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]b
 		i, ok := at[other]
 		if !ok || len(all[i].trials) == most {
 			i = len(all)
-			all, at[other] = append(all, batch{}), i
+			all, at[other] = append(all, &batch{}), i
 		}
 		all[i].trials = append(all[i].trials, t)
 	}
-	for i := range all {
-		all[i].folder = filepath.Join(folder, fmt.Sprintf("batch-%0*d", len(fmt.Sprint(len(all)-1)), i))
-		if all[i].cfg, err = s.shared(all[i].trials, names); err != nil {
+	for i, b := range all {
+		b.names, b.folder = names, filepath.Join(folder, fmt.Sprintf("batch-%0*d", len(fmt.Sprint(len(all)-1)), i))
+		if b.cfg, err = s.shared(b.trials, names); err != nil {
+			return nil, err
+		}
+	}
+	if s.Config.Method == Halving {
+		if ok, err := s.narrows(ctx, dev, all, names); err != nil || !ok {
 			return nil, err
 		}
 	}
 	return all, nil
 }
+
+// narrows reports whether the state of each batch is, but for the number of members, that of a run of one of its trials.
+// Large replays, for example, are divided into as many tensors as the number of members needs.
+func (s *Sweep) narrows(ctx context.Context, dev *vk.Device, all []*batch, names map[string]string) (bool, error) {
+	for _, b := range all {
+		single, err := s.shared(b.trials[:1], names)
+		if err != nil {
+			return false, err
+		}
+		var states []*engine.State
+		for _, cfg := range []*Config{b.cfg, single} {
+			w, err := cfg.Build(ctx, engine.New(dev, engine.Seed(cfg.Run.Seed)))
+			if err != nil {
+				return false, err
+			}
+			defer w.Close()
+			states = append(states, w.State())
+		}
+		if !states[1].FitsMembers(states[0], single.Members(), b.cfg.Members()) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// narrow returns the runs of a rung, counted from 0, of those trials that are alive.
+func (s *Sweep) narrow(all []*batch, alive []Trial, rung int) (next []*batch, err error) {
+	for _, b := range all {
+		var trials []Trial
+		for _, t := range b.trials {
+			if slices.ContainsFunc(alive, func(a Trial) bool { return a.Number == t.Number }) {
+				trials = append(trials, t)
+			}
+		}
+		switch len(trials) {
+		case 0:
+			continue
+		case len(b.trials):
+			next = append(next, b)
+			continue
+		}
+		root, _, _ := strings.Cut(filepath.Base(b.folder), rungMark)
+		of := &batch{folder: filepath.Join(filepath.Dir(b.folder), fmt.Sprint(root, rungMark, rung)), trials: trials, names: b.names, from: b}
+		if of.cfg, err = s.shared(trials, b.names); err != nil {
+			return nil, err
+		}
+		next = append(next, of)
+	}
+	return next, nil
+}
+
+// rungMark is what the number of a rung follows in the name of a run's folder.
+const rungMark = "-rung-"
 
 // varied returns the keys of the sweep that are hyperparameters of members in this environment, with their names.
 func (s *Sweep) varied(ctx context.Context, dev *vk.Device) (map[string]string, error) {
@@ -118,13 +180,13 @@ func (s *Sweep) shared(trials []Trial, names map[string]string) (*Config, error)
 	return Parse(baseFile, s.base, options...)
 }
 
-// runBatch runs the rest of a batch and returns the results of its trials.
-func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b batch, learn LearnFunc) ([]TrialResult, error) {
+// runBatch continues a batch to the given number of iterations and returns the results of its trials.
+func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b *batch, iterations int, learn LearnFunc) ([]TrialResult, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	iterations := b.cfg.Run.Iterations
-	if err := runTo(ctx, dev, b.cfg, b.folder, func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.trials) }); err != nil {
+	b.cfg.Run.Iterations = iterations
+	if err := runTo(ctx, dev, b.cfg, b.folder, s.beginning(b), func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.trials) }); err != nil {
 		return nil, err
 	}
 	of, err := memberScores(int64(iterations), b.cfg.Members(), b.folder, s.Config.Metric)
@@ -145,4 +207,26 @@ func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b batch, learn Lea
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// beginning returns how the run of a batch begins: with the members of its trials in the run of the rung before.
+func (s *Sweep) beginning(b *batch) startFunc {
+	if b.from == nil {
+		return Start
+	}
+	var members []int
+	for i, t := range b.from.trials {
+		if slices.ContainsFunc(b.trials, func(of Trial) bool { return of.Number == t.Number }) {
+			for k := range s.Config.Seeds {
+				members = append(members, i*s.Config.Seeds+k)
+			}
+		}
+	}
+	return func(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Run, error) {
+		dir, err := rundir.Open(b.from.folder)
+		if err != nil {
+			return nil, err
+		}
+		return startFrom(ctx, eng, cfg, path, dir, b.from.cfg.Members(), members)
+	}
 }

@@ -133,23 +133,29 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range batches {
-		of, err := s.runBatch(ctx, dev, b, learn)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Base(b.folder), err)
-		}
-		for _, r := range of {
-			results[r.Number] = r
-			report(r)
-		}
-	}
-	if batches != nil {
-		return rank(), nil
-	}
 	alive := slices.Clone(s.Trials)
 	for rung, iterations := range s.rungs() {
 		if rung > 0 {
 			alive = s.promote(results, alive)
+			if batches, err = s.narrow(batches, alive, rung); err != nil {
+				return nil, err
+			}
+		}
+		for _, b := range batches {
+			if s.Config.Method != Halving {
+				iterations = b.cfg.Run.Iterations // a key may be iterations
+			}
+			of, err := s.runBatch(ctx, dev, b, iterations, learn)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", filepath.Base(b.folder), err)
+			}
+			for _, r := range of {
+				results[r.Number] = r
+				report(r)
+			}
+		}
+		if batches != nil {
+			continue
 		}
 		for _, t := range alive {
 			r, err := s.runTrial(ctx, dev, folder, t, iterations, learn)
@@ -189,7 +195,7 @@ func (s *Sweep) runTrial(ctx context.Context, dev *vk.Device, folder string, t T
 			most = iterations
 		}
 		out.Iterations, cfg.Run.Iterations = most, most
-		if err := runTo(ctx, dev, cfg, out.Folders[i], func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, []Trial{t}) }); err != nil {
+		if err := runTo(ctx, dev, cfg, out.Folders[i], Start, func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, []Trial{t}) }); err != nil {
 			return out, err
 		}
 		scores, _, err := scoresUntil(int64(most), cfg, out.Folders[i], s.Config.Metric, 1)
@@ -202,9 +208,11 @@ func (s *Sweep) runTrial(ctx context.Context, dev *vk.Device, folder string, t T
 	return out, nil
 }
 
-// runTo starts or resumes one run to the iterations of its configuration, unless it has reached them.
-func runTo(ctx context.Context, dev *vk.Device, cfg *Config, path string, learn func(context.Context, *Run) error) error {
-	begin := Start
+// startFunc is Start, or another way to begin a run.
+type startFunc func(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Run, error)
+
+// runTo begins or resumes one run to the iterations of its configuration, unless it has reached them.
+func runTo(ctx context.Context, dev *vk.Device, cfg *Config, path string, begin startFunc, learn func(context.Context, *Run) error) error {
 	stored, err := Stored(path, Environments(cfg.environments))
 	switch {
 	case err == nil:

@@ -80,6 +80,19 @@ func (s *State) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("engine: checkpoint %s is of another configuration: "+format, append([]any{c.Path}, args...)...)
 	}
+	if err := s.holds(c, fail); err != nil {
+		return err
+	}
+	for _, d := range c.Manifest.Tensors {
+		if t := s.all.index[d.Name]; !slices.Equal(d.Shape, t.shape()) {
+			return fail("its tensor %q is %s%v; this run's is %v", d.Name, d.DType, d.Shape, t)
+		}
+	}
+	return s.load(ctx, c, func(_ *Tensor, data []byte) []byte { return data })
+}
+
+// holds checks names and types of a checkpoint's tensors; fail makes the error.
+func (s *State) holds(c *checkpoint.Checkpoint, fail func(format string, args ...any) error) error {
 	if len(c.Manifest.Tensors) != len(s.all.named) {
 		return fail("it holds %d tensors; this run has %d", len(c.Manifest.Tensors), len(s.all.named))
 	}
@@ -88,16 +101,22 @@ func (s *State) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 		if t == nil {
 			return fail("it holds tensor %q, which this run does not have", d.Name)
 		}
-		if string(d.DType) != t.typ.String() || !slices.Equal(d.Shape, t.shape()) {
+		if string(d.DType) != t.typ.String() {
 			return fail("its tensor %q is %s%v; this run's is %v", d.Name, d.DType, d.Shape, t)
 		}
 	}
+	return nil
+}
+
+// load writes a checkpoint's tensors, which were checked, by what of returns for the bytes of each.
+func (s *State) load(ctx context.Context, c *checkpoint.Checkpoint, of func(t *Tensor, data []byte) []byte) error {
 	s.all.begun, s.all.torn, s.all.next, s.all.resumed = true, 0, int(c.Manifest.Step), true
 	return c.Load(func(from checkpoint.Tensor) error {
 		data, err := io.ReadAll(from.Data)
 		if err != nil {
 			return fmt.Errorf("engine: checkpoint %s: tensor %q: %w", c.Path, from.Name, err)
 		}
-		return s.all.index[from.Name].WriteBytes(ctx, data)
+		t := s.all.index[from.Name]
+		return t.WriteBytes(ctx, of(t, data))
 	})
 }

@@ -168,7 +168,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 // announcement tells which trials a run has.
 func announcement(of []evorl.Trial, all int) string {
 	if len(of) > 1 {
-		return fmt.Sprintf("trials %d to %d (%d in all) as members of one run: %s …\n", of[0].Number, of[len(of)-1].Number, all, settingsText(of[0]))
+		return fmt.Sprintf("%d of %d trials as members of one run: %s …\n", len(of), all, settingsText(of[0]))
 	}
 	return fmt.Sprintf("trial %d (%d in all): %s\n", of[0].Number, all, settingsText(of[0]))
 }

@@ -1,11 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/evorl/evorl/engine/checkpoint"
 )
 
 const sweepOfProblem = `
@@ -117,6 +123,89 @@ func TestSweepBatch(t *testing.T) {
 	}
 	if got := folders("single", "1"); len(got) != 6 || got[5] != "trial-5" {
 		t.Errorf("%q; want a run for each trial", got)
+	}
+}
+
+// Trials of successive halving that differ only in hyperparameters of members share runs; those that continue are members of smaller runs, with the state
+// that they had. A run that is lost, or was killed before it began, is made again with the same bits.
+func TestHalvingBatch(t *testing.T) {
+	b := newBox(t)
+	b.write("es.toml", "workflow = \"openes\"\nenv = \"sphere\"\niterations = 12\n[openes]\npopulation = 8\n[evaluation]\nevery = 2\n")
+	const sweep = "config = \"es.toml\"\nmethod = \"halving\"\ntrials = 6\nseeds = 2\n[keys.\"openes.learning_rate\"]\nprior = \"log_uniform\"\n" +
+		"low = 1e-6\nhigh = 0.5\n[halving]\neta = 2\niterations = 3\n"
+	b.write("s.toml", sweep)
+	table := b.must("sweep", "-q", "--out", "halving", "s.toml")
+	at := map[string]int{}
+	for _, row := range strings.Split(string(b.read("halving/results.csv")), "\n")[1:] {
+		if fields := strings.Split(row, ","); len(fields) > 3 {
+			at[fields[2]+" iterations of "+fields[6]]++
+			if fields[3] != "2" {
+				t.Errorf("%s; want the scores of two members", row)
+			}
+		}
+	}
+	want := map[string]int{"3 iterations of halving/batch-0": 3, "6 iterations of halving/batch-0-rung-1": 2, "12 iterations of halving/batch-0-rung-2": 1}
+	if !maps.Equal(at, want) {
+		t.Errorf("trials: %v; want %v", at, want)
+	}
+	b.continues("halving/batch-0", 12, "halving/batch-0-rung-1", 6)
+	b.continues("halving/batch-0-rung-1", 6, "halving/batch-0-rung-2", 2)
+	digest := func() any { return b.object(b.must("inspect", "--json", "halving/batch-0-rung-1"))["checkpoints"] }
+	before := fmt.Sprint(digest())
+	if err := os.RemoveAll(b.path("halving/batch-0-rung-1")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(b.path("halving/batch-0-rung-1/checkpoints/00000003"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if again := b.must("sweep", "-q", "--resume", "--out", "halving"); again != table || fmt.Sprint(digest()) != before {
+		t.Errorf("resumed:\n%s\nwant\n%s\n%v\nwant\n%v", again, table, digest(), before)
+	}
+	b.write("s.toml", "batch = 1\n"+sweep)
+	b.must("sweep", "-q", "--out", "single", "s.toml")
+	if csv := string(b.read("single/results.csv")); !strings.Contains(csv, "single/trial-5") {
+		t.Errorf("%s; want a run for each trial", csv)
+	}
+}
+
+// continues checks that the first checkpoint of a run has the hyperparameters and parameters of members of the last one of another run.
+func (b *box) continues(of string, members int, path string, fewer int) {
+	b.t.Helper()
+	tensors := func(path string, from func([]os.DirEntry) os.DirEntry) map[string][]byte {
+		entries, err := os.ReadDir(b.path(path, "checkpoints"))
+		if err != nil || len(entries) == 0 {
+			b.t.Fatalf("%s: %d checkpoints, %v", path, len(entries), err)
+		}
+		data := b.read(filepath.Join(path, "checkpoints", from(entries).Name(), "tensors.safetensors"))
+		all, _, err := checkpoint.ReadSafetensors(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		out := map[string][]byte{}
+		for _, x := range all {
+			if out[x.Name], err = io.ReadAll(x.Data); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+		return out
+	}
+	was := tensors(of, func(e []os.DirEntry) os.DirEntry { return e[len(e)-1] })
+	is := tensors(path, func(e []os.DirEntry) os.DirEntry { return e[0] })
+	checked := 0
+	for name, data := range is {
+		if len(data)*members != len(was[name])*fewer {
+			continue // no member axis
+		}
+		checked++
+		size := len(data) / fewer
+		for m := range fewer {
+			if !bytes.Contains(was[name], data[m*size:(m+1)*size]) {
+				b.t.Errorf("%s: member %d has a %s that none had in %s", path, m, name, of)
+			}
+		}
+	}
+	if checked < 2 {
+		b.t.Errorf("%s: %d tensors of members; want parameters and hyperparameters", path, checked)
 	}
 }
 
