@@ -3,7 +3,8 @@
 FROM golang:1.26-bookworm AS build
 WORKDIR /evorl
 COPY . .
-RUN go build -trimpath -o /evorl-program ./cmd/evorl
+ARG VERSION=devel
+RUN go build -trimpath -ldflags "-s -w -X github.com/evorl/evorl/engine/rundir.release=$VERSION" -o /evorl-program ./cmd/evorl
 
 FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends libvulkan1 mesa-vulkan-drivers glslc && rm -rf /var/lib/apt/lists/*
