@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func resultOf(name string, busy bool, cases ...Measurement) *Result {
@@ -80,6 +81,12 @@ func TestCompare(t *testing.T) {
 	}
 	if bars != 1+1+3 { // the background, the legend, two cases and a mean
 		t.Errorf("%d rectangles in\n%s", bars, svg.String())
+	}
+	if text := legend(a); text != "one; D|1; Z80, 4 processors" {
+		t.Error(text)
+	}
+	if text := legend(resultOf(strings.Repeat("µ", 200), false)); utf8.RuneCountInString(text) != legendWidth || !strings.HasSuffix(text, "…") {
+		t.Errorf("%s; want what fits into the picture", text)
 	}
 }
 

@@ -35,13 +35,13 @@ func (c *Comparison) WriteSVG(w io.Writer) error {
 		}
 	}
 	p.y = pictureTitles
-	p.text(8, "Times as fast as "+Letter(c.Baseline)+": "+c.Results[c.Baseline].Title(), "bold")
+	p.text(8, "Times as fast as "+Letter(c.Baseline), "bold")
 	for i, r := range c.Results {
+		p.y += pictureTitles
 		if i != c.Baseline {
-			p.y += pictureTitles
 			p.bar(8, 12, i)
-			p.text(26, Letter(i)+": "+r.Title(), "normal")
 		}
+		p.text(26, Letter(i)+": "+legend(r), "normal")
 	}
 	p.y += pictureGap
 	top := p.y
@@ -70,6 +70,18 @@ func (c *Comparison) WriteSVG(w io.Writer) error {
 %s</svg>
 `, width, p.y, width, p.y, p.b.String())
 	return err
+}
+
+// legendWidth is the number of characters that fit into the picture.
+const legendWidth = 110
+
+// legend returns device, driver and host of a result. The table has the rest.
+func legend(r *Result) string {
+	text := []rune(fmt.Sprintf("%s; %s; %s, %d processors", r.Device.Name, r.Device.Driver, r.Host.Processor, r.Host.Processors))
+	if len(text) > legendWidth {
+		text = append(text[:legendWidth-1], '…')
+	}
+	return string(text)
 }
 
 // picture is a drawing from top to bottom.
