@@ -20,7 +20,7 @@ var guides = []Workflow{
 	{
 		Name: "cem-rl", Summary: "a search some of whose candidates learn by gradient descent, with critics that they share, before all are evaluated",
 		Source: "A. Pourchot, O. Sigaud, \"CEM-RL: Combining evolutionary and gradient-based methods for policy search\", 2019",
-		parts:  newGuided("cem-rl", func() guide { c := DefaultCEMRL(); return &c }, ec.CandidateAlgorithms(), "ddpg", "td3"),
+		parts:  newGuided("cem-rl", func() guide { c := DefaultCEMRL(); return &c }, ec.CandidateAlgorithms(), "ddpg", "sac", "td3"),
 	},
 	{
 		Name: "erl", Summary: "evolution-guided reinforcement learning: a population's episodes are agents' experience, and their actors join it",
@@ -82,6 +82,24 @@ func DefaultCEMRL() CEMRLConfig {
 func (c *CEMRLConfig) chosen() (agent, search *string) { return &c.Agent, &c.Search }
 
 func (c *CEMRLConfig) repeat() { c.Warmup = 0 }
+
+// Fits implements guide.
+func (c *CEMRLConfig) Fits(members int, network rl.NetworkConfig, replay rl.ReplayConfig) error {
+	if c.ImportanceMixing && !slices.Contains(ec.NormalAlgorithms(), c.Search) {
+		return config.Invalid("cem-rl.importance_mixing", "the density of the candidates of %s is not known; want false, or a search among %v",
+			c.Search, ec.NormalAlgorithms())
+	}
+	return c.CEMRLConfig.Fits(members, network, replay)
+}
+
+// suits implements choosy.
+func (c *CEMRLConfig) suits(env *envs.Environment) error {
+	if c.Agent == "sac" && env.Action.IsDiscrete() {
+		return config.Invalid("cem-rl.agent",
+			"actors of sac with the discrete actions of %q do not share critics; want an environment with continuous actions", env.Name)
+	}
+	return nil
+}
 
 func (c *CEMRLConfig) build(ctx context.Context, agents agentsFunc, search algorithmParts) (engine.Workflow, error) {
 	w, err := hybrid.NewCEMRL(ctx, hybrid.AgentsFunc(agents), search.configured(), c.CEMRLConfig)
@@ -160,6 +178,11 @@ type repeating interface {
 	Repeats() error
 	// repeat sets defaults with which they do not.
 	repeat()
+}
+
+// choosy is a guide that does not suit every environment that the agents suit. Errors are those of Fits.
+type choosy interface {
+	suits(env *envs.Environment) error
 }
 
 // adapting is a guide whose agents have other defaults.
@@ -298,6 +321,11 @@ func (g *guided) check(env *envs.Environment, options envs.Options) error {
 	network, replay := g.shared()
 	if err := g.cfg.Fits(*count, network, replay); err != nil {
 		return err
+	}
+	if of, ok := g.cfg.(choosy); ok {
+		if err := of.suits(env); err != nil {
+			return err
+		}
 	}
 	if behaviour := g.search.described(); behaviour != nil {
 		return keyed(behaviour.Fits(env))

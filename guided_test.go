@@ -29,7 +29,8 @@ func TestGuided(t *testing.T) {
 		{"erl", "sac", "openes", nil},
 		{"erl", "ddpg", "cem", []string{"erl.agents=2", "replay.shared=true", "cem.elites=3"}},
 		{"cem-rl", "td3", "cem", []string{"cem.elites=3"}},
-		{"cem-rl", "ddpg", "openes", []string{"cem-rl.random_learners=false"}},
+		{"cem-rl", "ddpg", "openes", []string{"cem-rl.random_learners=false", "cem-rl.importance_mixing=true"}},
+		{"cem-rl", "sac", "cem", []string{"cem.elites=3"}},
 		{"pga-me", "td3", "map-elites", []string{"pga-me.climbers=2", "pga-me.steps=2", "behaviour.observations=[0, 1]"}},
 		{"pga-me", "ddpg", "cvt-map-elites", []string{"pga-me.climbers=2", "pga-me.steps=2", "pga-me.greedy=false"}},
 		{"qd-pg", "td3", "map-elites", []string{"qd-pg.climbers=2", "qd-pg.steps=2", "qd-pg.greedy=false", "behaviour.observations=[0, 1]"}},
@@ -91,7 +92,10 @@ func TestGuidedErrors(t *testing.T) {
 		{"an archive for agents without descriptors", guide("erl", "td3", "map-elites"), nil, []string{"map-elites does not serve as the search of erl"}},
 		{"one ring for both gradients", guide("qd-pg", "td3", "map-elites"), []string{"replay.shared=false"}, []string{"both agents of an archive", "want true"}},
 		{"no feet", guide("pga-me", "td3", "map-elites"), []string{"behaviour.feet=true"}, []string{"--set", "\"Pendulum-v1\" has no feet"}},
-		{"an agent of one actor", guide("cem-rl", "sac", "cem"), nil, []string{"x.toml:6:9", "sac does not serve as the agent of cem-rl", "td3"}},
+		{"an agent of discrete actions", guide("cem-rl", "dqn", "cem"), nil, []string{"x.toml:6:9", "dqn does not serve as the agent of cem-rl", "td3"}},
+		{"actors that do not share critics", strings.Replace(guide("cem-rl", "sac", "cem"), "Pendulum-v1", "CartPole-v1", 1), []string{"cem.elites=3"},
+			[]string{"x.toml:6:9", "sac with the discrete actions of \"CartPole-v1\" do not share critics"}},
+		{"a search without densities", guide("cem-rl", "td3", "ga"), []string{"cem-rl.importance_mixing=true"}, []string{"--set", "ga is not known", "sep-cma-es"}},
 		{"a problem", "workflow = \"erl\"\nenv = \"sphere\"\n", nil, []string{"x.toml:2:7", "is a problem"}},
 		{"PBT over it", "workflow = \"pbt\"\nenv = \"Pendulum-v1\"\n[pbt]\nover = \"pga-me\"\n", nil,
 			[]string{"x.toml:4:8", "pga-me begins with generations of the archive alone"}},
@@ -136,7 +140,7 @@ func TestGuidedConfigurations(t *testing.T) {
 		n                        int
 	}{
 		{"configs/evorl/erl-*.toml", "erl", "td3", 8}, {"configs/evorl/cem-rl-*.toml", "cem-rl", "td3", 8}, {"configs/khadka/*.toml", "erl", "ddpg", 1},
-		{"configs/pourchot/*.toml", "cem-rl", "td3", 1},
+		{"configs/pourchot/*.toml", "cem-rl", "td3", 2},
 	} {
 		for _, file := range configurations(t, c.pattern, c.n) {
 			started(t, file, "network.hidden=[8]", "environment.time_limit=5", c.agent+".rollout_length=10", c.agent+".updates_per_step=0.2",

@@ -18,6 +18,8 @@ type CEMRLConfig struct {
 	Warmup         int  `min:"0" doc:"Iterations of the search alone before candidates learn."`
 
 	Updates Count `doc:"Steps that updates_per_step multiplies: fixed (agents' settings), iteration (the last one's, as in the original), run (all)."`
+
+	ImportanceMixing bool `doc:"Candidates of the last generation are reused, with their fitness, by importance mixing (A. Pourchot et al., 2018)."`
 	PopulationConfig
 }
 
@@ -41,6 +43,10 @@ func (c CEMRLConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) er
 // by the agents' settings, or a number that follows from the steps taken (CEMRLConfig.Updates). All of that is
 // recorded and stays on the device, except the number of steps that determines the updates.
 //
+// With importance mixing, candidates that do not learn may come from the previous generation (ec.Mixing). These are not
+// evaluated, take no steps and add no transitions. Candidates that learned are never reused, since they no longer follow
+// the search's distribution.
+//
 // A member is a search with its critics. Evaluations run the search's solution: the mean of a distribution, the best
 // candidate of a genetic algorithm.
 type CEMRL struct {
@@ -48,16 +54,18 @@ type CEMRL struct {
 	cfg      CEMRLConfig
 	learners *engine.Tensor // [M, L] u32: indices of the candidates that learn
 	stream   uint32         // for choosing them
+	mixed    *mixed         // nil: no importance mixing
 }
 
 // AgentsFunc makes agents with further options.
 type AgentsFunc func(...rl.Option) (*rl.OffPolicy, error)
 
-// NewCEMRL makes CEM-RL of the agents that the function returns, DDPG or TD3, with one member per search. The agents
+// NewCEMRL makes CEM-RL of the agents that the function returns, DDPG, SAC or TD3, with one member per search. The agents
 // are closed with the CEM-RL, or here if there is an error.
 //
 // Errors: settings out of range, agents that normalize observations or have other actors, a replay that is too small,
-// a population of fewer candidates than learners, an *ec.CandidatesError, and *vk.OutOfMemoryError.
+// a population of fewer candidates than learners, an *ec.CandidatesError, with importance mixing an *ec.NormalError, and
+// *vk.OutOfMemoryError.
 func NewCEMRL(ctx context.Context, make AgentsFunc, algorithm ec.Algorithm, cfg CEMRLConfig) (*CEMRL, error) {
 	if err := engine.Require(map[string]any{"agents": make, "algorithm": algorithm}); err != nil {
 		return nil, fmt.Errorf("hybrid: CEM-RL: %w", err)
@@ -100,6 +108,11 @@ func (c *CEMRL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 	} else {
 		c.learners = engine.Constant(s, "index", c.first, dims...)
 	}
+	if c.cfg.ImportanceMixing {
+		if c.mixed, err = newMixed(p, c.learners); err != nil {
+			return err
+		}
+	}
 	return c.State().Allocate()
 }
 
@@ -127,6 +140,12 @@ func (c *CEMRL) starts() []int { return []int{c.cfg.Warmup} }
 func (c *CEMRL) before(r *engine.Recorder, of phase) {
 	c.Metrics().Clear(r)
 	c.population.ask(r)
+	if of == learning && c.cfg.RandomLearners {
+		c.choose(r)
+	}
+	if c.mixed != nil {
+		c.mixed.record(r, of == learning)
+	}
 	if of == learning {
 		c.begin(r)
 		if c.counted == nil {
@@ -145,27 +164,34 @@ func (c *CEMRL) after(r *engine.Recorder, of phase, rows func(*engine.Recorder))
 	if c.counted != nil {
 		c.counted.next(r)
 	}
-	if of == learning {
+	if c.mixed != nil {
+		c.mixed.remember(r)
+	}
+	if of == learning || c.mixed != nil {
 		p.generation.TellCandidates(r, p.candidates.rows, p.candidates.fitness)
-		c.agents.Measure(r)
 	} else {
 		p.generation.Tell(r, p.candidates.fitness)
+	}
+	if of == learning {
+		c.agents.Measure(r)
 	}
 	p.rows(r)
 	_, episode := p.steps(0)
 	c.agents.End(r, rows, episode)
 }
 
+// choose records choosing the candidates that learn at random.
+func (c *CEMRL) choose(r *engine.Recorder) {
+	n := uint32(c.cfg.Learners)
+	r.Dispatch(learnersKernel{
+		Clock: c.Clock().Tensor().Range(), Learners: c.learners.Range(), Population: uint32(c.population.generation.Population()), Count: n,
+		Seed: r.Engine().Seed(), Stream: c.stream,
+	}.call((n+7)/8, uint32(c.population.space.Members), 1))
+}
+
 // begin records that some of the candidates become actors, which learn from these parameters.
 func (c *CEMRL) begin(r *engine.Recorder) {
 	p := c.population
-	if c.cfg.RandomLearners {
-		n := uint32(c.cfg.Learners)
-		r.Dispatch(learnersKernel{
-			Clock: c.Clock().Tensor().Range(), Learners: c.learners.Range(), Population: uint32(p.generation.Population()), Count: n,
-			Seed: r.Engine().Seed(), Stream: c.stream,
-		}.call((n+7)/8, uint32(p.space.Members), 1))
-	}
 	p.space.PickRows(r, p.candidates.rows, ec.Pick{Index: c.learners}, c.agents.Policy().Params)
 	c.agents.Restart(r)
 	if c.counted != nil {

@@ -107,20 +107,101 @@ func TestCEMRLIteration(t *testing.T) {
 	}
 }
 
+// mixing is a search that moves slowly, half of whose candidates do not learn and can be reused.
+func mixing() (guided, CEMRLConfig) {
+	g, cfg := smallCEMRL("td3")
+	open := ec.DefaultOpenES()
+	open.Population, open.NoiseStd = 12, 0.3
+	g.algorithm, cfg.ImportanceMixing = open, true
+	return g, cfg
+}
+
+// TestCEMRLMixing: reused candidates keep parameters and fitness, take no steps, and add nothing to the replay; those that learn, or did in the last
+// iteration, are not among them.
+func TestCEMRLMixing(t *testing.T) {
+	g, cfg := mixing()
+	c := g.openCEMRL(t, 5, cfg)
+	initialized(t, c)
+	total, taken, all := [2]uint32{7, 7}, int64(14), 0
+	var before, fitness []float32
+	learned := [2][]uint32{}
+	for iteration := range 4 {
+		steps(t, c, iteration, iteration+1)
+		rows, kept := values(t, c.population.candidates.rows), values(t, c.population.candidates.fitness)
+		marks, row := words(t, c.mixed.Reused()), len(rows)/24
+		learners := words(t, c.learners)
+		metrics, err := c.Metrics().Read(iteration)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m := range 2 {
+			now := learners[3*m:][:3]
+			if iteration < cfg.Warmup {
+				now = nil
+			}
+			reused := 0
+			for k := range 12 {
+				i := 12*m + k
+				if marks[i] == 0 {
+					continue
+				}
+				reused++
+				if slices.Contains(now, uint32(k)) {
+					t.Errorf("iteration %d, search %d: candidate %d learned, and was reused", iteration, m, k)
+				}
+				from := -1
+				for old := range 12 {
+					if slices.Equal(rows[i*row:][:row], before[(12*m+old)*row:][:row]) {
+						from = old
+					}
+				}
+				if from < 0 || fitness[12*m+from] != kept[i] || slices.Contains(learned[m], uint32(from)) {
+					t.Errorf("iteration %d, search %d: candidate %d with fitness %g is old candidate %d; learners were %v", iteration, m, k, kept[i], from, learned[m])
+				}
+			}
+			total[m] += uint32(12-reused) * 2 * 10
+			taken += int64(12-reused) * 2 * 10
+			all += reused
+			learned[m] = now
+			if got, want := metrics["reused"][m], float32(reused)/12; got != want {
+				t.Errorf("iteration %d, search %d: the metric says that %g are reused; want %g", iteration, m, got, want)
+			}
+			if length := metrics["episode/length"][m]; length != 10 {
+				t.Errorf("iteration %d, search %d: mean length %g of the episodes; want 10", iteration, m, length)
+			}
+		}
+		if head := words(t, saved(t, c, "replay/head")); head[0] != total[0] || head[2] != total[1] {
+			t.Errorf("iteration %d: heads of the rings %v; want %v", iteration, head, total)
+		}
+		if got, err := engine.EnvSteps(t.Context(), c); err != nil || got != taken {
+			t.Errorf("iteration %d: %d environment steps, %v; want %d", iteration, got, err, taken)
+		}
+		before, fitness = rows, kept
+	}
+	if all < 10 {
+		t.Errorf("%d candidates were reused; want at least 10", all)
+	}
+}
+
 // TestCEMRLCounters: an iteration is one submission, and nothing crosses the bus.
 func TestCEMRLCounters(t *testing.T) {
 	g, cfg := smallCEMRL("ddpg")
-	c := g.openCEMRL(t, 7, cfg)
-	staysOnDevice(t, c)
+	staysOnDevice(t, g.openCEMRL(t, 7, cfg))
+	g, cfg = mixing()
+	staysOnDevice(t, g.openCEMRL(t, 7, cfg))
 }
 
-// TestCEMRLResume: a run that was interrupted ends with the same bits as one that was not, of CEM-RL-OpenES too.
+// TestCEMRLResume: a run that was interrupted ends with the same bits as one that was not: of CEM-RL-OpenES and SAC too, and with importance mixing.
 func TestCEMRLResume(t *testing.T) {
-	open := ec.DefaultOpenES()
-	open.Population = 6
-	for _, algorithm := range []ec.Algorithm{crossEntropy(), open} {
-		g, cfg := smallCEMRL("td3")
-		g.algorithm = algorithm
+	open, covariance := ec.DefaultOpenES(), ec.DefaultCMAES()
+	open.Population, covariance.Population = 6, 6
+	for _, of := range []struct {
+		agent     string
+		algorithm ec.Algorithm
+		mixing    bool
+	}{{"td3", crossEntropy(), false}, {"td3", open, false}, {"sac", crossEntropy(), false}, {"td3", open, true}, {"td3", covariance, true}} {
+		g, cfg := smallCEMRL(of.agent)
+		g.algorithm, cfg.ImportanceMixing = of.algorithm, of.mixing
 		resumes(t, func() engine.Workflow { return g.openCEMRL(t, 8, cfg) }, 5)
 	}
 }
@@ -147,7 +228,7 @@ func TestCEMRLReplayNotSaved(t *testing.T) {
 func TestCEMRLErrors(t *testing.T) {
 	for want, change := range map[string]func(*guided, *CEMRLConfig){
 		"of 6 candidates are to learn": func(_ *guided, c *CEMRLConfig) { c.Learners = 7 },
-		"a member has one actor":       func(g *guided, _ *CEMRLConfig) { g.agent = "sac" },
+		"cma-es, sep-cma-es":           func(g *guided, c *CEMRLConfig) { g.algorithm, c.ImportanceMixing = genetic(), true },
 		"learns only from candidates":  func(g *guided, _ *CEMRLConfig) { g.algorithm = ec.DefaultARS() },
 		"replay.capacity":              func(g *guided, _ *CEMRLConfig) { g.replay.Capacity = 253 },
 		"\"learners\" is 0":            func(_ *guided, c *CEMRLConfig) { c.Learners = 0 },
@@ -169,36 +250,64 @@ func TestCEMRLErrors(t *testing.T) {
 	}
 }
 
-// TestCEMRLLearns: the means of the searches balance the pendulum.
+// TestCEMRLLearns: the means of the searches balance the pendulum, with TD3 and with SAC, and with importance mixing.
 func TestCEMRLLearns(t *testing.T) {
+	for _, agent := range []string{"td3", "sac"} {
+		t.Run(agent, func(t *testing.T) { learnsPendulum(t, agent, false) })
+	}
+	t.Run("mixing", func(t *testing.T) { learnsPendulum(t, "td3", true) })
+}
+
+func learnsPendulum(t *testing.T, agent string, mixing bool) {
+	const iterations = 18
 	env, err := envs.Lookup("Pendulum-v1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	network, replay, agent := rl.DefaultOffPolicyNetwork(), rl.DefaultReplay(), rl.DefaultTD3()
+	network, replay := rl.DefaultOffPolicyNetwork(), rl.DefaultReplay()
 	network.Hidden, replay.Capacity, replay.Batch = []int{32, 32}, 40000, 64
-	agent.Members, agent.RolloutLength, agent.LearningStarts, agent.UpdatesPerStep, agent.PolicyDelay = 2, 200, 1000, 2, 1
-	agent.ActorLearningRate, agent.CriticLearningRate, agent.Discount = 1e-3, 2e-3, 0.98
 	search, cfg := ec.DefaultCEM(), DefaultCEMRL()
 	search.Population, search.Elites, search.ExtraVariance, search.ExtraVarianceDecay = 8, 4, 1e-3, 0.05
-	cfg.Learners, cfg.Warmup, cfg.Episodes = 4, 0, 2
+	cfg.Learners, cfg.Warmup, cfg.Episodes, cfg.ImportanceMixing = 4, 0, 2, mixing
+	set := func(c *rl.OffPolicyConfig) {
+		c.Members, c.RolloutLength, c.LearningStarts, c.UpdatesPerStep, c.Discount = 2, 200, 1000, 2, 0.98
+	}
 	c, err := NewCEMRL(t.Context(), func(opts ...rl.Option) (*rl.OffPolicy, error) {
-		opts = append(opts, rl.Network(network), rl.Replays(replay))
-		return rl.NewTD3(t.Context(), engine.New(open(t), engine.Seed(1)), env, agent, opts...)
+		eng := engine.New(open(t), engine.Seed(1))
+		if agent == "sac" {
+			network.StateDependentStd = true
+			cfg := rl.DefaultSAC()
+			set(&cfg.OffPolicyConfig)
+			cfg.ActorLearningRate, cfg.CriticLearningRate, cfg.TemperatureLearningRate, cfg.Temperature = 1e-3, 2e-3, 1e-3, 0.2
+			return rl.NewSAC(t.Context(), eng, env, cfg, append(opts, rl.Network(network), rl.Replays(replay))...)
+		}
+		cfg := rl.DefaultTD3()
+		set(&cfg.OffPolicyConfig)
+		cfg.ActorLearningRate, cfg.CriticLearningRate, cfg.PolicyDelay = 1e-3, 2e-3, 1
+		return rl.NewTD3(t.Context(), eng, env, cfg, append(opts, rl.Network(network), rl.Replays(replay))...)
 	}, search, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := engine.Learn(t.Context(), c, engine.Iterations(18)); err != nil {
-		t.Fatal(err)
+	initialized(t, c)
+	var reused float32
+	for i := range iterations {
+		steps(t, c, i, i+1)
+		metrics, err := c.Metrics().Read(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, share := range metrics["reused"] {
+			reused += share / float32(2*iterations)
+		}
 	}
 	evaluation, err := c.Evaluate(t.Context(), 50)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for m, mean := range evaluation.Means() {
-		if t.Logf("search %d: mean return %.1f", m, mean); !(mean >= -250) {
+		if t.Logf("search %d: mean return %.1f; %.3f reused", m, mean, reused); !(mean >= -250) {
 			t.Errorf("search %d: mean return %.1f; want at least -250", m, mean)
 		}
 	}

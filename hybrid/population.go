@@ -121,6 +121,8 @@ type evaluated struct {
 	rows       *engine.Tensor         // [M · n, row]; nil: they are elsewhere
 	fitness    *engine.Tensor         // [M, n]
 	metrics    func(*engine.Recorder) // records the evaluation's metrics
+	// evaluated records what follows an evaluation into fitness [M, n]; nil: nothing does.
+	evaluated func(r *engine.Recorder, fitness *engine.Tensor)
 }
 
 // evaluate makes the evaluation of n actors per group. With common random numbers, all evaluations of the population
@@ -158,6 +160,9 @@ func (e *evaluated) measure(prefix string) {
 // record records evaluating the actors [M · n, row] without exploration; every transition goes into the replay.
 func (e *evaluated) record(r *engine.Recorder, actors *engine.Tensor) {
 	e.Experience.Record(r, actors, 0, e.fitness)
+	if e.evaluated != nil {
+		e.evaluated(r, e.fitness)
+	}
 	e.Finish(r)
 	e.source.Append(r, *e.Trajectory())
 	e.metrics(r)
