@@ -143,7 +143,7 @@ func TestGuidedConfigurations(t *testing.T) {
 		{"configs/pourchot/*.toml", "cem-rl", "td3", 2},
 	} {
 		for _, file := range configurations(t, c.pattern, c.n) {
-			started(t, file, "network.hidden=[8]", "environment.time_limit=5", c.agent+".rollout_length=10", c.agent+".updates_per_step=0.2",
+			started(t, file, criticLearns, "network.hidden=[8]", "environment.time_limit=5", c.agent+".rollout_length=10", c.agent+".updates_per_step=0.2",
 				c.agent+".learning_starts=10", "replay.batch=4", "replay.capacity=1000", c.workflow+".warmup=0")
 		}
 	}
@@ -155,11 +155,33 @@ func TestPBTConfigurations(t *testing.T) {
 	for pattern, n := range map[string]int{"configs/evorl/pbt-sac-*.toml": 4, "configs/fastpbrl/pbt-sac-*.toml": 5, "configs/fastpbrl/pbt-td3-*.toml": 5} {
 		for _, file := range configurations(t, pattern, n) {
 			agent := strings.Split(filepath.Base(file), "-")[1]
-			started(t, file, "network.hidden=[8]", "environment.time_limit=5", agent+".rollout_length=10", agent+".learning_starts=10", agent+".members=4",
+			started(t, file, criticLearns, "network.hidden=[8]", "environment.time_limit=5", agent+".rollout_length=10", agent+".learning_starts=10", agent+".members=4",
 				"replay.batch=4", "replay.capacity=1000", "pbt.warmup=1", "pbt.interval=1")
 		}
 	}
 }
+
+// The settings of EvoRL's PBT over PPO and of its evolution strategies run: here with few members and candidates, small networks and short episodes.
+func TestEvoRLConfigurations(t *testing.T) {
+	files := configurations(t, "configs/evorl/pbt-*.toml", 13)
+	for _, file := range slices.DeleteFunc(files, func(f string) bool { return strings.Contains(f, "pbt-sac") }) {
+		started(t, file, criticLearns, "network.hidden=[8]", "environment.time_limit=5", "ppo.members=4", "ppo.rollout_length=16", "ppo.minibatches=2",
+			"pbt.warmup=1", "pbt.interval=1")
+	}
+	ranked := func(m map[string][]float32) bool { return m["fitness/best"][0] >= m["fitness/mean"][0] } // false if not finite
+	for search, n := range map[string]int{"ars": 4, "cma-es": 4, "openes": 9, "vanilla-es": 4} {
+		for _, file := range configurations(t, "configs/evorl/"+search+"-*.toml", n) {
+			set := []string{"network.hidden=[8]", "environment.time_limit=5", search + ".population=16"}
+			if search == "ars" || search == "vanilla-es" {
+				set = append(set, search+".elites=4")
+			}
+			started(t, file, ranked, set...)
+		}
+	}
+}
+
+// criticLearns reports whether an agent's critic has a loss.
+func criticLearns(m map[string][]float32) bool { return m["loss/critic"][0] > 0 }
 
 // configurations are the files of a pattern, of which there are so many, but for the robots whose rollouts take a minute to compile.
 func configurations(t *testing.T, pattern string, n int) []string {
@@ -173,8 +195,8 @@ func configurations(t *testing.T, pattern string, n int) []string {
 	})
 }
 
-// started runs the first two iterations of a configuration.
-func started(t *testing.T, file string, set ...string) {
+// started runs the first two iterations of a configuration; learns checks the metrics of the second.
+func started(t *testing.T, file string, learns func(map[string][]float32) bool, set ...string) {
 	t.Run(filepath.Base(file), func(t *testing.T) {
 		var opts []evorl.Option
 		for _, s := range set {
@@ -202,8 +224,8 @@ func started(t *testing.T, file string, set ...string) {
 			}
 		}
 		m, err := run.Metrics().Read(1)
-		if err != nil || !(m["loss/critic"][0] > 0) || slices.ContainsFunc(m["fitness/not_finite"], func(n float32) bool { return n != 0 }) {
-			t.Errorf("metrics %v, %v; want a loss, and fitness that is finite", m, err)
+		if err != nil || !learns(m) || slices.ContainsFunc(m["fitness/not_finite"], func(n float32) bool { return n != 0 }) {
+			t.Errorf("metrics %v, %v; want a loss or ranks, and fitness that is finite", m, err)
 		}
 	})
 }
