@@ -1,6 +1,10 @@
 package nn
 
-import "github.com/evorl/evorl/vk"
+import (
+	"runtime"
+
+	"github.com/evorl/evorl/vk"
+)
 
 // panelForm is a variant of gemm_panel.comp, for software drivers.
 type panelForm struct {
@@ -11,13 +15,13 @@ type panelForm struct {
 }
 
 // choosePanel chooses a variant by shape. ok is false if the device lacks features that the kernel needs, and for
-// products too small to repay loading a panel, which costs as much as about six rows.
+// products too small to repay loading a panel, which costs as much as about six rows, or 30 if code and weights are not
+// in the first-level caches.
 func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	const (
-		deepest    = 64  // depth in k of a panel: 16 KiB with 8 columns per lane, half of a core's first-level cache
-		longest    = 256 // rows per workgroup: their partial sums stay in the second-level cache
-		shortest   = 64
-		workgroups = 32 // several for each core of a small machine
+		deepest  = 64  // depth in k of a panel: 16 KiB with 8 columns per lane, half of a core's first-level cache
+		longest  = 256 // rows per workgroup: their partial sums stay in the second-level cache
+		shortest = 64
 	)
 	lanes := int(info.SubgroupSize)
 	if info.Type != vk.CPU || lanes != 8 || !info.Features.Has(vk.Int64) || g.M < 2*lanes || g.N <= lanes || g.Addend != nil {
@@ -36,6 +40,8 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	}
 	depths := ceil(g.chunk(), deep)
 	f.depth = uint32(Align(ceil(g.chunk(), depths)))
+	// Two workgroups for each processor: more would have fewer rows for each panel that they load.
+	workgroups := 2 * runtime.NumCPU()
 	panels := ceil(g.N, int(f.columns)*lanes) * g.Members * g.splits()
 	parts := max(ceil(g.M, longest), min(ceil(workgroups, panels), g.M/shortest))
 	f.rows = Align(ceil(g.rowsOfC(), parts))
