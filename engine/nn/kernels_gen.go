@@ -1045,6 +1045,100 @@ func (k headSampleKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: headSampleShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/head_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var narrowBackwardShader = &vk.Shader{
+	Name:  "engine/nn/narrow_backward",
+	SPIRV: shaders.Code("engine/nn/narrow_backward"),
+	Bindings: []vk.Binding{
+		{Name: "At", Index: 0, Access: vk.Read},
+		{Name: "at_outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Hidden", Index: 2, Access: vk.Read},
+		{Name: "hidden_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Affine", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "affine_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Params", Index: 6, Access: vk.Read},
+		{Name: "params_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Below", Index: 8, Access: vk.Write},
+		{Name: "Sums", Index: 9, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "OUT", ID: 1, Default: 1},
+		{Name: "ACTIVATION", ID: 2, Default: 0},
+		{Name: "ALIGNED_AT", ID: 3, Default: 0},
+		{Name: "ALIGNED_WEIGHTS", ID: 4, Default: 0},
+		{Name: "HAS_SUMS", ID: 5, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// narrowBackwardKernel is shaders/engine/nn/narrow_backward.comp.
+type narrowBackwardKernel struct {
+	At     vk.Range // readonly vec4
+	Hidden vk.Range // readonly vec4
+	Affine vk.Range // readonly vec4, optional
+	Params vk.Range // readonly vec4
+	Below  vk.Range // writeonly vector
+	Sums   vk.Range // writeonly float, optional
+
+	Units    uint32 // push constants, in order
+	Rows     uint32
+	Chunk    uint32
+	Capacity uint32
+	Pitch    uint32
+	Row      uint32
+	Weight   uint32
+
+	Lanes          uint32 // specialization constants, zero for their default 8
+	Out            uint32 // default 1
+	Activation     uint32 // default 0
+	AlignedAt      bool   // default false
+	AlignedWeights bool   // default false
+	TexelLoads     uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k narrowBackwardKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [10]vk.Range
+		push   [28]byte
+		spec   [7]uint32
+	})
+	a.ranges = [10]vk.Range{k.At, k.At, k.Hidden, k.Hidden, k.Affine, k.Affine, k.Params, k.Params, k.Below, k.Sums}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Units)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Chunk)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Capacity)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Pitch)
+	binary.LittleEndian.PutUint32(a.push[20:], k.Row)
+	binary.LittleEndian.PutUint32(a.push[24:], k.Weight)
+	a.spec = [7]uint32{8, 1, 0, 0, 0, 0, 0}
+	if k.Lanes != 0 {
+		a.spec[0] = k.Lanes
+	}
+	if k.Out != 0 {
+		a.spec[1] = k.Out
+	}
+	if k.Activation != 0 {
+		a.spec[2] = k.Activation
+	}
+	if k.AlignedAt {
+		a.spec[3] = 1
+	}
+	if k.AlignedWeights {
+		a.spec[4] = 1
+	}
+	if k.Sums.Buffer != nil {
+		a.spec[5] = 1
+	}
+	if k.TexelLoads != 0 {
+		a.spec[6] = k.TexelLoads
+	}
+	return vk.Call{Shader: narrowBackwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/narrow_backward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var normShader = &vk.Shader{
 	Name:  "engine/nn/norm",
 	SPIRV: shaders.Code("engine/nn/norm"),

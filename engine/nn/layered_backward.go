@@ -10,7 +10,12 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 	// dz is the gradient at the affine outputs of layer i.
 	last := l.layers[len(l.layers)-1]
 	dz := Matrix{Tensor: back.outputs, Stride: b.inner * last.Out, Row: last.Out}
-	for i := len(l.layers) - 1; i >= 0; i-- {
+	first := len(l.layers) - 1
+	if l.narrow() {
+		dz = l.narrowBackward(r, b, kept, back.outputs, back)
+		first--
+	}
+	for i := first; i >= 0; i-- {
 		layer := l.layers[i]
 		if back.params != nil {
 			if summed := l.weights(r, b, kept, i, dz, back); !summed {

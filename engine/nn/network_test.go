@@ -343,6 +343,20 @@ func TestNetworkShapes(t *testing.T) {
 	}
 }
 
+// TestNetworkNarrow tests the backward step of last layers with few outputs, for which software drivers have a kernel: with more
+// units than a workgroup takes, rows that do not fill a turn of its loop, splits without rows, and without gradients of parameters.
+func TestNetworkNarrow(t *testing.T) {
+	for _, c := range []networkCase{
+		{net: MLP{In: 3, Out: 6, Hidden: []int{37}, Activation: Swish}, members: 2, inner: 21, splits: 2},
+		{net: MLP{In: 3, Out: 8, Hidden: []int{9, 70}, Activation: Tanh}, members: 1, stack: 2, inner: 9, splits: 4},
+		{net: MLP{In: 3, Out: 1, Hidden: []int{35}, Activation: ELU}, members: 3, inner: 1},
+		{net: MLP{In: 3, Out: 4, Hidden: []int{33}, Activation: ReLU}, members: 2, inner: 12, withoutParams: true},
+	} {
+		c.layered = true
+		t.Run(fmt.Sprint(c.net), c.run)
+	}
+}
+
 // Trajectories [T, P, E, …], in chunks smaller than the number of rows.
 func TestNetworkTrajectories(t *testing.T) {
 	for _, normalize := range []bool{false, true} {

@@ -1,0 +1,40 @@
+package nn
+
+import (
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// narrow reports whether the backward step of the last layer is one dispatch: with few outputs and a hidden layer below, on
+// software drivers.
+func (l *layered) narrow() bool {
+	const most = 8 // outputs
+	return l.padded() && len(l.layers) > 1 && l.mlp.Out <= most && l.info.SubgroupSize == 8 && l.info.Features.Has(vk.Int64)
+}
+
+// narrowBackward records the gradients of the last layer's weights and biases, if they are wanted, and the gradient at the
+// affine outputs of the layer below, which it returns. dy is the gradient at the outputs.
+func (l *layered) narrowBackward(r *engine.Recorder, b batch, kept *activations, dy *engine.Tensor, back gradients) Matrix {
+	const turn = 8 // a multiple of the rows that the kernel's loop takes at once
+	last, under := l.layers[len(l.layers)-1], len(l.layers)-2
+	to, weight := kept.matrix(l.scratch[0], last.In), b.weights.Base+last.Weight
+	k := narrowBackwardKernel{
+		At: dy.Range(), Hidden: kept.hidden[under].Range(), Params: b.weights.Params.Range(), Below: to.Tensor.Range(),
+		Units: uint32(last.In), Rows: uint32(b.inner), Chunk: uint32(b.inner), Capacity: uint32(kept.rows), Pitch: uint32(to.Row),
+		Row: uint32(b.row), Weight: uint32(weight),
+		Lanes: l.info.SubgroupSize, Out: uint32(last.Out), Activation: uint32(l.mlp.Activation),
+		AlignedAt: b.inner*last.Out%4 == 0, AlignedWeights: b.row%4 == 0 && weight%4 == 0,
+	}
+	splits := 1
+	if back.params != nil {
+		splits = back.splits
+		k.Sums, k.Chunk = back.params.Range(), uint32(ceil(ceil(b.inner, splits), turn)*turn)
+	}
+	if l.mlp.Activation == Swish {
+		k.Affine = kept.affine[under].Range()
+	}
+	call := k.call(uint32(ceil(last.In, 4*int(k.Lanes))), uint32(splits), uint32(l.networks))
+	call.Subgroup = k.Lanes
+	r.Dispatch(call)
+	return to
+}
