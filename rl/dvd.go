@@ -60,6 +60,9 @@ func (c DvDConfig) Validate() error {
 	return nil
 }
 
+// maxBehaviour bounds the loops over a behaviour, the actions in all states (vk.Limits.MaxLoopIterations).
+const maxBehaviour = 60000
+
 // Fits implements Fitting.
 func (c DvDConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
 	switch size := c.States * env.Action.Size(); {
@@ -69,8 +72,8 @@ func (c DvDConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 		return config.Invalid("network.normalize_obs", "agents would have separate moments, but share critics; want false")
 	case c.States > replay.Batch:
 		return config.Invalid("dvd.states", "%d states of a batch of %d; want at most the batch", c.States, replay.Batch)
-	case size > maxLaneSteps:
-		return config.Invalid("dvd.states", "%d numbers of an action × %d states; want a product of at most %d", env.Action.Size(), c.States, maxLaneSteps)
+	case size > maxBehaviour:
+		return config.Invalid("dvd.states", "%d numbers of an action × %d states; want a product of at most %d", env.Action.Size(), c.States, maxBehaviour)
 	}
 	return c.fitsDeterministic("dvd", env, network, replay)
 }

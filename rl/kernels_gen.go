@@ -2588,7 +2588,7 @@ var replayAppendShader = &vk.Shader{
 		{Name: "Done", Index: 6, Access: vk.Read},
 		{Name: "Begins", Index: 7, Access: vk.Read},
 		{Name: "ToObs", Index: 8, Access: vk.Write},
-		{Name: "ToNextObs", Index: 9, Access: vk.Write},
+		{Name: "ToNextObs", Index: 9, Access: vk.Write, Optional: true},
 		{Name: "ToAction", Index: 10, Access: vk.Write},
 		{Name: "ToReward", Index: 11, Access: vk.Write},
 		{Name: "ToDone", Index: 12, Access: vk.Write},
@@ -2598,6 +2598,7 @@ var replayAppendShader = &vk.Shader{
 	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_TO_NEXT_OBS", ID: 1, Default: 0},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2614,7 +2615,7 @@ type replayAppendKernel struct {
 	Done      vk.Range // readonly uint
 	Begins    vk.Range // readonly uint
 	ToObs     vk.Range // writeonly uint
-	ToNextObs vk.Range // writeonly uint
+	ToNextObs vk.Range // writeonly uint, optional
 	ToAction  vk.Range // writeonly uint
 	ToReward  vk.Range // writeonly float
 	ToDone    vk.Range // writeonly uint
@@ -2639,7 +2640,7 @@ func (k replayAppendKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [15]vk.Range
 		push   [28]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
 	a.ranges = [15]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Begins, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.ToDone, k.Link, k.Slots}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
@@ -2649,15 +2650,18 @@ func (k replayAppendKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[16:], k.Actions)
 	binary.LittleEndian.PutUint32(a.push[20:], k.PartFirst)
 	binary.LittleEndian.PutUint32(a.push[24:], k.PartRows)
-	a.spec = [3]uint32{64, 0, 0}
+	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
+	if k.ToNextObs.Buffer != nil {
+		a.spec[1] = 1
+	}
 	if k.ReplayFormat != 0 {
-		a.spec[1] = k.ReplayFormat
+		a.spec[2] = k.ReplayFormat
 	}
 	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
+		a.spec[3] = k.TexelLoads
 	}
 	return vk.Call{Shader: replayAppendShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_append", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -2772,19 +2776,170 @@ func (k replayCountKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: replayCountShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_count", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var replayEndObsShader = &vk.Shader{
+	Name:  "rl/replay_end_obs",
+	SPIRV: shaders.Code("rl/replay_end_obs"),
+	Bindings: []vk.Binding{
+		{Name: "NextObs", Index: 0, Access: vk.Read},
+		{Name: "next_obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Slot", Index: 2, Access: vk.Read},
+		{Name: "Newest", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "Counts", Index: 4, Access: vk.Read},
+		{Name: "Kept", Index: 5, Access: vk.Read},
+		{Name: "Tail", Index: 6, Access: vk.ReadWrite, Optional: true},
+		{Name: "ToEnds", Index: 7, Access: vk.Write},
+		{Name: "Head", Index: 8, Access: vk.ReadWrite},
+		{Name: "EndHead", Index: 9, Access: vk.ReadWrite},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_NEWEST", ID: 1, Default: 0},
+		{Name: "HAS_TAIL", ID: 2, Default: 0},
+		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replayEndObsKernel is shaders/rl/replay_end_obs.comp.
+type replayEndObsKernel struct {
+	NextObs vk.Range // readonly float
+	Slot    vk.Range // readonly uint
+	Newest  vk.Range // readonly uint, optional
+	Counts  vk.Range // readonly uint
+	Kept    vk.Range // readonly uint
+	Tail    vk.Range // read-write uint, optional
+	ToEnds  vk.Range // writeonly uint
+	Head    vk.Range // read-write uint
+	EndHead vk.Range // read-write uint
+
+	Rows      uint32 // push constants, in order
+	Lanes     uint32
+	Features  uint32
+	Ends      uint32
+	PartFirst uint32
+	PartEnds  uint32
+	First     bool
+	Last      bool
+
+	Workgroup    uint32 // specialization constants, zero for their default 64
+	ReplayFormat uint32 // default 0
+	TexelLoads   uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k replayEndObsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [10]vk.Range
+		push   [32]byte
+		spec   [5]uint32
+	})
+	a.ranges = [10]vk.Range{k.NextObs, k.NextObs, k.Slot, k.Newest, k.Counts, k.Kept, k.Tail, k.ToEnds, k.Head, k.EndHead}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Lanes)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Ends)
+	binary.LittleEndian.PutUint32(a.push[16:], k.PartFirst)
+	binary.LittleEndian.PutUint32(a.push[20:], k.PartEnds)
+	if k.First {
+		a.push[24] = 1
+	}
+	if k.Last {
+		a.push[28] = 1
+	}
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Newest.Buffer != nil {
+		a.spec[1] = 1
+	}
+	if k.Tail.Buffer != nil {
+		a.spec[2] = 1
+	}
+	if k.ReplayFormat != 0 {
+		a.spec[3] = k.ReplayFormat
+	}
+	if k.TexelLoads != 0 {
+		a.spec[4] = k.TexelLoads
+	}
+	return vk.Call{Shader: replayEndObsShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_end_obs", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var replayEndsShader = &vk.Shader{
+	Name:  "rl/replay_ends",
+	SPIRV: shaders.Code("rl/replay_ends"),
+	Bindings: []vk.Binding{
+		{Name: "Counts", Index: 0, Access: vk.Read},
+		{Name: "Head", Index: 1, Access: vk.Read},
+		{Name: "EndHead", Index: 2, Access: vk.Read},
+		{Name: "Ended", Index: 3, Access: vk.ReadWrite},
+		{Name: "Link", Index: 4, Access: vk.ReadWrite},
+		{Name: "EndRow", Index: 5, Access: vk.ReadWrite},
+		{Name: "Kept", Index: 6, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replayEndsKernel is shaders/rl/replay_ends.comp.
+type replayEndsKernel struct {
+	Counts  vk.Range // readonly uint
+	Head    vk.Range // readonly uint
+	EndHead vk.Range // readonly uint
+	Ended   vk.Range // read-write uint
+	Link    vk.Range // read-write uint
+	EndRow  vk.Range // read-write uint
+	Kept    vk.Range // writeonly uint
+
+	Elements uint32 // push constants, in order
+	Capacity uint32
+	Ends     uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k replayEndsKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [7]vk.Range
+		push   [12]byte
+		spec   [1]uint32
+	})
+	a.ranges = [7]vk.Range{k.Counts, k.Head, k.EndHead, k.Ended, k.Link, k.EndRow, k.Kept}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Elements)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Capacity)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Ends)
+	a.spec = [1]uint32{64}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: replayEndsShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_ends", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var replayLinkShader = &vk.Shader{
 	Name:  "rl/replay_link",
 	SPIRV: shaders.Code("rl/replay_link"),
 	Bindings: []vk.Binding{
 		{Name: "Done", Index: 0, Access: vk.Read},
 		{Name: "Slots", Index: 1, Access: vk.Read},
-		{Name: "Newest", Index: 2, Access: vk.ReadWrite},
-		{Name: "Link", Index: 3, Access: vk.Write},
-		{Name: "Owner", Index: 4, Access: vk.ReadWrite},
+		{Name: "Link", Index: 2, Access: vk.Write},
+		{Name: "Newest", Index: 3, Access: vk.ReadWrite, Optional: true},
+		{Name: "Owner", Index: 4, Access: vk.ReadWrite, Optional: true},
+		{Name: "Ended", Index: 5, Access: vk.Write, Optional: true},
+		{Name: "Counts", Index: 6, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 20,
+	PushBytes: 24,
 	Spec: []vk.SpecConstant{
-		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_NEWEST", ID: 1, Default: 0},
+		{Name: "HAS_ENDED", ID: 2, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -2794,37 +2949,47 @@ var replayLinkShader = &vk.Shader{
 type replayLinkKernel struct {
 	Done   vk.Range // readonly uint
 	Slots  vk.Range // readonly uint
-	Newest vk.Range // read-write uint
 	Link   vk.Range // writeonly uint
-	Owner  vk.Range // read-write uint
+	Newest vk.Range // read-write uint, optional
+	Owner  vk.Range // read-write uint, optional
+	Ended  vk.Range // writeonly uint, optional
+	Counts vk.Range // writeonly uint, optional
 
 	Rows         uint32 // push constants, in order
 	Lanes        uint32
 	Capacity     uint32
 	Environments uint32
+	Ends         uint32
 	Fresh        bool
 
-	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Workgroup uint32 // specialization constants, zero for their default 64
 }
 
 // call dispatches x × y × z workgroups.
 func (k replayLinkKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [5]vk.Range
-		push   [20]byte
-		spec   [1]uint32
+		ranges [7]vk.Range
+		push   [24]byte
+		spec   [3]uint32
 	})
-	a.ranges = [5]vk.Range{k.Done, k.Slots, k.Newest, k.Link, k.Owner}
+	a.ranges = [7]vk.Range{k.Done, k.Slots, k.Link, k.Newest, k.Owner, k.Ended, k.Counts}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Lanes)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Environments)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Ends)
 	if k.Fresh {
-		a.push[16] = 1
+		a.push[20] = 1
 	}
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
+	a.spec = [3]uint32{64, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Newest.Buffer != nil {
+		a.spec[1] = 1
+	}
+	if k.Ended.Buffer != nil {
+		a.spec[2] = 1
 	}
 	return vk.Call{Shader: replayLinkShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_link", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -2855,13 +3020,16 @@ var replaySampleShader = &vk.Shader{
 		{Name: "normalizer_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
 		{Name: "Drawn", Index: 20, Access: vk.Read, Optional: true},
 		{Name: "Share", Index: 21, Access: vk.Read, Optional: true},
+		{Name: "Tail", Index: 22, Access: vk.Read, Optional: true},
+		{Name: "tail_texels", Index: 23, Access: vk.Read, Texel: vk.TexelUint4, Optional: true},
 	},
-	PushBytes: 44,
+	PushBytes: 60,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
 		{Name: "HAS_DRAWN", ID: 2, Default: 0},
 		{Name: "HAS_SHARE", ID: 3, Default: 0},
+		{Name: "HAS_TAIL", ID: 4, Default: 0},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2890,6 +3058,7 @@ type replaySampleKernel struct {
 	Normalizer vk.Range // readonly float, optional
 	Drawn      vk.Range // readonly uint, optional
 	Share      vk.Range // readonly float, optional
+	Tail       vk.Range // readonly uint, optional
 
 	Batch     uint32 // push constants, in order
 	Capacity  uint32
@@ -2902,6 +3071,10 @@ type replaySampleKernel struct {
 	Limit     float32
 	PartFirst uint32
 	PartRows  uint32
+	Ends      uint32
+	EndFirst  uint32
+	PartEnds  uint32
+	Lanes     uint32
 
 	Workgroup    uint32 // specialization constants, zero for their default 64
 	ReplayFormat uint32 // default 0
@@ -2911,11 +3084,11 @@ type replaySampleKernel struct {
 // call dispatches x × y × z workgroups.
 func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [22]vk.Range
-		push   [44]byte
-		spec   [6]uint32
+		ranges [24]vk.Range
+		push   [60]byte
+		spec   [7]uint32
 	})
-	a.ranges = [22]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index, k.Normalizer, k.Normalizer, k.Drawn, k.Share}
+	a.ranges = [24]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index, k.Normalizer, k.Normalizer, k.Drawn, k.Share, k.Tail, k.Tail}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Batch)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Capacity)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
@@ -2929,7 +3102,11 @@ func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Limit))
 	binary.LittleEndian.PutUint32(a.push[36:], k.PartFirst)
 	binary.LittleEndian.PutUint32(a.push[40:], k.PartRows)
-	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
+	binary.LittleEndian.PutUint32(a.push[44:], k.Ends)
+	binary.LittleEndian.PutUint32(a.push[48:], k.EndFirst)
+	binary.LittleEndian.PutUint32(a.push[52:], k.PartEnds)
+	binary.LittleEndian.PutUint32(a.push[56:], k.Lanes)
+	a.spec = [7]uint32{64, 0, 0, 0, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -2942,11 +3119,14 @@ func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	if k.Share.Buffer != nil {
 		a.spec[3] = 1
 	}
+	if k.Tail.Buffer != nil {
+		a.spec[4] = 1
+	}
 	if k.ReplayFormat != 0 {
-		a.spec[4] = k.ReplayFormat
+		a.spec[5] = k.ReplayFormat
 	}
 	if k.TexelLoads != 0 {
-		a.spec[5] = k.TexelLoads
+		a.spec[6] = k.TexelLoads
 	}
 	return vk.Call{Shader: replaySampleShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -34,8 +34,9 @@ func offPolicies() []workflow {
 	ddpg.OffPolicyConfig, td3.OffPolicyConfig, sac.OffPolicyConfig = common, common, common
 	masked := td3
 	masked.PolicyDelay = 4
-	shared := replay
+	shared, linked := replay, replay
 	shared.Shared = true
+	linked.Linked, linked.EndShare = true, 0.2
 	distributions := sac
 	distributions.Atoms, distributions.MinValue, distributions.MaxValue = 7, -2, 3
 	limit := Environment(envs.Options{TimeLimit: 8})
@@ -62,6 +63,9 @@ func offPolicies() []workflow {
 		{"sac", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), sac, Network(stochastic), Replays(replay), limit)
 		}},
+		{"sac with observations stored once", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), sac, Network(stochastic), Replays(linked), limit)
+		}},
 		{"sac of distributions, layer by layer", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewSAC(t.Context(), eng, lookup(t, "MountainCarContinuous-v0"), distributions, Network(deep), Replays(replay), limit)
 		}},
@@ -78,6 +82,9 @@ func (o *OffPolicy) dispatches() int {
 		return of.dispatches(updates)
 	}
 	n := 1 + 4 + 1 + 3 + 3 + 1 + 1 + 1 // rollout, append, environment steps; metrics of episodes, of updates, of the actor; ring, clock
+	if o.with.replay.Linked {
+		n += 2 // slots of ends, and their observations
+	}
 	actors, inside := updates, 0
 	var ac *actorCritic
 	switch of := o.learner.(type) {
@@ -262,7 +269,16 @@ func TestDelayForms(t *testing.T) {
 // TestReplayNotSaved: a run whose checkpoints have no replay goes on after filling it anew, which counts as environment steps.
 func TestReplayNotSaved(t *testing.T) {
 	dev := open(t)
-	unsaved := func(_ *TD3Config, replay *ReplayConfig) { replay.Save = false }
+	for _, linked := range []bool{false, true} {
+		testReplayNotSaved(t, dev, linked)
+	}
+}
+
+func testReplayNotSaved(t *testing.T, dev *vk.Device, linked bool) {
+	t.Helper()
+	unsaved := func(_ *TD3Config, replay *ReplayConfig) {
+		replay.Save, replay.Linked, replay.EndShare = false, linked, 0.25
+	}
 	half := begun(t, newSmall(t, dev, unsaved))
 	steps(t, half, 0, 2)
 	dir := t.TempDir()
@@ -309,12 +325,13 @@ func TestReplayNotSaved(t *testing.T) {
 // TestCopiedMember: a member that becomes a copy keeps its own replay, where the copied episode does not go on, or takes the other's over.
 func TestCopiedMember(t *testing.T) {
 	dev := open(t)
-	for _, inherit := range []bool{false, true} {
-		o := begun(t, newSmall(t, dev, func(_ *TD3Config, replay *ReplayConfig) { replay.Inherit = inherit }))
+	for _, of := range []struct{ inherit, linked bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
+		inherit := of.inherit
+		o := begun(t, newSmall(t, dev, func(_ *TD3Config, replay *ReplayConfig) { replay.Inherit, replay.Linked = inherit, of.linked }))
 		steps(t, o, 0, 1)
 		source := o.State().Sub("test").Scratch("source", engine.Uint32, engine.Members(3))
 		write(t, source, []float64{1, 1, 2})
-		before, newest := read(t, o.replay.parts[0].obs), read(t, o.replay.own.newest)
+		before, newest := read(t, o.replay.parts[0].obs), read(t, o.replay.own.newest.row)
 		run(t, o.State().Engine(), func(r *engine.Recorder) { engine.Gather(r, source, o.State().Inherited()...) })
 		n, after := len(before)/3, read(t, o.replay.parts[0].obs)
 		from := 0
@@ -335,11 +352,78 @@ func TestCopiedMember(t *testing.T) {
 			if row == 0 {
 				continue // the episode ended with the iteration
 			}
-			if linked := link[int(row)-1] != math.MaxUint32; linked != inherit {
+			if linked := link[int(row)-1] < 1<<31; linked != inherit {
 				t.Errorf("inherit %v: the last transition of environment %d is linked: %v", inherit, lane, linked)
 			}
 		}
 	}
+}
+
+// TestLinkedRun: runs with observations stored once and twice are the same in every bit: agents, episodes and metrics, also after a member
+// became a copy, and after a resume.
+func TestLinkedRun(t *testing.T) {
+	dev := open(t)
+	for name, change := range map[string]func(*ReplayConfig){
+		"own":     func(*ReplayConfig) {},
+		"inherit": func(c *ReplayConfig) { c.Inherit = true },
+		"shared":  func(c *ReplayConfig) { c.Shared = true },
+		"unsaved": func(c *ReplayConfig) { c.Save = false },
+	} {
+		var states [2]map[string][]float64
+		for i := range states {
+			o := resumedCopy(t, dev, func(_ *TD3Config, replay *ReplayConfig) {
+				replay.Linked, replay.EndShare = i == 1, 0.25
+				change(replay)
+			})
+			states[i] = map[string][]float64{}
+			for _, x := range o.State().Tensors() {
+				if !strings.HasPrefix(x.Name(), "replay/") || strings.HasPrefix(x.Name(), "replay/batch/") {
+					states[i][x.Name()] = read(t, x)
+				}
+			}
+			if held := read(t, o.replay.head)[1]; name != "unsaved" && held != 100 {
+				t.Errorf("%s: the ring holds %g transitions; want 100", name, held)
+			}
+		}
+		for tensor, values := range states[0] {
+			for i, v := range values {
+				if got := states[1][tensor][i]; got != v && !(math.IsNaN(got) && math.IsNaN(v)) {
+					t.Fatalf("%s: element %d of %s is %g with observations stored once; want %g", name, i, tensor, got, v)
+				}
+			}
+		}
+	}
+}
+
+// resumedCopy runs 12 iterations of newSmall; after four, the first member becomes a copy of the second, and after eight, the run resumes
+// from a checkpoint.
+func resumedCopy(t *testing.T, dev *vk.Device, change func(*TD3Config, *ReplayConfig)) *OffPolicy {
+	t.Helper()
+	half := begun(t, newSmall(t, dev, change))
+	steps(t, half, 0, 4)
+	s := half.State().Temporary("test")
+	defer s.Close()
+	source := s.Scratch("source", engine.Uint32, engine.Members(3))
+	write(t, source, []float64{1, 1, 2})
+	run(t, half.State().Engine(), func(r *engine.Recorder) { engine.Gather(r, source, half.State().Inherited()...) })
+	steps(t, half, 4, 8)
+	dir := t.TempDir()
+	if _, err := half.State().Save(t.Context(), dir, 8); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := checkpoint.Open(filepath.Join(dir, "00000008"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newSmall(t, dev, change)
+	if err := o.State().Poison(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.State().Load(t.Context(), saved); err != nil {
+		t.Fatal(err)
+	}
+	steps(t, o, 8, 12)
+	return o
 }
 
 // TestOffPolicyRefused: settings that cannot be are one error each, which names the setting, and nothing stays allocated.

@@ -216,7 +216,7 @@ func (f *prioritized) reprioritize(t *testing.T, dice *rand.Rand, index []float6
 	f.checkSums(t)
 }
 
-var priorityCases = append(replayCases, replayCase{"three levels", 67, 1, 37, 1, 1, 40007, false, 1, 130, false, Float32, 0})
+var priorityCases = append(replayCases, replayCase{"three levels", 67, 1, 37, 1, 1, 40007, false, 1, 130, false, Float32, 0, 0})
 
 // TestPriorities appends, draws and reprioritizes until the rings have gone round, and compares everything with a
 // model of whole numbers.
@@ -237,7 +237,7 @@ func TestPriorities(t *testing.T) {
 // TestPriorityFrequencies compares how often rows are drawn with their priorities, by χ² with a bound that a fair
 // independent draw exceeds once in a million times. Rows that are not held have none; the last row has its share.
 func TestPriorityFrequencies(t *testing.T) {
-	c := replayCase{"frequencies", 10, 2, 4, 1, 1, 107, false, 1, maxPrioritized, false, Float32, 0}
+	c := replayCase{"frequencies", 10, 2, 4, 1, 1, 107, false, 1, maxPrioritized, false, Float32, 0, 0}
 	f := newPrioritized(t, c)
 	dice := rand.New(rand.NewPCG(4, 9))
 	q := f.replay.priorities

@@ -2,6 +2,7 @@ package rl
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -17,10 +18,54 @@ import (
 
 // replayModel is the replay in Go: rows of a ring in the order of appending, the oldest dropped.
 type replayModel struct {
-	normalizer []float64      // [P, 2, O]; nil: none
-	rows       [][]replayRow  // of each ring
-	at         []int          // rows appended to each ring since the beginning
-	running    map[[2]int]int // the number of the newest row of an episode that goes on, by ring and lane
+	normalizer []float64         // [P, 2, O]; nil: none
+	rows       [][]replayRow     // of each ring
+	at         []int             // rows appended to each ring since the beginning
+	running    map[[2]int]int    // the number of the newest row of an episode that goes on, by ring and lane
+	whole      bool              // all trajectories begin with new episodes
+	last       map[int][]float64 // the next observation by which a lane of all was left, if its episode goes on
+	ends       *replayEndsModel  // nil: not linked
+}
+
+// replayEndsModel are the slots of a linked replay's rows that no row follows.
+type replayEndsModel struct {
+	slots  int
+	rows   [][]int // numbers of each ring's rows that have a slot, oldest first
+	oldest []int   // of each ring: the number of the oldest row that is not dropped
+}
+
+func newReplayModel(c replayCase, y *Replay) *replayModel {
+	m := &replayModel{at: make([]int, y.rings), running: map[[2]int]int{}, last: map[int][]float64{}}
+	for range y.rings {
+		m.rows = append(m.rows, make([]replayRow, c.rows))
+	}
+	if c.linked > 0 {
+		lanes := c.environments
+		if c.shared {
+			lanes *= c.members
+		}
+		slots := max(int(math.Ceil(c.linked*float64(c.rows))), lanes)
+		m.ends = &replayEndsModel{slots: slots, rows: make([][]int, y.rings), oldest: make([]int, y.rings)}
+	}
+	return m
+}
+
+// end gives a row a slot, and drops the row that had it with all older ones.
+func (e *replayEndsModel) end(ring, number int) {
+	e.rows[ring] = append(e.rows[ring], number)
+	if len(e.rows[ring]) > e.slots {
+		e.oldest[ring] = max(e.oldest[ring], e.rows[ring][0]+1)
+		e.rows[ring] = e.rows[ring][1:]
+	}
+}
+
+// held is the number of rows of a ring.
+func (m *replayModel) held(c replayCase, ring int) int {
+	n := min(m.at[ring], c.rows)
+	if m.ends != nil {
+		n = min(n, m.at[ring]-m.ends.oldest[ring])
+	}
+	return n
 }
 
 type replayRow struct {
@@ -38,19 +83,36 @@ type replayCase struct {
 	steps, batch                                            int
 	normalizes                                              bool
 	format                                                  ReplayFormat
-	most                                                    uint64 // bytes of a tensor of observations or actions; 0: as many as the device sees
+	most                                                    uint64  // bytes of a tensor of observations or actions; 0: as many as the device sees
+	linked                                                  float64 // share of ends; 0: every row has its own next observation
 }
 
 var replayCases = []replayCase{
-	{"one member", 5, 1, 1, 3, 1, 11, false, 1, 7, false, Float32, 0},
-	{"own rings", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 0},
-	{"shared ring", 7, 3, 5, 11, 3, 211, true, 5, 70, true, Float32, 0},
-	{"several chunks", 67, 2, 37, 2, 1, 5003, false, 2, 40, false, Float32, 0},
-	{"in parts", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 3 * 4 * 4 * 30},
-	{"shared, in parts of one row", 3, 2, 2, 3, 4, 29, true, 4, 70, false, Float32, 4 * 4},
-	{"float16", 7, 3, 5, 7, 2, 83, false, 3, 33, true, Float16, 0},
-	{"float16, in parts", 7, 3, 5, 4, 2, 211, true, 2, 33, false, Float16, 4 * 2 * 50},
-	{"bits", 7, 2, 5, 67, 1, 83, false, 3, 33, false, Bits, 0},
+	{"one member", 5, 1, 1, 3, 1, 11, false, 1, 7, false, Float32, 0, 0},
+	{"own rings", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 0, 0},
+	{"shared ring", 7, 3, 5, 11, 3, 211, true, 5, 70, true, Float32, 0, 0},
+	{"several chunks", 67, 2, 37, 2, 1, 5003, false, 2, 40, false, Float32, 0, 0},
+	{"in parts", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 3 * 4 * 4 * 30, 0},
+	{"shared, in parts of one row", 3, 2, 2, 3, 4, 29, true, 4, 70, false, Float32, 4 * 4, 0},
+	{"float16", 7, 3, 5, 7, 2, 83, false, 3, 33, true, Float16, 0, 0},
+	{"float16, in parts", 7, 3, 5, 4, 2, 211, true, 2, 33, false, Float16, 4 * 2 * 50, 0},
+	{"bits", 7, 2, 5, 67, 1, 83, false, 3, 33, false, Bits, 0, 0},
+}
+
+// linkedCases store observations once, with room for all ends or fewer.
+var linkedCases = []replayCase{
+	{"linked, one member", 5, 1, 1, 3, 1, 11, false, 1, 7, false, Float32, 0, 1},
+	{"linked", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 0, 0.8},
+	{"linked, few ends", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 0, 0.2},
+	{"linked, fewest ends", 7, 3, 5, 4, 2, 83, false, 2, 33, true, Float32, 0, 1e-9},
+	{"linked, shared", 7, 3, 5, 11, 3, 211, true, 5, 70, true, Float32, 0, 0.7},
+	{"linked, several chunks", 67, 2, 37, 2, 1, 5003, false, 2, 40, false, Float32, 0, 0.7},
+	{"linked, several chunks, few ends", 67, 2, 37, 2, 1, 5003, false, 2, 40, false, Float32, 0, 0.05},
+	{"linked, in parts", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 3 * 4 * 4 * 30, 0.7},
+	{"linked, shared, in parts of one row", 3, 2, 2, 3, 4, 29, true, 4, 70, false, Float32, 4 * 4, 0.3},
+	{"linked, float16, in parts", 7, 3, 5, 5, 2, 211, true, 2, 33, false, Float16, 4 * 3 * 50, 0.9},
+	{"linked, bits", 7, 2, 5, 67, 1, 83, false, 3, 33, false, Bits, 0, 0.8},
+	{"linked, single steps", 1, 3, 5, 4, 2, 29, false, 3, 33, true, Float32, 0, 0.9},
 }
 
 func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, envs.Trajectory, *Replay) {
@@ -59,7 +121,9 @@ func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, e
 }
 
 func (c replayCase) config() ReplayConfig {
-	return ReplayConfig{Capacity: c.rows, Shared: c.shared, Batch: c.batch, BatchShare: 1, Steps: c.steps, Observations: c.format}
+	return ReplayConfig{
+		Capacity: c.rows, Shared: c.shared, Batch: c.batch, BatchShare: 1, Steps: c.steps, Observations: c.format, Linked: c.linked > 0, EndShare: c.linked,
+	}
 }
 
 func newReplayOf(t *testing.T, c replayCase, cfg ReplayConfig) (*engine.Engine, *engine.State, envs.Trajectory, *Replay) {
@@ -126,9 +190,15 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 		}
 		return float64(dice.IntN(8)) // terminated, truncated, void and all there is of them together
 	})
+	lasts := maps.Clone(m.running)
 	if fresh {
 		clear(m.running)
+		clear(m.last)
 	}
+	if c.linked > 0 {
+		m.follow(t, c, tr.Obs, obs, next, done)
+	}
+	before := slices.Clone(m.at)
 	rings, lanes := c.members, c.environments
 	if c.shared {
 		rings, lanes = 1, c.members*c.environments
@@ -161,6 +231,44 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 			m.running[key] = row.number
 		}
 	}
+	if m.ends != nil {
+		m.end(c, lasts, before)
+	}
+}
+
+// follow makes observations those that the steps before led to, as long as an episode goes on.
+func (m *replayModel) follow(t *testing.T, c replayCase, to *engine.Tensor, obs, next, done []float64) {
+	t.Helper()
+	all := c.members * c.environments
+	for i := range c.horizon * all {
+		if last, ok := m.last[i%all]; ok {
+			copy(obs[i*c.features:], last)
+		}
+		if delete(m.last, i%all); !envs.Done(done[i]).Over() {
+			m.last[i%all] = next[i*c.features:][:c.features]
+		}
+	}
+	write(t, to, obs)
+}
+
+// end gives slots to the rows that no row follows: those by which the lanes were left before, then those since.
+func (m *replayModel) end(c replayCase, lasts map[[2]int]int, before []int) {
+	for ring := range m.at {
+		for lane := range c.members * c.environments {
+			if number, ok := lasts[[2]int{ring, lane}]; ok && !m.whole && m.row(c, ring, number).link < 0 {
+				m.ends.end(ring, number)
+			}
+		}
+		goes := map[int]bool{}
+		for key, number := range m.running {
+			goes[number] = goes[number] || key[0] == ring
+		}
+		for number := before[ring]; number < m.at[ring]; number++ {
+			if m.row(c, ring, number).link < 0 && (m.whole || !goes[number]) {
+				m.ends.end(ring, number)
+			}
+		}
+	}
 }
 
 // kept are observations as the replay's format has them.
@@ -186,7 +294,7 @@ func (m *replayModel) row(c replayCase, ring, number int) *replayRow {
 // TestReplay appends trajectories, with steps that are no transitions, until the rings have gone round, and compares every batch with a
 // model in Go.
 func TestReplay(t *testing.T) {
-	for _, c := range replayCases {
+	for _, c := range slices.Concat(replayCases, linkedCases) {
 		t.Run(c.name, func(t *testing.T) {
 			eng, s, tr, y := newReplayCase(t, c)
 			clock := engine.NewClock(s)
@@ -200,10 +308,7 @@ func TestReplay(t *testing.T) {
 			}
 			write(t, discount, gammas)
 			shareBatches(t, y)
-			m := &replayModel{at: make([]int, y.rings), running: map[[2]int]int{}}
-			for range y.rings {
-				m.rows = append(m.rows, make([]replayRow, c.rows))
-			}
+			m := newReplayModel(c, y)
 			dice := rand.New(rand.NewPCG(2, uint64(c.rows)))
 			if c.normalizes {
 				n := nn.NewNormalizer(s, c.members, c.features)
@@ -269,7 +374,11 @@ func (m *replayModel) check(t *testing.T, c replayCase, y *Replay, gammas []floa
 	}
 	for p := range c.members {
 		ring := p % y.rings
-		size := min(m.at[ring], c.rows)
+		size := m.held(c, ring)
+		oldest := 0 // of the rows that are drawn, as a row of the ring
+		if size < c.rows {
+			oldest = m.at[ring] - size
+		}
 		if head[2*ring] != float64(m.at[ring]%c.rows) || head[2*ring+1] != float64(size) {
 			t.Fatalf("ring %d holds %v rows, the next one at %v; want %d, %d", ring, head[2*ring+1], head[2*ring], size, m.at[ring]%c.rows)
 		}
@@ -277,7 +386,7 @@ func (m *replayModel) check(t *testing.T, c replayCase, y *Replay, gammas []floa
 			at := p*c.batch + i
 			drawn := max(int(math.Round(batchShares[p%3]*float64(c.batch))), 1)
 			word := engine.Philox([2]uint32{5, y.stream}, [4]uint32{uint32(p), uint32(i % drawn), 0, update})[0]
-			slot := int(uint64(word) * uint64(size) >> 32)
+			slot := (oldest + int(uint64(word)*uint64(size)>>32)) % c.rows
 			if index[at] != float64(slot) {
 				t.Fatalf("update %d, member %d, row %d is row %v of the ring; want %d", update, p, i, index[at], slot)
 			}
@@ -308,7 +417,7 @@ func (m *replayModel) check(t *testing.T, c replayCase, y *Replay, gammas []floa
 // TestReplayUniform compares how often rows are drawn with the uniform distribution, by χ² with a bound that a fair draw exceeds once in a
 // million times.
 func TestReplayUniform(t *testing.T) {
-	c := replayCase{"uniform", 10, 2, 4, 1, 1, 100, false, 1, 1 << 15, false, Float32, 0}
+	c := replayCase{"uniform", 10, 2, 4, 1, 1, 100, false, 1, 1 << 15, false, Float32, 0, 0}
 	eng, s, tr, y := newReplayCase(t, c)
 	clock := engine.NewClock(s)
 	discount, update := s.Scratch("discount", engine.Float32, engine.Members(c.members)), s.Scratch("update", engine.Uint32, engine.Axis("count", 1))
@@ -357,6 +466,7 @@ func TestReplayErrors(t *testing.T) {
 		"want at most 8192":        {Capacity: 100, Batch: 8193, BatchShare: 1, Steps: 1, Prioritized: true},
 		`"batch_share" is 0`:       {Capacity: 100, Batch: 1, Steps: 1},
 		"drawn whole":              {Capacity: 100, Batch: 9, BatchShare: 0.5, Steps: 1, Prioritized: true},
+		"keep their priorities":    {Capacity: 100, Batch: 9, BatchShare: 1, Steps: 1, Prioritized: true, Linked: true},
 		"an iteration appends 105": {Capacity: 209, Shared: true, Batch: 1, BatchShare: 1, Steps: 1},
 	} {
 		if _, err := NewReplay(s.Sub(fmt.Sprint("bad/", name)), nil, tr, cfg); err == nil || !strings.Contains(err.Error(), name) {

@@ -42,11 +42,21 @@ func (f ReplayFormat) words(features int) int {
 	return (features + each - 1) / each
 }
 
+// word returns the type of the words.
+func (f ReplayFormat) word() engine.DType {
+	if f == Float32 {
+		return engine.Float32
+	}
+	return engine.Uint32
+}
+
 // replayPart holds some rows of every ring, so that a kernel can bind each of its tensors whole.
 type replayPart struct {
-	first, rows  int
-	obs, nextObs *engine.Tensor // [rings, rows, words]
-	action       *engine.Tensor // [rings, rows, A]: words of the trajectory's type
+	first, rows    int
+	endFirst, ends int            // slots of replayEnds; 0 without
+	obs            *engine.Tensor // [rings, rows, words]
+	nextObs        *engine.Tensor // [rings, rows, words], or of slots: [rings, ends, words]
+	action         *engine.Tensor // [rings, rows, A]: words of the trajectory's type
 }
 
 // makeParts makes the tensors of observations and actions, in parts of at most `most` bytes per tensor.
@@ -57,21 +67,26 @@ func (y *Replay) makeParts(s *engine.State, actions engine.DType, most uint64) e
 		return config.Invalid("replay.capacity", "%d transitions of %d features in %d rings are more than %d tensors of %d bytes, "+
 			"which a kernel of this device sees; want at most %d transitions", y.cfg.Capacity, y.features, y.rings, maxReplayParts, most, maxReplayParts*rows)
 	}
-	typ := engine.Float32
-	if y.cfg.Observations != Float32 {
-		typ = engine.Uint32
-	}
-	word, action := engine.Axis("feature", words), engine.Axis("action", y.actions)
+	typ, word, action := y.cfg.Observations.word(), engine.Axis("feature", words), engine.Axis("action", y.actions)
+	parts := (y.cfg.Capacity + rows - 1) / rows
 	for first := 0; first < y.cfg.Capacity; first += rows {
 		name := ""
 		if rows < y.cfg.Capacity {
 			name = fmt.Sprintf("/%d", first/rows)
 		}
 		row := engine.Axis("row", min(rows, y.cfg.Capacity-first))
-		y.parts = append(y.parts, replayPart{
-			first: first, rows: row.Size, obs: y.tensor(s, "obs"+name, typ, row, word), nextObs: y.tensor(s, "next_obs"+name, typ, row, word),
-			action: y.tensor(s, "action"+name, actions, row, action),
-		})
+		part := replayPart{
+			first: first, rows: row.Size, obs: y.tensor(s, "obs"+name, typ, row, word), action: y.tensor(s, "action"+name, actions, row, action),
+		}
+		if y.ends == nil {
+			part.nextObs = y.tensor(s, "next_obs"+name, typ, row, word)
+		} else {
+			i := first / rows
+			part.endFirst = y.ends.slots * i / parts
+			part.ends = y.ends.slots*(i+1)/parts - part.endFirst
+			part.nextObs = y.tensor(s, "end_obs"+name, typ, engine.Axis("end", max(part.ends, 1)), word)
+		}
+		y.parts = append(y.parts, part)
 	}
 	return nil
 }
@@ -82,16 +97,4 @@ const maxReplayParts = 64
 // fits reports whether transitions have the shape of the replay's.
 func (y *Replay) fits(obs, action, reward *engine.Tensor) bool {
 	return obs.Len() == y.features*reward.Len() && action.Len() == y.actions*reward.Len()
-}
-
-// keep makes a tensor that lives as long as the replay. own: a copied member keeps its own.
-func (c ReplayConfig) keep(s *engine.State, own bool, name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
-	if !c.Save {
-		return s.Scratch(name, typ, dims...)
-	}
-	t := s.Tensor(name, typ, dims...)
-	if own {
-		t.Own()
-	}
-	return t
 }

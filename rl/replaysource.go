@@ -14,11 +14,20 @@ type ReplaySource struct {
 	environments int // per member of the trajectories
 	lanes        int // environments of all members that share a ring
 
-	newest *engine.Tensor // [rings, lanes] u32: one more than the row of an unfinished episode, 0: none
-	owner  *engine.Tensor // [members, E] u32: one more than the member whose episode it is; a copy has another's
+	newest *newestRows // nil: all trajectories begin with new episodes
 
 	counts, begins *engine.Tensor // [rings, chunks] u32: transitions of a chunk of a trajectory, and the index of the first
 	slots          *engine.Tensor // [rings, T · lanes] u32: the row of each transition of a trajectory
+
+	// Of a linked replay, for each element of shaders/rl/replay_link.comp: [rings, elements] u32, the row if it has no
+	// next row, then the slot of its next observation; [rings, chunks] u32, such rows, and rows that are not dropped.
+	ended, endCounts, kept *engine.Tensor
+}
+
+// newestRows are the rows whose episodes the next trajectory may continue.
+type newestRows struct {
+	row   *engine.Tensor // [rings, lanes] u32: one more than the row of an unfinished episode, 0: none
+	owner *engine.Tensor // [members, E] u32: one more than the member whose episode it is; a copy has another's
 }
 
 // NewSource makes another source of the replay: trajectories of t's shape [T, S, E, …], all of which begin with new
@@ -33,24 +42,48 @@ func (y *Replay) NewSource(s *engine.State, t envs.Trajectory) (*ReplaySource, e
 		return nil, fmt.Errorf("rl: replay of %v in %d rings with a source of rewards %v, observations %v, actions %v; want [T, S, E], S a multiple of the rings, "+
 			"and transitions of the same size", y.parts[0].obs, y.rings, t.Reward, t.Obs, t.Action)
 	}
-	if err := y.cfg.keeps(y.appended+horizon*members/y.rings*environments, horizon); err != nil {
+	if err := y.cfg.keeps(y.appended + horizon*members/y.rings*environments); err != nil {
 		return nil, fmt.Errorf("rl: %w", err)
 	}
-	from := y.newSource(s, horizon, members, environments)
-	from.newest = s.Scratch("newest", engine.Uint32, y.ring(), engine.Axis("lane", from.lanes))
-	from.owner = s.Scratch("owner", engine.Uint32, engine.Members(members), engine.Environments(environments))
-	return from, s.Err()
+	return y.newSource(s, horizon, members, environments, nil), s.Err()
 }
 
-// newSource makes a source of trajectories [T, members, E], without the state that continues from one to the next.
-func (y *Replay) newSource(s *engine.State, horizon, members, environments int) *ReplaySource {
-	from := &ReplaySource{replay: y, environments: environments, lanes: members / y.rings * environments}
+// makeNewest makes the state that the replay's own source continues from one trajectory to the next.
+func (y *Replay) makeNewest(s *engine.State, members, environments int) *newestRows {
+	n := &newestRows{
+		row:   y.tensor(s, "newest", engine.Uint32, engine.Axis("lane", members/y.rings*environments)),
+		owner: s.Tensor("owner", engine.Uint32, engine.Members(members), engine.Environments(environments)),
+	}
+	if y.cfg.Inherit {
+		n.owner.Own() // the unfinished episodes belong to the ring
+	}
+	return n
+}
+
+// newSource makes a source of trajectories [T, members, E].
+func (y *Replay) newSource(s *engine.State, horizon, members, environments int, newest *newestRows) *ReplaySource {
+	from := &ReplaySource{replay: y, environments: environments, lanes: members / y.rings * environments, newest: newest}
 	rows := horizon * from.lanes
 	y.appended += rows
-	ring, chunk := y.ring(), engine.Axis("chunk", (rows+replayChunk-1)/replayChunk)
-	from.counts, from.begins = s.Scratch("counts", engine.Uint32, ring, chunk), s.Scratch("begins", engine.Uint32, ring, chunk)
-	from.slots = s.Scratch("slots", engine.Uint32, ring, engine.Axis("transition", rows))
+	chunks := func(n int) engine.Dim { return engine.Axis("chunk", (n+replayChunk-1)/replayChunk) }
+	tensor := func(name string, dim engine.Dim) *engine.Tensor { return s.Scratch(name, engine.Uint32, y.ring(), dim) }
+	from.counts, from.begins = tensor("counts", chunks(rows)), tensor("begins", chunks(rows))
+	from.slots = tensor("slots", engine.Axis("transition", rows))
+	if y.cfg.Linked {
+		n := from.elements()
+		from.ended, from.endCounts, from.kept = tensor("ended", engine.Axis("element", n)), tensor("end_counts", chunks(n)), tensor("kept", chunks(n))
+	}
 	return from
+}
+
+// elements returns the number of elements of shaders/rl/replay_link.comp per ring: the lanes whose episodes may
+// continue, and the rows of a trajectory.
+func (f *ReplaySource) elements() int {
+	n := f.slots.Len() / f.replay.rings
+	if f.newest != nil {
+		n += f.lanes
+	}
+	return n
 }
 
 // Append records storing a trajectory's transitions, as Replay.Append does.

@@ -11,8 +11,12 @@ import (
 
 // TestReplaySources appends trajectories of two shapes in turns: one whose episodes go on, one of whole episodes and three times as many members.
 func TestReplaySources(t *testing.T) {
-	for _, shared := range []bool{false, true} {
-		c := replayCase{"sources", 7, 2, 3, 4, 2, 300, shared, 3, 40, false, Float32, 0}
+	for _, of := range []struct {
+		shared bool
+		linked float64
+	}{{false, 0}, {true, 0}, {false, 1}, {true, 1}, {false, 0.2}, {true, 0.2}} {
+		shared := of.shared
+		c := replayCase{"sources", 7, 2, 3, 4, 2, 300, shared, 3, 40, false, Float32, 0, of.linked}
 		other := c
 		other.horizon, other.environments = 5, 3*2 // three members of two environments lie as one of six does
 		if shared {
@@ -39,11 +43,8 @@ func TestReplaySources(t *testing.T) {
 		shareBatches(t, y)
 		gammas := []float64{float64(float32(0.9)), float64(float32(0.95))}
 		write(t, discount, gammas)
-		m := &replayModel{at: make([]int, y.rings), running: map[[2]int]int{}}
-		for range y.rings {
-			m.rows = append(m.rows, make([]replayRow, c.rows))
-		}
-		whole := &replayModel{rows: m.rows, at: m.at, running: map[[2]int]int{}}
+		m := newReplayModel(c, y)
+		whole := &replayModel{rows: m.rows, at: m.at, running: map[[2]int]int{}, last: map[int][]float64{}, whole: true, ends: m.ends}
 		dice := rand.New(rand.NewPCG(7, 1))
 		for turn := range 8 {
 			m.append(t, c, tr, dice, false)
@@ -63,7 +64,7 @@ func TestReplaySources(t *testing.T) {
 
 // TestReplaySourceErrors: a source that does not fit the replay is refused.
 func TestReplaySourceErrors(t *testing.T) {
-	c := replayCase{"own", 7, 2, 3, 4, 2, 100, false, 1, 4, false, Float32, 0}
+	c := replayCase{"own", 7, 2, 3, 4, 2, 100, false, 1, 4, false, Float32, 0, 0}
 	_, s, _, y := newReplayCase(t, c)
 	for want, change := range map[string]func(*replayCase){
 		"a multiple of the rings": func(c *replayCase) { c.members = 3 },

@@ -1,6 +1,7 @@
 #version 450
 
-// Copies the transitions of a trajectory into the rings, and writes the row of each.
+// Copies the transitions of a trajectory into the rings, and writes the row of each. In a replay that stores observations
+// once, next observations are stored later, where they are needed (replay_end_obs.comp).
 //
 // Groups: x = ceil(T * lanes / REPLAY_CHUNK), y = rings. Each invocation first numbers the transitions of its part of
 // the chunk; then all copy them, with neighbouring invocations at neighbouring elements.
@@ -11,9 +12,9 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
+layout(constant_id = 1) const bool HAS_TO_NEXT_OBS = false;
 
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
+#include "engine/workgroup_scan.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };               // [T, P, E, O]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer obs_texels;
@@ -42,19 +43,11 @@ layout(push_constant) uniform Push {
 };
 
 shared uint chunk_slots[REPLAY_CHUNK];
-shared uint before[WORKGROUP]; // transitions of the subgroups before; one per subgroup is used
 
 bool first_part() { return part_first == 0u; }
 
 // Whether a row is in the part; REPLAY_NONE is in none.
 bool here(uint row) { return row != REPLAY_NONE && row - part_first < part_rows; }
-
-// Feature n of a word, shifted to its position in the word.
-uint packed(float x, uint n) {
-    if (REPLAY_FORMAT == REPLAY_BITS) return x != 0.0 ? 1u << n : 0u;
-    if (REPLAY_FORMAT == REPLAY_FLOAT16) return replay_half(x) << (16u * n);
-    return floatBitsToUint(x);
-}
 
 void main() {
     uint ring = gl_WorkGroupID.y, all = lanes * gl_NumWorkGroups.y, lane = gl_LocalInvocationID.x;
@@ -65,11 +58,7 @@ void main() {
     for (uint i = first; i < last; i++) {
         mine += (done[replay_element(begin + i, ring, lanes, all)] & DONE_VOID) == 0u ? 1u : 0u;
     }
-    uint slot = subgroupExclusiveAdd(mine), sum = subgroupAdd(mine);
-    if (subgroupElect()) before[gl_SubgroupID] = sum;
-    barrier();
-    for (uint s = 0u; s < gl_SubgroupID; s++) slot += before[s];
-    slot += begins[ring * gl_NumWorkGroups.x + gl_WorkGroupID.x];
+    uint slot = begins[ring * gl_NumWorkGroups.x + gl_WorkGroupID.x] + workgroup_before(mine);
     for (uint i = first; i < last; i++) {
         bool is = (done[replay_element(begin + i, ring, lanes, all)] & DONE_VOID) == 0u;
         uint row = is ? slot % capacity : REPLAY_NONE;
@@ -94,11 +83,11 @@ void main() {
         uint word = 0u, next_word = 0u;
         for (uint n = 0u; n < REPLAY_FEATURES && w * REPLAY_FEATURES + n < features; n++) {
             uint f = from + w * REPLAY_FEATURES + n;
-            word |= packed(LOAD(obs, obs_texels, f), n);
-            next_word |= packed(LOAD(next_obs, next_obs_texels, f), n);
+            word |= replay_packed(LOAD(obs, obs_texels, f), n);
+            if (HAS_TO_NEXT_OBS) next_word |= replay_packed(LOAD(next_obs, next_obs_texels, f), n);
         }
         to_obs[to] = word;
-        to_next_obs[to] = next_word;
+        if (HAS_TO_NEXT_OBS) to_next_obs[to] = next_word;
     }
     for (uint k = lane; k < count * actions; k += WORKGROUP) {
         uint i = k / actions, a = k - i * actions, row = chunk_slots[i];

@@ -16,6 +16,13 @@ uint replay_half(float x) {
     return (floatBitsToUint(x) >> 16 & 0x8000u) | half_bits;
 }
 
+// A feature as feature n of its word.
+uint replay_packed(float x, uint n) {
+    if (REPLAY_FORMAT == REPLAY_BITS) return x != 0.0 ? 1u << n : 0u;
+    if (REPLAY_FORMAT == REPLAY_FLOAT16) return replay_half(x) << (16u * n);
+    return floatBitsToUint(x);
+}
+
 // Feature f of an observation, extracted from its word.
 float replay_feature(uint word, uint f) {
     if (REPLAY_FORMAT == REPLAY_BITS) return float(word >> (f % 32u) & 1u);

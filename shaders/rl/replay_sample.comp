@@ -9,7 +9,9 @@
 // n or what there is of the episode: up to its end, or to its newest row. What the bootstrapped value is multiplied
 // by is discount^m, or 0 after a termination; a truncated episode is bootstrapped from its true next observation.
 //
-// Observations are kept as they were, in a format of the replay's, and normalized here by the moments of the present.
+// Observations are kept as they were, in a format of the replay's, and normalized here by the moments of the present. If
+// they are stored once (HAS_TAIL), the next observation of a row is that of the next row or, without one, the end or tail
+// to which the row's link refers. The ring may then hold fewer rows than have been written: the newest.
 //
 // Groups: x = ceil(B / REPLAY_ROWS), y = members, z = updates.
 
@@ -23,12 +25,13 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const bool HAS_NORMALIZER = false;
 layout(constant_id = 2) const bool HAS_DRAWN = false;
 layout(constant_id = 3) const bool HAS_SHARE = false;
+layout(constant_id = 4) const bool HAS_TAIL = false;
 
 const uint REPLAY_ROWS = 32u; // rows of the batch that a workgroup gathers
 
 layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };               // [rings, part, words]: of O features
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer NextObs { uint next_obs[]; };      // [rings, part, words]
+layout(std430, set = 0, binding = 2) readonly buffer NextObs { uint next_obs[]; };      // [rings, part, words]: of all rows, or the ends
 layout(set = 0, binding = 3, rgba32ui) readonly uniform uimageBuffer next_obs_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Action { uint action[]; };         // [rings, part, A]
 layout(std430, set = 0, binding = 5) readonly buffer Reward { float reward[]; };        // [rings, C]
@@ -48,6 +51,8 @@ layout(std430, set = 0, binding = 18) readonly buffer Normalizer { float normali
 layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer normalizer_texels;
 layout(std430, set = 0, binding = 20) readonly buffer Drawn { uint drawn[]; };          // [P, B]
 layout(std430, set = 0, binding = 21) readonly buffer Share { float share[]; };         // [P]: fraction of the batch that is drawn
+layout(std430, set = 0, binding = 22) readonly buffer Tail { uint tail[]; };            // [rings, lanes, words]
+layout(set = 0, binding = 23, rgba32ui) readonly uniform uimageBuffer tail_texels;
 
 layout(push_constant) uniform Push {
     uint batch; // B
@@ -61,10 +66,16 @@ layout(push_constant) uniform Push {
     float limit; // of normalized observations
     uint part_first; // first row of the part; each part writes the rows it holds, the first also what is not in parts
     uint part_rows;
+    uint ends; // slots
+    uint end_first; // first slot of the part; the tails are in the first part
+    uint part_ends;
+    uint lanes; // that share a ring
 };
 
 shared uint from_row[REPLAY_ROWS]; // the first row of the window
-shared uint to_row[REPLAY_ROWS];   // its last
+shared uint to_row[REPLAY_ROWS];   // its last; or the row, end or tail whose observation follows
+shared uint to_store[REPLAY_ROWS]; // which of them
+const uint STORE_ROWS = 0u, STORE_ENDS = 1u, STORE_TAILS = 2u;
 
 uint load_pick(uvec4 v, uint i) {
     uvec2 pair = (i & 2u) == 0u ? v.xy : v.zw;
@@ -73,6 +84,22 @@ uint load_pick(uvec4 v, uint i) {
 
 // A row of a ring as a row of the part; REPLAY_NONE: it is in another part.
 uint place(uint ring, uint row) { return row - part_first < part_rows ? ring * part_rows + row - part_first : REPLAY_NONE; }
+
+// Where the observation after a row is, if observations are stored once.
+uint following(uint ring, uint row, out uint store) {
+    uint next = link[ring * capacity + row], slot = next - REPLAY_END;
+    store = next < REPLAY_END ? STORE_ROWS : slot < ends ? STORE_ENDS : STORE_TAILS;
+    if (store == STORE_ROWS) return place(ring, next);
+    if (store == STORE_ENDS) return slot - end_first < part_ends ? ring * part_ends + slot - end_first : REPLAY_NONE;
+    return part_first == 0u ? ring * lanes + slot - ends : REPLAY_NONE;
+}
+
+// A word of the observation after the window of row i of the workgroup.
+uint next_word(uint i, uint word) {
+    if (HAS_TAIL && to_store[i] == STORE_ROWS) return LOAD(obs, obs_texels, word);
+    if (HAS_TAIL && to_store[i] == STORE_TAILS) return LOAD(tail, tail_texels, word);
+    return LOAD(next_obs, next_obs_texels, word);
+}
 
 // Feature f of an observation, normalized for networks.
 float normalized(uint member, uint f, float x) {
@@ -91,11 +118,12 @@ void main() {
         uint b = begin + i, high, low;
         umulExtended(philox(uvec2(seed, stream), uvec4(member, b % drawn_rows, clock[0], number)).x, size, high, low);
         uint at = of * batch + b;
+        if (HAS_TAIL && size < capacity) high = (head[2u * ring] + capacity - size + high) % capacity; // 0 is the oldest
         uint row = HAS_DRAWN ? drawn[at] : high, last = row, flags = done[base + row];
         float gamma = discount[member], sum = reward[base + row], power = gamma;
         for (uint k = 1u; k < steps; k++) {
             uint next = link[base + last];
-            if ((flags & DONE_OVER) != 0u || next == REPLAY_NONE) break;
+            if ((flags & DONE_OVER) != 0u || next >= REPLAY_END) break;
             last = next;
             flags = done[base + last];
             sum += power * reward[base + last];
@@ -107,7 +135,9 @@ void main() {
             index[at] = row;
         }
         from_row[i] = place(ring, row);
-        to_row[i] = place(ring, last);
+        uint store = STORE_ENDS;
+        to_row[i] = HAS_TAIL ? following(ring, last, store) : place(ring, last);
+        to_store[i] = store;
     }
     barrier();
     uint to = (of * batch + begin) * features, words = replay_words(features);
@@ -117,7 +147,7 @@ void main() {
             to_obs[to + k] = normalized(member, f, replay_feature(LOAD(obs, obs_texels, from_row[i] * words + w), f));
         }
         if (to_row[i] != REPLAY_NONE) {
-            to_next_obs[to + k] = normalized(member, f, replay_feature(LOAD(next_obs, next_obs_texels, to_row[i] * words + w), f));
+            to_next_obs[to + k] = normalized(member, f, replay_feature(next_word(i, to_row[i] * words + w), f));
         }
     }
     to = (of * batch + begin) * actions;

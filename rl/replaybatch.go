@@ -1,0 +1,102 @@
+package rl
+
+import (
+	"slices"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// ReplayBatch is the batch that a replay draws for every member.
+type ReplayBatch struct {
+	Obs     *engine.Tensor // [P, B, O]: normalized if Replay.Normalize was called
+	Action  *engine.Tensor // [P, B, A]
+	Reward  *engine.Tensor // [P, B]: discounted sum over n steps, or fewer at the end of the episode
+	NextObs *engine.Tensor // [P, B, O]: the true observation after them
+	// Factor multiplies the value of NextObs, [P, B]: the discount to the power of the steps, 0 after a termination.
+	Factor *engine.Tensor
+	Index  *engine.Tensor // [P, B] u32: the ring's row of Obs
+	// Weight is the importance weight of each row, [P, B], at most 1; nil without priorities (all 1).
+	Weight *engine.Tensor
+
+	priorities *priorities // nil: none
+}
+
+// newBatch allocates a batch of `size` transitions for each index of the leading axes; its tensors are in s.
+func (y *Replay) newBatch(s *engine.State, size int, leading ...engine.Dim) ReplayBatch {
+	tensor := func(name string, typ engine.DType, of ...engine.Dim) *engine.Tensor {
+		return s.Scratch(name, typ, slices.Concat(leading, []engine.Dim{engine.Axis("transition", size)}, of)...)
+	}
+	o, a := engine.Axis("feature", y.features), engine.Axis("action", y.actions)
+	return ReplayBatch{
+		Obs: tensor("obs", engine.Float32, o), NextObs: tensor("next_obs", engine.Float32, o),
+		Action: tensor("action", y.parts[0].action.Type(), a), Reward: tensor("reward", engine.Float32),
+		Factor: tensor("factor", engine.Float32), Index: tensor("index", engine.Uint32),
+	}
+}
+
+// makeMany allocates the batches of several updates, which sampleMany draws at once.
+func (y *Replay) makeMany(s *engine.State, updates int) {
+	y.many = y.newBatch(s.Sub("batches"), y.cfg.Batch, engine.Axis("update", updates), y.batch.Obs.Dims()[0])
+}
+
+// Normalize makes batches contain observations normalized with the current moments and clipped to ±limit; nil: as
+// stored. Call it before Sample.
+func (y *Replay) Normalize(n *nn.Normalizer, limit float64) { y.normalizer, y.limit = n, limit }
+
+// sampleMany records drawing the batches of several updates, [updates, P, B, …], the same as successive calls of Sample:
+// those of chunk number chunk [1] u32. Priorities depend on earlier updates, so it does not support them.
+func (y *Replay) sampleMany(r *engine.Recorder, clock engine.Clock, chunk, discount *engine.Tensor) ReplayBatch {
+	y.gather(r, y.sampler(y.many, y.stream, clock, chunk, discount), y.many)
+	return y.many
+}
+
+// updates returns the number of updates of the batch.
+func (b ReplayBatch) updates() int {
+	n, _, _, _ := b.Obs.Split(engine.MemberAxis)
+	return n
+}
+
+// Sample records drawing a batch for every member, with replacement, uniformly or by priorities: row b of update u of
+// an iteration is drawn by (seed, member, b, iteration, u). discount is [P]; update is [1] u32. The next Sample
+// overwrites the batch.
+func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount *engine.Tensor) ReplayBatch {
+	k := y.sampler(y.batch, y.stream, clock, update, discount)
+	if y.priorities != nil {
+		y.priorities.draw(r, clock, update, y.stream)
+		k.Drawn = y.priorities.drawn.Range()
+	}
+	y.gather(r, k, y.batch)
+	return y.batch
+}
+
+// sampler returns the kernel that draws a batch with the random numbers of a stream.
+func (y *Replay) sampler(b ReplayBatch, stream uint32, clock engine.Clock, update, discount *engine.Tensor) replaySampleKernel {
+	k := replaySampleKernel{
+		Reward: y.reward.Range(), Done: y.done.Range(), Link: y.link.Range(), Head: y.head.Range(),
+		Discount: discount.Range(), Clock: clock.Tensor().Range(), Update: update.Range(),
+		ToObs: b.Obs.Range(), ToNextObs: b.NextObs.Range(), ToAction: b.Action.Range(), ToReward: b.Reward.Range(), Factor: b.Factor.Range(), Index: b.Index.Range(),
+		Batch: uint32(b.Obs.Size("transition")), Capacity: uint32(y.cfg.Capacity), Features: uint32(y.features), Actions: uint32(y.actions),
+		Steps: uint32(y.cfg.Steps), Stream: stream, Own: !y.cfg.Shared, ReplayFormat: uint32(y.cfg.Observations),
+	}
+	if e := y.ends; e != nil {
+		k.Tail, k.Ends, k.Lanes = e.tail.Range(), uint32(e.slots), uint32(y.own.lanes)
+	}
+	if y.share != nil {
+		k.Share = y.share.Range()
+	}
+	if y.normalizer != nil {
+		k.Normalizer, k.Limit = y.normalizer.Values().Range(), float32(y.limit)
+	}
+	return k
+}
+
+// gather records drawing a batch with a kernel made by sampler.
+func (y *Replay) gather(r *engine.Recorder, k replaySampleKernel, b ReplayBatch) {
+	k.Seed, k.Workgroup = r.Engine().Seed(), r.Workgroup()
+	for _, part := range y.parts {
+		k.Obs, k.NextObs, k.Action = part.obs.Range(), part.nextObs.Range(), part.action.Range()
+		k.PartFirst, k.PartRows, k.EndFirst, k.PartEnds = uint32(part.first), uint32(part.rows), uint32(part.endFirst), uint32(part.ends)
+		r.Dispatch(k.call((k.Batch+replayRows-1)/replayRows, uint32(b.Obs.Size(engine.MemberAxis)), uint32(b.updates())))
+	}
+}
