@@ -3692,6 +3692,7 @@ var vtraceShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "MIX_VALUES", ID: 7, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
@@ -3739,6 +3740,7 @@ type vtraceKernel struct {
 	LocalSizeX   uint32  // specialization constants, zero for their default 64
 	Out          uint32  // default 1
 	MixValues    bool    // default false
+	TexelLoads   uint32  // default 0
 	Trajectories bool    // default false
 	Head         uint32  // default 0
 	HeadWidth    uint32  // default 1
@@ -3756,7 +3758,7 @@ func (k vtraceKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [17]vk.Range
 		push   [32]byte
-		spec   [13]uint32
+		spec   [14]uint32
 	})
 	a.ranges = [17]vk.Range{k.Output, k.Params, k.Value, k.NextValue, k.Action, k.LogProb, k.Reward, k.Done, k.Discount, k.Lambda, k.Rho, k.C, k.PgRho, k.Clock, k.Update, k.Advantage, k.Target}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -3767,7 +3769,7 @@ func (k vtraceKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
 	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatches)
-	a.spec = [13]uint32{64, 1, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
+	a.spec = [14]uint32{64, 1, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -3777,35 +3779,38 @@ func (k vtraceKernel) call(x, y, z uint32) vk.Call {
 	if k.MixValues {
 		a.spec[2] = 1
 	}
+	if k.TexelLoads != 0 {
+		a.spec[3] = k.TexelLoads
+	}
 	if k.Trajectories {
-		a.spec[3] = 1
+		a.spec[4] = 1
 	}
 	if k.Head != 0 {
-		a.spec[4] = k.Head
+		a.spec[5] = k.Head
 	}
 	if k.HeadWidth != 0 {
-		a.spec[5] = k.HeadWidth
+		a.spec[6] = k.HeadWidth
 	}
 	if k.Squash {
-		a.spec[6] = 1
+		a.spec[7] = 1
 	}
 	if k.LogStdLow != 0 {
-		a.spec[7] = math.Float32bits(k.LogStdLow)
+		a.spec[8] = math.Float32bits(k.LogStdLow)
 	}
 	if k.LogStdHigh != 0 {
-		a.spec[8] = math.Float32bits(k.LogStdHigh)
+		a.spec[9] = math.Float32bits(k.LogStdHigh)
 	}
 	if k.Explore {
-		a.spec[9] = 1
+		a.spec[10] = 1
 	}
 	if k.NoiseLimit != 0 {
-		a.spec[10] = math.Float32bits(k.NoiseLimit)
+		a.spec[11] = math.Float32bits(k.NoiseLimit)
 	}
 	if k.HeadAtoms != 0 {
-		a.spec[11] = k.HeadAtoms
+		a.spec[12] = k.HeadAtoms
 	}
 	if k.HeadDueling {
-		a.spec[12] = 1
+		a.spec[13] = 1
 	}
 	return vk.Call{Shader: vtraceShader, Groups: [3]uint32{x, y, z}, Label: "rl/vtrace", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -4,6 +4,8 @@
 // draw d = philox((seed, stream), (member, environment, step, d / 4))[d % 4]: any draw can be computed alone, in any
 // order, and is the same integer on every device. engine/rng.go draws the same numbers in Go.
 
+#extension GL_EXT_control_flow_attributes : require
+
 #include "engine/math.glsl"
 
 // One round of the bijection (paper, section 3.3) with the constants of table 2.
@@ -15,7 +17,7 @@ uvec4 philox_round(uvec2 key, uvec4 counter) {
 }
 
 uvec4 philox(uvec2 key, uvec4 counter) {
-    for (int i = 0; i < 9; i++) {
+    [[unroll]] for (int i = 0; i < 9; i++) { // by glslc, as its bounds are literals: drivers need not
         counter = philox_round(key, counter);
         key += uvec2(0x9E3779B9u, 0xBB67AE85u); // golden ratio, sqrt(3) - 1
     }

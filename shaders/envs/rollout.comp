@@ -92,6 +92,7 @@ layout(push_constant) uniform Push {
 #include "engine/nn/head.glsl"
 
 void main() {
+    unroll_apart();
     uint member, environment, present; // lanes that have an environment
     uint all = members * environments;
     if (NETWORK == NETWORK_OWN) {
@@ -118,13 +119,13 @@ void main() {
 
     if (POLICY == POLICY_NETWORK) network_load(owner * row);
     float log_std[DIMS];
-    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+    UNROLL for (uint o = 0u; o < DIMS; o++) {
         log_std[o] = POLICY == POLICY_NETWORK && LOG_STD_PARAMETERS && (TRAJECTORY || !MODE) ? params[owner * row + head_base + o] : 0.0;
     }
     float exploration = EXPLORE ? noise[owner] : 0.0;
 #if !DISCRETE
     float middle[ACTION_SIZE], half_range[ACTION_SIZE];
-    [[unroll]] for (uint o = 0u; o < ACTION_SIZE; o++) {
+    UNROLL for (uint o = 0u; o < ACTION_SIZE; o++) {
         middle[o] = action_scale[o];
         half_range[o] = action_scale[ACTION_SIZE + o];
     }
@@ -146,7 +147,7 @@ void main() {
         ep = episode_unpack(episode_step[at], episode_return[at]);
         env_observe(s, obs);
     } else {
-        [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) s[f] = 0.0;
+        UNROLL for (uint f = 0u; f < STATE_SIZE; f++) s[f] = 0.0;
         ep = Episode(0u, 0.0, 0u);
         env_observe(s, obs);
     }
@@ -154,7 +155,7 @@ void main() {
 
     float ended = 0.0, returns = 0.0, lengths = 0.0, diverged = 0.0;
     float count = 0.0, sum[IN], square[IN];
-    [[unroll]] for (uint k = 0u; k < IN; k++) sum[k] = square[k] = 0.0;
+    UNROLL for (uint k = 0u; k < IN; k++) sum[k] = square[k] = 0.0;
     uint last = HAS_CAP ? cap[member / share] : 0u; // 0: not yet known
     [[dont_unroll]] for (uint t = 0u; t < steps; t++) {
         if (AUTO_RESET == AUTO_RESET_DISABLED) {
@@ -166,10 +167,10 @@ void main() {
             }
         }
         float y[OUT];
-        [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
+        UNROLL for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
         if (POLICY == POLICY_NETWORK) {
             float x[IN];
-            [[unroll]] for (uint k = 0u; k < IN; k++) {
+            UNROLL for (uint k = 0u; k < IN; k++) {
                 x[k] = HAS_NORMALIZER ? clamp((obs[k] - mean[k]) * rstd[k], -obs_limit, obs_limit) : obs[k];
             }
             network_forward(x, present, y);
@@ -177,14 +178,14 @@ void main() {
         if (helps) continue;
         if (HAS_SEEN && ep.done == 0u) {
             count += 1.0;
-            [[unroll]] for (uint k = 0u; k < IN; k++) {
+            UNROLL for (uint k = 0u; k < IN; k++) {
                 float d = obs[k] - (HAS_NORMALIZER ? mean[k] : 0.0);
                 sum[k] += d;
                 square[k] += d * d;
             }
         }
         bool broken = false; // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
-        [[unroll]] for (uint o = 0u; o < OUT; o++) broken = broken || isnan(y[o]) || isinf(y[o]);
+        UNROLL for (uint o = 0u; o < OUT; o++) broken = broken || isnan(y[o]) || isinf(y[o]);
 
         float log_prob = 0.0, kept[DIMS]; // of the action, in the form that trajectories store
         Rng rng = rng_new(seed, action_stream, drawer, environment, time + t);
@@ -195,7 +196,7 @@ void main() {
         log_prob = a.log_prob;
 #else
         float action[ACTION_SIZE];
-        [[unroll]] for (uint o = 0u; o < ACTION_SIZE; o++) {
+        UNROLL for (uint o = 0u; o < ACTION_SIZE; o++) {
             if (POLICY == POLICY_RANDOM) {
                 kept[o] = rng_uniform(rng, -1.0, 1.0);
                 action[o] = middle[o] + half_range[o] * kept[o];
@@ -226,7 +227,7 @@ void main() {
             uint i = (first + t) * all + at; // index in [T, P, E]
             TRANSFER_STORE(k, IN, before[k], obs_out[i * IN + k] = carried)
             TRANSFER_STORE(k, IN, next_obs[k], next_obs_out[i * IN + k] = carried)
-            [[unroll]] for (uint o = 0u; o < DIMS; o++) action_out[i * DIMS + o] = kept[o];
+            UNROLL for (uint o = 0u; o < DIMS; o++) action_out[i * DIMS + o] = kept[o];
             log_prob_out[i] = log_prob;
             reward_out[i] = reward;
             done_out[i] = done;
@@ -244,7 +245,7 @@ void main() {
         finished[3u * all + at] = (more ? finished[3u * all + at] : 0.0) + diverged;
         if (HAS_SEEN) {
             bool finite = true; // a diverged environment does not contribute
-            [[unroll]] for (uint k = 0u; k < IN; k++) finite = finite && !isnan(square[k]) && !isinf(square[k]);
+            UNROLL for (uint k = 0u; k < IN; k++) finite = finite && !isnan(square[k]) && !isinf(square[k]);
             seen[at] = (more ? seen[at] : 0.0) + (finite ? count : 0.0);
             TRANSFER_STORE(k, IN, sum[k], seen[(1u + k) * all + at] = (more ? seen[(1u + k) * all + at] : 0.0) + (finite ? carried : 0.0))
             TRANSFER_STORE(k, IN, square[k], seen[(1u + IN + k) * all + at] = (more ? seen[(1u + IN + k) * all + at] : 0.0) + (finite ? carried : 0.0))

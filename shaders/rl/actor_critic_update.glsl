@@ -36,14 +36,14 @@ float row_at_action[DIMS]; // the gradient at the actions among the inputs
 void learn_rows(uint begin, uint end, bool error, bool weights, inout uint i) {
     uint block = weights ? BLOCK : LANES; // else fewer blocks, whose gradients are wrong
     row_value = 0.0;
-    [[unroll]] for (uint o = 0u; o < DIMS; o++) row_at_action[o] = 0.0;
+    UNROLL for (uint o = 0u; o < DIMS; o++) row_at_action[o] = 0.0;
     [[dont_unroll]] do {
         [[dont_unroll]] do {
             uint lane = (i - begin) % LANES;
             input_of(lane);
             mlp_forward();
             float dy[OUT];
-            [[unroll]] for (uint o = 0u; o < OUT; o++) {
+            UNROLL for (uint o = 0u; o < OUT; o++) {
                 float g = subgroupShuffle(row_given[o], lane);
                 if (o == 0u) g = error ? 2.0 * (mlp_y[0] - g) / float(BATCH) : g;
                 dy[o] = i < end ? g : 0.0;
@@ -51,9 +51,9 @@ void learn_rows(uint begin, uint end, bool error, bool weights, inout uint i) {
             mlp_backward_block(dy);
             bool mine = LANE == lane && i < end;
             row_value = mine ? mlp_y[0] : row_value;
-            [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+            UNROLL for (uint o = 0u; o < DIMS; o++) {
                 float d = 0.0;
-                [[unroll]] for (uint u = 0u; u < UNITS_1; u++) d += mlp_d1[u] * mlp_w1[(OBS + o) * UNITS_1 + u];
+                UNROLL for (uint u = 0u; u < UNITS_1; u++) d += mlp_d1[u] * mlp_w1[(OBS + o) * UNITS_1 + u];
                 d = mlp_sum(d);
                 row_at_action[o] = mine ? d : row_at_action[o];
             }

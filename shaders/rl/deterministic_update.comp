@@ -50,7 +50,7 @@ void draw_noise(uint member, uint iteration, uint update) {
     [[dont_unroll]] do {
         uint row = begin + LANE;
         Rng rng = head_rng(seed, stream, member, row, iteration, update);
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        UNROLL for (uint o = 0u; o < OUT; o++) {
             float added = clamp(sigma * rng_normal(rng), -limit, limit);
             if (row < BATCH) policy[o * BATCH + row] = added;
         }
@@ -60,6 +60,7 @@ void draw_noise(uint member, uint iteration, uint update) {
 }
 
 void main() {
+    unroll_apart();
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     float share = tau[member], scale = reward_scale[member];
     float wait = HAS_DELAY ? delay[member] : 1.0, have = HAS_DELAY ? credit[member] : 0.0;
@@ -88,18 +89,18 @@ void main() {
             uint begin = 0u, i = 0u;
             [[dont_unroll]] do {
                 uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
-                [[unroll]] for (uint k = 0u; k < OBS; k++) {
+                UNROLL for (uint k = 0u; k < OBS; k++) {
                     uint at = (batch + row) * OBS + k;
                     mlp_rows[k] = next ? LOAD(next_obs, next_obs_texels, at) : LOAD(obs, obs_texels, at);
                 }
                 float y[OUT], given[OUT]; // given: noise, or the target actor's action
-                [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                UNROLL for (uint o = 0u; o < OUT; o++) {
                     given[o] = policy[o * BATCH + row];
                     mlp_rows[OBS + o] = acts ? 0.0 : given[o];
                 }
                 evaluate_rows(begin, end, i, y);
                 bool present = begin + LANE < end;
-                [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                UNROLL for (uint o = 0u; o < OUT; o++) {
                     float action = m_tanh(y[o]);
                     if (present && network == 0u) policy[o * BATCH + row] = HAS_NOISE ? clamp(action + given[o], -1.0, 1.0) : action;
                     if (present && !next) own_policy[o * BATCH + row] = action;
@@ -125,8 +126,8 @@ void main() {
             uint begin = 0u, i = 0u;
             [[dont_unroll]] do {
                 uint row = min(begin + LANE, BATCH - 1u), at = batch + row, end = min(begin + LANES, BATCH);
-                [[unroll]] for (uint k = 0u; k < OBS; k++) mlp_rows[k] = LOAD(obs, obs_texels, at * OBS + k);
-                [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                UNROLL for (uint k = 0u; k < OBS; k++) mlp_rows[k] = LOAD(obs, obs_texels, at * OBS + k);
+                UNROLL for (uint o = 0u; o < OUT; o++) {
                     float taken = LOAD(actions, actions_texels, at * OUT + o), action = own_policy[o * BATCH + row];
                     mlp_rows[OBS + o] = acts ? 0.0 : passes ? action : taken;
                     row_given[o] = acts ? policy[o * BATCH + row] * (1.0 - action * action) : 0.0;
@@ -139,7 +140,7 @@ void main() {
                 if (begin + LANE < end && !acts) {
                     if (passes) {
                         first_value[member * BATCH + row] = row_value;
-                        [[unroll]] for (uint o = 0u; o < OUT; o++) policy[o * BATCH + row] = row_at_action[o];
+                        UNROLL for (uint o = 0u; o < OUT; o++) policy[o * BATCH + row] = row_at_action[o];
                     } else {
                         float sum = (row_value - aim) * (row_value - aim) + (network == 0u ? 0.0 : row_loss[row]);
                         row_loss[row] = sum;

@@ -44,6 +44,7 @@ const uint EVALUATED = DOUBLE ? 3u : 2u; // networks at next observations, targe
 shared float outputs[EVALUATED * OUT * BATCH]; // of these; those of the network become the gradients
 
 void main() {
+    unroll_apart();
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x, own = member * row;
     float share = tau[member], scale = reward_scale[member], rate = learning_rate[member];
     uint done = updates[member], refusals = 0u, wait = uint(max(round(interval[member]), 1.0));
@@ -61,13 +62,13 @@ void main() {
             uint begin = 0u, i = 0u;
             [[dont_unroll]] do {
                 uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
-                [[unroll]] for (uint k = 0u; k < IN; k++) {
+                UNROLL for (uint k = 0u; k < IN; k++) {
                     uint at = (batch + row) * IN + k;
                     mlp_rows[k] = of + 1u < EVALUATED ? LOAD(next_obs, next_obs_texels, at) : LOAD(obs, obs_texels, at);
                 }
                 float y[OUT];
                 evaluate_rows(begin, end, i, y);
-                [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                UNROLL for (uint o = 0u; o < OUT; o++) {
                     uint at = (of * OUT + o) * BATCH + row;
                     if (begin + LANE < end) outputs[at] = panel == 0u ? y[o] : outputs[at] + y[o];
                 }
@@ -83,7 +84,7 @@ void main() {
             uint row = min(begin + LANE, BATCH - 1u), at = batch + row, best = 0u;
             uint taken = min(uint(max(LOAD(actions, actions_texels, at), 0.0)), ACTIONS - 1u);
             float top = 0.0, next = 0.0, q = 0.0, next_mean = 0.0, mean = 0.0;
-            [[unroll]] for (uint a = 0u; a < ACTIONS; a++) {
+            UNROLL for (uint a = 0u; a < ACTIONS; a++) {
                 float there = outputs[a * BATCH + row], here = outputs[((EVALUATED - 1u) * OUT + a) * BATCH + row];
                 float choice = DOUBLE ? outputs[(OUT + a) * BATCH + row] : there;
                 bool better = a == 0u || choice > top;
@@ -107,7 +108,7 @@ void main() {
             }
             float g = slope / float(BATCH);
             if (begin + LANE < BATCH) {
-                [[unroll]] for (uint a = 0u; a < OUT; a++) {
+                UNROLL for (uint a = 0u; a < OUT; a++) {
                     float each = a == ACTIONS ? g : (a == taken ? g : 0.0) - (DUELING ? g / float(ACTIONS) : 0.0);
                     outputs[((EVALUATED - 1u) * OUT + a) * BATCH + row] = each;
                 }
@@ -128,16 +129,16 @@ void main() {
             uint begin = 0u, i = 0u;
             [[dont_unroll]] do {
                 uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
-                [[unroll]] for (uint k = 0u; k < IN; k++) mlp_rows[k] = LOAD(obs, obs_texels, (batch + row) * IN + k);
+                UNROLL for (uint k = 0u; k < IN; k++) mlp_rows[k] = LOAD(obs, obs_texels, (batch + row) * IN + k);
                 float given[OUT];
-                [[unroll]] for (uint o = 0u; o < OUT; o++) given[o] = outputs[((EVALUATED - 1u) * OUT + o) * BATCH + row];
+                UNROLL for (uint o = 0u; o < OUT; o++) given[o] = outputs[((EVALUATED - 1u) * OUT + o) * BATCH + row];
                 [[dont_unroll]] do {
                     [[dont_unroll]] do {
                         uint lane = (i - begin) % LANES;
                         input_of(lane);
                         mlp_forward();
                         float dy[OUT];
-                        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+                        UNROLL for (uint o = 0u; o < OUT; o++) {
                             float g = subgroupShuffle(given[o], lane);
                             dy[o] = i < end ? g : 0.0;
                         }

@@ -47,17 +47,17 @@ layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer factor_texel
 float mlp_rows[IN]; // inputs of LANES rows, one a lane
 
 void input_of(uint lane) {
-    [[unroll]] for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(mlp_rows[k], lane);
+    UNROLL for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(mlp_rows[k], lane);
 }
 
 // Evaluates the rows from `begin` to before `end`, one a lane, and gives each lane the outputs of its own. i is `begin`, and
 // then `end`.
 void evaluate_rows(uint begin, uint end, inout uint i, out float y[OUT]) {
-    [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
+    UNROLL for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
     [[dont_unroll]] do {
         input_of(i - begin);
         mlp_forward();
-        [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = LANE == i - begin ? mlp_y[o] : y[o];
+        UNROLL for (uint o = 0u; o < OUT; o++) y[o] = LANE == i - begin ? mlp_y[o] : y[o];
         i++;
     } while (i < end);
 }

@@ -32,7 +32,7 @@ void critic_loss(float target, float old, LossSettings s, inout LossSums sums, o
     // Inside the clip v - old + old may differ from v by rounding, so the squares alone would not do.
     bool plain = !CLIP_VALUE || abs(v - old) <= s.clip || error * error >= moved * moved;
     sums.loss += 0.5 * (plain ? error * error : moved * moved);
-    [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
+    UNROLL for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
     dy[0] = plain ? s.weight * s.share * error : 0.0; // beyond the clip the loss does not change with v
 }
 
@@ -41,7 +41,7 @@ void critic_loss(float target, float old, LossSettings s, inout LossSums sums, o
 void actor_loss(const float action[DIMS], float old, float advantage, const float deviation[DIMS], LossSettings s,
                 inout LossSums sums, inout float g_deviation[DIMS], out float dy[OUT]) {
     float norm[DIMS], log_std[DIMS], log_prob = 0.0;
-    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+    UNROLL for (uint o = 0u; o < DIMS; o++) {
         if (HAS_LOGITS) {
             norm[o] = logits_norm(mlp_y, o);
             log_prob += logits_at(mlp_y, o, uint(max(action[o], 0.0))) - norm[o];
@@ -64,16 +64,16 @@ void actor_loss(const float action[DIMS], float old, float advantage, const floa
         sums.clipped += abs(ratio - 1.0) > s.clip ? 1.0 : 0.0;
         d = inside ? -s.weight * s.share * ratio * advantage : 0.0;
     }
-    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+    UNROLL for (uint o = 0u; o < DIMS; o++) {
         if (HAS_LOGITS) {
             uint chosen = uint(max(action[o], 0.0));
             float h = 0.0;
-            [[unroll]] for (uint b = 0u; b < HEAD_WIDTH; b++) {
+            UNROLL for (uint b = 0u; b < HEAD_WIDTH; b++) {
                 float log_p = mlp_y[o * HEAD_WIDTH + b] - norm[o];
                 h -= m_exp(log_p) * log_p;
             }
             sums.entropy += h;
-            [[unroll]] for (uint b = 0u; b < HEAD_WIDTH; b++) {
+            UNROLL for (uint b = 0u; b < HEAD_WIDTH; b++) {
                 float log_p = mlp_y[o * HEAD_WIDTH + b] - norm[o], p = m_exp(log_p);
                 dy[o * HEAD_WIDTH + b] = d * ((chosen == b ? 1.0 : 0.0) - p) + s.bonus * s.share * p * (log_p + h);
             }

@@ -61,6 +61,7 @@ layout(push_constant) uniform Push {
 #include "rl/loss.glsl"
 
 void main() {
+    unroll_apart();
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update[0] / minibatches, update[0] % minibatches, minibatches);
     float mean = 0.0, scale = 1.0;
@@ -73,7 +74,7 @@ void main() {
     mlp_zero();
     mlp_input_begin(member);
     float deviation[DIMS], g_deviation[DIMS];
-    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+    UNROLL for (uint o = 0u; o < DIMS; o++) {
         deviation[o] = !CRITIC && LOG_STD_PARAMETERS ? params[member * row + head_base + o] : 0.0;
         g_deviation[o] = 0.0;
     }
@@ -93,7 +94,7 @@ void main() {
             critic_loss(LOAD(targets, targets_texels, at), old, settings, sums, dy);
         } else {
             float action[DIMS];
-            [[unroll]] for (uint o = 0u; o < DIMS; o++) action[o] = LOAD(actions, actions_texels, at * DIMS + o);
+            UNROLL for (uint o = 0u; o < DIMS; o++) action[o] = LOAD(actions, actions_texels, at * DIMS + o);
             float advantage = (LOAD(advantages, advantages_texels, at) - mean) * scale;
             actor_loss(action, LOAD(log_probs, log_probs_texels, at), advantage, deviation, settings, sums, g_deviation, dy);
         }
@@ -104,7 +105,7 @@ void main() {
     mlp_store(part * row);
     if (LANE == 0u) {
         if (!CRITIC && LOG_STD_PARAMETERS) {
-            [[unroll]] for (uint o = 0u; o < DIMS; o++) gradient[part * row + head_base + o] = g_deviation[o];
+            UNROLL for (uint o = 0u; o < DIMS; o++) gradient[part * row + head_base + o] = g_deviation[o];
         }
         uint parts = gl_NumWorkGroups.y * members;
         losses[part] = sums.loss * share;

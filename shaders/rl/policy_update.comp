@@ -92,6 +92,7 @@ uint outputs; // of this subgroup's network
 shared float squares[2];
 
 void main() {
+    unroll_apart();
     barrier(); // software drivers compile code before the first barrier twice
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     bool is_critic = gl_SubgroupID != 0u;
@@ -101,7 +102,7 @@ void main() {
     mlp_zero();
     mlp_input_begin(member);
     float deviation[DIMS], first_deviation[DIMS], second_deviation[DIMS], g_deviation[DIMS];
-    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+    UNROLL for (uint o = 0u; o < DIMS; o++) {
         uint at = member * actor_row + head_base + o;
         deviation[o] = LOG_STD_PARAMETERS ? params[at] : 0.0;
         first_deviation[o] = LOG_STD_PARAMETERS ? params[at + stride] : 0.0;
@@ -122,7 +123,7 @@ void main() {
         float mean = HAS_MOMENTS ? moments[2u * (update * members + member)] : 0.0;
         float scale = HAS_MOMENTS ? moments[2u * (update * members + member) + 1u] : 1.0;
         sums = LossSums(0.0, 0.0, 0.0, 0.0);
-        [[unroll]] for (uint o = 0u; o < DIMS; o++) g_deviation[o] = 0.0;
+        UNROLL for (uint o = 0u; o < DIMS; o++) g_deviation[o] = 0.0;
 
         uint begin = 0u, i = 0u;
         [[dont_unroll]] do {
@@ -130,7 +131,7 @@ void main() {
             uint at = minibatch_at(mb, min(begin + LANE, mb.count - 1u)); // in [T, P, E]
             mlp_input_rows(at);
             float actions_read[DIMS];
-            [[unroll]] for (uint o = 0u; o < DIMS; o++) actions_read[o] = LOAD(actions, actions_texels, at * DIMS + o);
+            UNROLL for (uint o = 0u; o < DIMS; o++) actions_read[o] = LOAD(actions, actions_texels, at * DIMS + o);
             float old_read = is_critic ? LOAD(values, values_texels, at) : LOAD(log_probs, log_probs_texels, at);
             float aim_read = is_critic ? LOAD(targets, targets_texels, at) : (LOAD(advantages, advantages_texels, at) - mean) * scale;
             uint end = min(begin + LANES, mb.count);
@@ -140,14 +141,14 @@ void main() {
                     mlp_input_of(lane);
                     mlp_forward();
                     float dy[OUT], action[DIMS];
-                    [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+                    UNROLL for (uint o = 0u; o < DIMS; o++) {
                         action[o] = MLP_TURN_OF(actions_read[o], lane);
                         MLP_TURN_NEXT(actions_read[o])
                     }
                     float old = MLP_TURN_OF(old_read, lane), aim = MLP_TURN_OF(aim_read, lane);
                     MLP_TURN_NEXT(old_read)
                     MLP_TURN_NEXT(aim_read)
-                    [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
+                    UNROLL for (uint o = 0u; o < OUT; o++) dy[o] = 0.0;
                     if (i < end) {
                         if (is_critic) critic_loss(aim, old, settings, sums, dy);
                         else actor_loss(action, old, aim, deviation, settings, sums, g_deviation, dy);
@@ -162,7 +163,7 @@ void main() {
 
         float square = mlp_sum(mlp_gradient_square());
         if (LOG_STD_PARAMETERS && !is_critic) {
-            [[unroll]] for (uint o = 0u; o < DIMS; o++) square += g_deviation[o] * g_deviation[o];
+            UNROLL for (uint o = 0u; o < DIMS; o++) square += g_deviation[o] * g_deviation[o];
         }
         if (subgroupElect()) squares[gl_SubgroupID] = square;
         barrier();
@@ -176,7 +177,7 @@ void main() {
         mlp_adam(a, base, stride);
         groupMemoryBarrier(); // the next update reads the moments
         if (finite && LOG_STD_PARAMETERS && !is_critic) {
-            [[unroll]] for (uint o = 0u; o < DIMS; o++) deviation[o] -= adam(first_deviation[o], second_deviation[o], g_deviation[o], a);
+            UNROLL for (uint o = 0u; o < DIMS; o++) deviation[o] -= adam(first_deviation[o], second_deviation[o], g_deviation[o], a);
         }
         done += finite ? 1u : 0u;
         refusals += finite ? 0u : 1u;
@@ -189,11 +190,11 @@ void main() {
         critic_updates[member] = done;
         critic_refused[member] += refusals;
         critic_losses[member] = sums.loss * share;
-        [[unroll]] for (uint i = 1u; i < 4u; i++) critic_losses[i * members + member] = 0.0;
+        UNROLL for (uint i = 1u; i < 4u; i++) critic_losses[i * members + member] = 0.0;
     }
     if (LANE == 0u && !is_critic) {
         if (LOG_STD_PARAMETERS) {
-            [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+            UNROLL for (uint o = 0u; o < DIMS; o++) {
                 uint at = member * actor_row + head_base + o;
                 gradient[at] = deviation[o];
                 gradient[at + stride] = first_deviation[o];

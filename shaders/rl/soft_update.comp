@@ -59,7 +59,7 @@ void draw_noise(uint member, uint iteration, uint update) {
     [[dont_unroll]] do {
         uint i = begin + LANE, own = i < BATCH ? 0u : 1u, row = i - own * BATCH;
         Rng rng = head_rng(seed, own == 0u ? next_stream : own_stream, member, row, iteration, update);
-        [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+        UNROLL for (uint o = 0u; o < DIMS; o++) {
             float z = rng_normal(rng);
             if (i < 2u * BATCH) noise[(own * DIMS + o) * BATCH + row] = z;
         }
@@ -69,6 +69,7 @@ void draw_noise(uint member, uint iteration, uint update) {
 }
 
 void main() {
+    unroll_apart();
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
     float share = tau[member], scale = reward_scale[member];
     uint done[3] = uint[3](critic_updates[member], updates[member], 0u), refusals[2] = uint[2](0u, 0u); // of critics, of actors, of temperatures
@@ -77,7 +78,7 @@ void main() {
     vec3 heat = vec3(0.0); // the temperature's logarithm and its moments
     if (HAS_TEMPERATURE_UPDATES) {
         done[2] = temperature_updates[member];
-        [[unroll]] for (uint i = 0u; i < 3u; i++) heat[i] = params[logarithms + i * logarithm_stride + 4u * member];
+        UNROLL for (uint i = 0u; i < 3u; i++) heat[i] = params[logarithms + i * logarithm_stride + 4u * member];
     }
 
     // Loops test their condition at the end: if it is at the start, software drivers run the body once more, masked.
@@ -97,15 +98,15 @@ void main() {
             uint begin = 0u, i = 0u;
             [[dont_unroll]] do {
                 uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
-                [[unroll]] for (uint k = 0u; k < OBS; k++) {
+                UNROLL for (uint k = 0u; k < OBS; k++) {
                     uint at = (batch + row) * OBS + k;
                     mlp_rows[k] = next ? LOAD(next_obs, next_obs_texels, at) : LOAD(obs, obs_texels, at);
                 }
-                [[unroll]] for (uint o = 0u; o < DIMS; o++) mlp_rows[OBS + o] = acts ? 0.0 : policy[o * BATCH + row];
+                UNROLL for (uint o = 0u; o < DIMS; o++) mlp_rows[OBS + o] = acts ? 0.0 : policy[o * BATCH + row];
                 float y[OUT], each = 0.0; // each: the log-probability
                 evaluate_rows(begin, end, i, y);
                 bool present = begin + LANE < end, own = present && !next;
-                [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+                UNROLL for (uint o = 0u; o < DIMS; o++) {
                     uint at = o * BATCH + row, own_noise = (DIMS + o) * BATCH + row;
                     float z = noise[next ? at : own_noise], log_std = head_log_std(y, o, 0.0), moved = m_exp(log_std) * z, u = y[o] + moved;
                     float action = m_tanh(u);
@@ -148,9 +149,9 @@ void main() {
             uint begin = 0u, i = 0u;
             [[dont_unroll]] do {
                 uint row = min(begin + LANE, BATCH - 1u), at = batch + row, end = min(begin + LANES, BATCH);
-                [[unroll]] for (uint k = 0u; k < OBS; k++) mlp_rows[k] = LOAD(obs, obs_texels, at * OBS + k);
+                UNROLL for (uint k = 0u; k < OBS; k++) mlp_rows[k] = LOAD(obs, obs_texels, at * OBS + k);
                 float at_log_prob = alpha / float(BATCH);
-                [[unroll]] for (uint o = 0u; o < DIMS; o++) {
+                UNROLL for (uint o = 0u; o < DIMS; o++) {
                     uint e = o * BATCH + row;
                     float taken = LOAD(actions, actions_texels, at * DIMS + o), action = own_policy[e];
                     mlp_rows[OBS + o] = acts ? 0.0 : passes ? action : taken;
@@ -168,7 +169,7 @@ void main() {
                 if (present && passes) {
                     float other = first_value[row];
                     if (one == 0u || !(other <= row_value)) {
-                        [[unroll]] for (uint o = 0u; o < DIMS; o++) policy[o * BATCH + row] = row_at_action[o];
+                        UNROLL for (uint o = 0u; o < DIMS; o++) policy[o * BATCH + row] = row_at_action[o];
                     }
                     first_value[row] = row_value;
                     if (update + 1u == last) values[(member * CRITICS + one) * BATCH + row] = row_value;
@@ -223,6 +224,6 @@ void main() {
     if (HAS_TEMPERATURE_REFUSED) temperature_refused[member] += refusals[1];
     if (HAS_TEMPERATURE_UPDATES) {
         temperature_updates[member] = done[2];
-        [[unroll]] for (uint i = 0u; i < 3u; i++) updated4[(logarithms + i * logarithm_stride) / 4u + member] = pack(vec4(heat[i], 0.0, 0.0, 0.0));
+        UNROLL for (uint i = 0u; i < 3u; i++) updated4[(logarithms + i * logarithm_stride) / 4u + member] = pack(vec4(heat[i], 0.0, 0.0, 0.0));
     }
 }

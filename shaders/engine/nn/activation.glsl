@@ -1,6 +1,7 @@
 // Activations of networks; the numbers are those of engine/nn.Activation.
 
 #include "engine/math.glsl"
+#include "engine/unroll.glsl"
 
 const uint ACTIVATION_LINEAR = 0u;
 const uint ACTIVATION_RELU = 1u;
@@ -25,11 +26,11 @@ vec4 activate(uint kind, vec4 z) {
 
 // to[i] = activate(kind, from[i]) for i < count, four at a time.
 #define ACTIVATE(kind, to, from, count)                                                                    \
-    [[unroll]] for (uint i = 0u; i < ((count) & ~3u); i += 4u) {                                           \
+    UNROLL for (uint i = 0u; i < ((count) & ~3u); i += 4u) {                                           \
         vec4 h = activate(kind, vec4((from)[i], (from)[i + 1u], (from)[i + 2u], (from)[i + 3u]));          \
-        [[unroll]] for (uint j = 0u; j < 4u; j++) (to)[i + j] = h[j];                                      \
+        UNROLL_AT(1u) for (uint j = 0u; j < 4u; j++) (to)[i + j] = h[j];                               \
     }                                                                                                      \
-    [[unroll]] for (uint i = (count) & ~3u; i < (count); i++) (to)[i] = activate(kind, (from)[i]);
+    UNROLL_AT(2u) for (uint i = (count) & ~3u; i < (count); i++) (to)[i] = activate(kind, (from)[i]);
 
 // The derivative at z, where h = activate(kind, z).
 float activate_slope(uint kind, float z, float h) {

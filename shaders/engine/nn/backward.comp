@@ -46,11 +46,11 @@ layout(push_constant) uniform Push {
 
 // Writes the gradients at the inputs of row `at` after mlp_backward.
 void write_at_inputs(uint at) {
-    [[unroll]] for (uint k = 0u; k < IN; k++) {
+    UNROLL for (uint k = 0u; k < IN; k++) {
         bool first = k < IN_1;
         if (first ? HAS_AT_INPUTS : HAS_AT_INPUTS2) {
             float d = 0.0;
-            [[unroll]] for (uint u = 0u; u < UNITS_1; u++) d += mlp_d1[u] * mlp_w1[k * UNITS_1 + u];
+            UNROLL for (uint u = 0u; u < UNITS_1; u++) d += mlp_d1[u] * mlp_w1[k * UNITS_1 + u];
             d = mlp_sum(d);
             if (LANE == 0u && first) at_inputs[at * IN_1 + k] = d;
             if (LANE == 0u && !first) at_inputs_2[at * IN_2 + k - IN_1] = d;
@@ -59,6 +59,7 @@ void write_at_inputs(uint at) {
 }
 
 void main() {
+    unroll_apart();
     uint network = gl_WorkGroupID.x;
     mlp_load(network * row + base);
     mlp_zero();
@@ -72,7 +73,7 @@ void main() {
         mlp_forward();
         uint at = network * rows + r;
         float dy[OUT];
-        [[unroll]] for (uint o = 0u; o < OUT; o++) dy[o] = LOAD(at_outputs, at_outputs_texels, at * OUT + o);
+        UNROLL for (uint o = 0u; o < OUT; o++) dy[o] = LOAD(at_outputs, at_outputs_texels, at * OUT + o);
         mlp_backward(dy);
         write_at_inputs(at);
     }

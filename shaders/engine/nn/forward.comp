@@ -36,6 +36,7 @@ layout(push_constant) uniform Push {
 #include "engine/nn/input.glsl"
 
 void main() {
+    unroll_apart();
     uint network = gl_WorkGroupID.x, networks = gl_NumWorkGroups.x;
     mlp_load(network * row + base);
     mlp_input_begin(network / normalizer_shared);
@@ -48,9 +49,9 @@ void main() {
         mlp_input(r);
         mlp_forward();
         uint at = (r / inner * networks + network) * inner + r % inner;
-        [[unroll]] for (uint o = 0u; o < OUT; o += LANES) {
+        UNROLL for (uint o = 0u; o < OUT; o += LANES) {
             float y = 0.0;
-            [[unroll]] for (uint i = 0u; i < LANES; i++) y = o + i < OUT && LANE == i ? mlp_y[min(o + i, OUT - 1u)] : y;
+            UNROLL for (uint i = 0u; i < LANES; i++) y = o + i < OUT && LANE == i ? mlp_y[min(o + i, OUT - 1u)] : y;
             if (o + LANE < OUT) outputs[at * OUT + o + LANE] = y;
         }
     }

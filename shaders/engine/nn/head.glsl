@@ -6,6 +6,7 @@
 // correction is subtracted; it depends only on u, so it cancels in ratios of probabilities.
 
 #include "engine/math.glsl"
+#include "engine/unroll.glsl"
 #include "engine/rng.glsl"
 
 layout(constant_id = 60) const uint HEAD = 0; // one of the following
@@ -36,9 +37,9 @@ const float HALF_LOG_TAU = 0.91893853320467274; // log(2 pi) / 2
 // log(sum(exp(logits))).
 float logits_norm(const float y[OUT], uint o) {
     float top = y[o * HEAD_WIDTH];
-    [[unroll]] for (uint b = 1u; b < HEAD_WIDTH; b++) top = max(top, y[o * HEAD_WIDTH + b]);
+    UNROLL for (uint b = 1u; b < HEAD_WIDTH; b++) top = max(top, y[o * HEAD_WIDTH + b]);
     float sum = 0.0;
-    [[unroll]] for (uint b = 0u; b < HEAD_WIDTH; b++) sum += m_exp(y[o * HEAD_WIDTH + b] - top);
+    UNROLL for (uint b = 0u; b < HEAD_WIDTH; b++) sum += m_exp(y[o * HEAD_WIDTH + b] - top);
     return top + m_log(sum);
 }
 
@@ -46,7 +47,7 @@ float logits_norm(const float y[OUT], uint o) {
 uint logits_mode(const float y[OUT], uint o) {
     uint best = 0u;
     float top = y[o * HEAD_WIDTH];
-    [[unroll]] for (uint b = 1u; b < HEAD_WIDTH; b++) {
+    UNROLL for (uint b = 1u; b < HEAD_WIDTH; b++) {
         if (y[o * HEAD_WIDTH + b] > top) {
             top = y[o * HEAD_WIDTH + b];
             best = b;
@@ -59,7 +60,7 @@ uint logits_mode(const float y[OUT], uint o) {
 uint logits_sample(const float y[OUT], uint o, float norm, float u) {
     uint chosen = 0u;
     float below = 0.0;
-    [[unroll]] for (uint b = 0u; b + 1u < HEAD_WIDTH; b++) {
+    UNROLL for (uint b = 0u; b + 1u < HEAD_WIDTH; b++) {
         below += m_exp(y[o * HEAD_WIDTH + b] - norm);
         if (u >= below) chosen = b + 1u;
     }
@@ -68,7 +69,7 @@ uint logits_sample(const float y[OUT], uint o, float norm, float u) {
 
 float logits_at(const float y[OUT], uint o, uint chosen) {
     float x = y[o * HEAD_WIDTH];
-    [[unroll]] for (uint b = 1u; b < HEAD_WIDTH; b++) x = chosen == b ? y[o * HEAD_WIDTH + b] : x;
+    UNROLL for (uint b = 1u; b < HEAD_WIDTH; b++) x = chosen == b ? y[o * HEAD_WIDTH + b] : x;
     return x;
 }
 
@@ -79,21 +80,21 @@ float logits_at(const float y[OUT], uint o, uint chosen) {
 // the same for all actions.
 uint greedy_action(float z[OUT]) { // not const: drivers would get a copy of the array for every element that is read
     if (HEAD_ATOMS > 1u && HEAD_DUELING) {
-        [[unroll]] for (uint i = 0u; i < HEAD_ATOMS; i++) {
+        UNROLL for (uint i = 0u; i < HEAD_ATOMS; i++) {
             float sum = 0.0;
-            [[unroll]] for (uint a = 0u; a < HEAD_ACTIONS; a++) sum += z[a * HEAD_ATOMS + i];
+            UNROLL for (uint a = 0u; a < HEAD_ACTIONS; a++) sum += z[a * HEAD_ATOMS + i];
             float shift = z[min(HEAD_ACTIONS * HEAD_ATOMS + i, OUT - 1u)] - sum / float(HEAD_ACTIONS);
-            [[unroll]] for (uint a = 0u; a < HEAD_ACTIONS; a++) z[a * HEAD_ATOMS + i] += shift;
+            UNROLL for (uint a = 0u; a < HEAD_ACTIONS; a++) z[a * HEAD_ATOMS + i] += shift;
         }
     }
     uint best = 0u;
     float highest = 0.0;
-    [[unroll]] for (uint a = 0u; a < HEAD_ACTIONS; a++) {
+    UNROLL for (uint a = 0u; a < HEAD_ACTIONS; a++) {
         float value = z[a * HEAD_ATOMS];
         if (HEAD_ATOMS > 1u) {
             float top = value, sum = 0.0, weighted = 0.0;
-            [[unroll]] for (uint i = 1u; i < HEAD_ATOMS; i++) top = max(top, z[a * HEAD_ATOMS + i]);
-            [[unroll]] for (uint i = 0u; i < HEAD_ATOMS; i++) {
+            UNROLL for (uint i = 1u; i < HEAD_ATOMS; i++) top = max(top, z[a * HEAD_ATOMS + i]);
+            UNROLL for (uint i = 0u; i < HEAD_ATOMS; i++) {
                 float p = m_exp(z[a * HEAD_ATOMS + i] - top);
                 sum += p;
                 weighted += p * float(i);

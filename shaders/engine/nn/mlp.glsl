@@ -11,12 +11,12 @@
 // A member's parameters, as engine/nn lays them out: for each layer W[in][out], bias[out] and, with LAYER_NORM in
 // hidden layers, scale[out] and shift[out].
 
-#extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
 #include "engine/load.glsl"
+#include "engine/unroll.glsl"
 #include "engine/nn/activation.glsl"
 
 layout(constant_id = 1) const uint HIDDEN_1 = 64;  // units of the first hidden layer
@@ -36,7 +36,7 @@ layout(constant_id = 4) const bool LAYER_NORM = false; // layer normalization be
 #define MLP_TURN(u) (MATRIX_2 - ROWS_2)
 #define MLP_MOVED (MATRIX_2 - ROWS_2)
 #else
-#define MLP_ROWS [[unroll]]
+#define MLP_ROWS UNROLL
 #define MLP_TURN(u) ((u) * ROWS_2)
 #define MLP_MOVED 0u
 #endif
@@ -93,12 +93,12 @@ uint mlp_unit(bool wide, uint q, uint lane) {
 // to[at + q] = params[offset + unit(q)] for the lane's units q; zero for units beyond the layer's width.
 #define MLP_LOAD(to, to_texels, at, offset, units, wide, width)                                                      \
     if (wide) {                                                                                           \
-        [[unroll]] for (uint q = 0u; q < (units); q += 4u) {                                              \
+        UNROLL for (uint q = 0u; q < (units); q += 4u) {                                              \
             vec4 v = LOAD4(params4, params_texels, ((offset) + q * LANES) / 4u + LANE);                                         \
             to[(at) + q] = v.x; to[(at) + q + 1u] = v.y; to[(at) + q + 2u] = v.z; to[(at) + q + 3u] = v.w; \
         }                                                                                                 \
     } else {                                                                                              \
-        [[unroll]] for (uint q = 0u; q < (units); q++) {                                                  \
+        UNROLL_AT(1u) for (uint q = 0u; q < (units); q++) {                                           \
             uint unit = q * LANES + LANE;                                                                 \
             uint from = (offset) + unit;                                                                  \
             to[(at) + q] = unit < (width) ? LOAD(params, params_texels, from) : 0.0;                                \
@@ -111,7 +111,7 @@ float mlp_w3[OUT * UNITS_L], mlp_b3[OUT];
 
 // mlp_load takes the parameters that begin at `base` (a multiple of four) into the lanes.
 void mlp_load(uint base) {
-    [[unroll]] for (uint k = 0u; k < IN; k++) {
+    UNROLL for (uint k = 0u; k < IN; k++) {
         MLP_LOAD(mlp_w1, mlp_w1_texels, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
     MLP_LOAD(mlp_b1, mlp_b1_texels, 0u, base + B_1, UNITS_1, WIDE_1, HIDDEN_1)
@@ -121,13 +121,13 @@ void mlp_load(uint base) {
     }
     if (HIDDEN_2 != 0u) {
         MLP_ROWS for (uint u = 0u; u < UNITS_1; u++) {
-            [[unroll]] for (uint i = 0u; i < MLP_MOVED; i++) mlp_w2[i] = mlp_w2[i + ROWS_2];
-            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+            UNROLL for (uint i = 0u; i < MLP_MOVED; i++) mlp_w2[i] = mlp_w2[i + ROWS_2];
+            UNROLL for (uint p = 0u; p < LANES; p++) {
                 uint row = mlp_unit(WIDE_1, u, p);
                 if (row < HIDDEN_1) {
                     MLP_LOAD(mlp_w2, mlp_w2_texels, MLP_TURN(u) + p * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
                 } else {
-                    [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_w2[MLP_TURN(u) + p * UNITS_2 + q] = 0.0;
+                    UNROLL for (uint q = 0u; q < UNITS_2; q++) mlp_w2[MLP_TURN(u) + p * UNITS_2 + q] = 0.0;
                 }
             }
         }
@@ -137,13 +137,13 @@ void mlp_load(uint base) {
             MLP_LOAD(mlp_shift2, mlp_shift2_texels, 0u, base + B_2 + 2u * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
         }
     }
-    [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+    UNROLL for (uint q = 0u; q < UNITS_L; q++) {
         uint unit = mlp_unit(WIDE_L, q, LANE);
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        UNROLL for (uint o = 0u; o < OUT; o++) {
             mlp_w3[o * UNITS_L + q] = unit < HIDDEN_L && o < MLP_OUTS ? LOAD(params, params_texels, base + W_3 + unit * MLP_OUTS + o) : 0.0;
         }
     }
-    [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_b3[o] = o < MLP_OUTS ? LOAD(params, params_texels, base + B_3 + o) : 0.0;
+    UNROLL for (uint o = 0u; o < OUT; o++) mlp_b3[o] = o < MLP_OUTS ? LOAD(params, params_texels, base + B_3 + o) : 0.0;
 }
 
 float mlp_x[IN];                   // the input, the same on every lane
@@ -157,14 +157,14 @@ float mlp_y[OUT];                  // the output, the same on every lane
 #define MLP_NORMALIZE(z, n, rstd, scale, shift, units, wide, width)                               \
     {                                                                                             \
         float sum = 0.0, square = 0.0;                                                            \
-        [[unroll]] for (uint q = 0u; q < (units); q++) sum += z[q]; /* absent units are zero */   \
+        UNROLL for (uint q = 0u; q < (units); q++) sum += z[q]; /* absent units are zero */   \
         float mean = mlp_sum(sum) / float(width);                                             \
-        [[unroll]] for (uint q = 0u; q < (units); q++) {                                          \
+        UNROLL_AT(1u) for (uint q = 0u; q < (units); q++) {                                   \
             n[q] = mlp_unit(wide, q, LANE) < (width) ? z[q] - mean : 0.0;                         \
             square += n[q] * n[q];                                                                \
         }                                                                                         \
         rstd = inversesqrt(mlp_sum(square) / float(width) + NORM_EPSILON);                    \
-        [[unroll]] for (uint q = 0u; q < (units); q++) {                                          \
+        UNROLL_AT(2u) for (uint q = 0u; q < (units); q++) {                                   \
             n[q] *= rstd;                                                                         \
             z[q] = scale[q] * n[q] + shift[q];                                                    \
         }                                                                                         \
@@ -172,27 +172,27 @@ float mlp_y[OUT];                  // the output, the same on every lane
 
 // mlp_forward computes mlp_y from mlp_x.
 void mlp_forward() {
-    [[unroll]] for (uint q = 0u; q < UNITS_1; q++) {
+    UNROLL for (uint q = 0u; q < UNITS_1; q++) {
         float z = mlp_b1[q];
-        [[unroll]] for (uint k = 0u; k < IN; k++) z += mlp_x[k] * mlp_w1[k * UNITS_1 + q];
+        UNROLL for (uint k = 0u; k < IN; k++) z += mlp_x[k] * mlp_w1[k * UNITS_1 + q];
         mlp_z1[q] = z;
     }
     if (LAYER_NORM) MLP_NORMALIZE(mlp_z1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_shift1, UNITS_1, WIDE_1, HIDDEN_1)
     ACTIVATE(ACTIVATION, mlp_h1, mlp_z1, UNITS_1)
     if (HIDDEN_2 != 0u) {
-        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_z2[q] = mlp_b2[q];
-        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
-            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+        UNROLL for (uint q = 0u; q < UNITS_2; q++) mlp_z2[q] = mlp_b2[q];
+        UNROLL for (uint u = 0u; u < UNITS_1; u++) {
+            UNROLL for (uint p = 0u; p < LANES; p++) {
                 float h = subgroupShuffle(mlp_h1[u], p);
-                [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_z2[q] += h * mlp_w2[(u * LANES + p) * UNITS_2 + q];
+                UNROLL for (uint q = 0u; q < UNITS_2; q++) mlp_z2[q] += h * mlp_w2[(u * LANES + p) * UNITS_2 + q];
             }
         }
         if (LAYER_NORM) MLP_NORMALIZE(mlp_z2, mlp_n2, mlp_rstd2, mlp_scale2, mlp_shift2, UNITS_2, WIDE_2, HIDDEN_2)
         ACTIVATE(ACTIVATION, mlp_h2, mlp_z2, UNITS_2)
     }
-    [[unroll]] for (uint o = 0u; o < OUT; o++) {
+    UNROLL for (uint o = 0u; o < OUT; o++) {
         float y = 0.0;
-        [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+        UNROLL for (uint q = 0u; q < UNITS_L; q++) {
             y += (HIDDEN_2 == 0u ? mlp_h1[min(q, UNITS_1 - 1u)] : mlp_h2[min(q, UNITS_2 - 1u)]) * mlp_w3[o * UNITS_L + q];
         }
         mlp_y[o] = mlp_sum(y) + mlp_b3[o];

@@ -31,7 +31,7 @@ MLP_ADAM_STEP(vec4)
 // `stride` floats behind them, and second ones as far again.
 #define MLP_ADAM(to, g, at, offset, units, wide, width)                                                               \
     if (wide) {                                                                                                       \
-        [[unroll]] for (uint q = 0u; q < (units); q += 4u) {                                                          \
+        UNROLL for (uint q = 0u; q < (units); q += 4u) {                                                          \
             uint i = (at) + q, from = ((offset) + stride + q * LANES) / 4u + LANE;                                    \
             vec4 first = LOAD4(params4, params_texels, from);                                                         \
             vec4 second = LOAD4(params4, params_texels, from + stride / 4u);                                          \
@@ -43,7 +43,7 @@ MLP_ADAM_STEP(vec4)
             }                                                                                                         \
         }                                                                                                             \
     } else {                                                                                                          \
-        [[unroll]] for (uint q = 0u; q < (units); q++) {                                                              \
+        UNROLL_AT(1u) for (uint q = 0u; q < (units); q++) {                                                       \
             uint unit = q * LANES + LANE, from = (offset) + stride + unit;                                            \
             if (unit < (width)) {                                                                                     \
                 float first = LOAD(params, params_texels, from), second = LOAD(params, params_texels, from + stride); \
@@ -60,32 +60,32 @@ MLP_ADAM_STEP(vec4)
 #define MLP_ADAM_NEXT(w, g, row, n)                                                                                   \
     {                                                                                                                 \
         float front[row];                                                                                             \
-        [[unroll]] for (uint i = 0u; i < (row); i++) front[i] = w[i];                                                 \
-        [[unroll]] for (uint i = 0u; i < (n) - (row); i++) {                                                          \
+        UNROLL for (uint i = 0u; i < (row); i++) front[i] = w[i];                                                 \
+        UNROLL_AT(1u) for (uint i = 0u; i < (n) - (row); i++) {                                                   \
             w[i] = w[i + (row)];                                                                                      \
             g[i] = g[i + (row)];                                                                                      \
         }                                                                                                             \
-        [[unroll]] for (uint i = 0u; i < (row); i++) {                                                                \
+        UNROLL_AT(2u) for (uint i = 0u; i < (row); i++) {                                                         \
             w[(n) - (row) + i] = front[i];                                                                            \
             g[(n) - (row) + i] = 0.0;                                                                                 \
         }                                                                                                             \
     }
 
-// Every parameter array, with its gradient and its length.
+// Every parameter array, numbered, with its gradient and its length.
 #define MLP_ARRAYS(OP)                                                                             \
-    OP(w1, g1, IN * UNITS_1) OP(b1, gb1, UNITS_1)                                                                     \
-    OP(scale1, gscale1, NORM_UNITS_1) OP(shift1, gshift1, NORM_UNITS_1)                                               \
-    OP(w2, g2, MATRIX_2) OP(b2, gb2, UNITS_2)                                                                         \
-    OP(scale2, gscale2, NORM_UNITS_2) OP(shift2, gshift2, NORM_UNITS_2)                                               \
-    OP(w3, g3, OUT * UNITS_L)
+    OP(0u, w1, g1, IN * UNITS_1) OP(1u, b1, gb1, UNITS_1)                                                                     \
+    OP(2u, scale1, gscale1, NORM_UNITS_1) OP(3u, shift1, gshift1, NORM_UNITS_1)                                               \
+    OP(4u, w2, g2, MATRIX_2) OP(5u, b2, gb2, UNITS_2)                                                                         \
+    OP(6u, scale2, gscale2, NORM_UNITS_2) OP(7u, shift2, gshift2, NORM_UNITS_2)                                               \
+    OP(8u, w3, g3, OUT * UNITS_L)
 
-#define MLP_DECLARE(w, g, n) float first_##w[MOMENTS_HELD ? n : 1u], second_##w[MOMENTS_HELD ? n : 1u];
+#define MLP_DECLARE(i, w, g, n) float first_##w[MOMENTS_HELD ? n : 1u], second_##w[MOMENTS_HELD ? n : 1u];
 MLP_ARRAYS(MLP_DECLARE)
 float first_b3[OUT], second_b3[OUT]; // held in any case: the same on every lane
 
-#define MLP_ZERO(g, n) [[unroll]] for (uint k = 0u; k < n; k++) mlp_##g[k] = 0.0;
-#define MLP_UPDATE(w, g, n) \
-    [[unroll]] for (uint k = 0u; k < n; k++) mlp_##w[k] -= adam(first_##w[k], second_##w[k], mlp_##g[k], a);
+#define MLP_ZERO(g, n) UNROLL for (uint k = 0u; k < n; k++) mlp_##g[k] = 0.0;
+#define MLP_UPDATE(i, w, g, n) \
+    UNROLL_AT(i) for (uint k = 0u; k < n; k++) mlp_##w[k] -= adam(first_##w[k], second_##w[k], mlp_##g[k], a);
 
 // mlp_adam_load takes the parameters that begin at `base`, and moments that are held: the last first, they move on
 // through the registers. A loop over the three keeps the code short.
@@ -94,8 +94,8 @@ void mlp_adam_load(uint base, uint stride) {
     [[dont_unroll]] do {
         i--;
         if (MOMENTS_HELD) {
-#define MLP_MOVE_IN(w, g, n)                                                 \
-            [[unroll]] for (uint k = 0u; k < n; k++) {                       \
+#define MLP_MOVE_IN(i, w, g, n)                                                 \
+            UNROLL_AT(i) for (uint k = 0u; k < n; k++) {                       \
                 second_##w[k] = first_##w[k];                                \
                 first_##w[k] = mlp_##w[k];                                   \
             }
@@ -103,7 +103,7 @@ void mlp_adam_load(uint base, uint stride) {
         }
         mlp_load(base + i * stride);
     } while (MOMENTS_HELD && i > 0u);
-    [[unroll]] for (uint o = 0u; o < OUT; o++) {
+    UNROLL for (uint o = 0u; o < OUT; o++) {
         bool present = o < MLP_OUTS;
         first_b3[o] = present ? LOAD(params, params_texels, base + stride + B_3 + o) : 0.0;
         second_b3[o] = present ? LOAD(params, params_texels, base + 2u * stride + B_3 + o) : 0.0;
@@ -126,7 +126,7 @@ void mlp_adam_rows(Adam a, uint base, uint stride) {
     if (HIDDEN_2 != 0u) {
         uint u = 0u;
         [[dont_unroll]] do {
-            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+            UNROLL for (uint p = 0u; p < LANES; p++) {
                 uint row = mlp_unit(WIDE_1, u, p);
                 if (row < HIDDEN_1) {
                     MLP_ADAM(mlp_w2, mlp_g2, p * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
@@ -143,7 +143,7 @@ void mlp_adam_rows(Adam a, uint base, uint stride) {
     }
     uint o = 0u;
     [[dont_unroll]] do {
-        [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+        UNROLL for (uint q = 0u; q < UNITS_L; q++) {
             uint unit = mlp_unit(WIDE_L, q, LANE), from = base + stride + W_3 + unit * MLP_OUTS + o;
             if (unit < HIDDEN_L && o < MLP_OUTS) {
                 float first = LOAD(params, params_texels, from), second = LOAD(params, params_texels, from + stride);
@@ -157,14 +157,18 @@ void mlp_adam_rows(Adam a, uint base, uint stride) {
         MLP_ADAM_NEXT(mlp_w3, mlp_g3, UNITS_L, OUT * UNITS_L)
         o++;
     } while (o < OUT);
-    MLP_ZERO(gb1, UNITS_1) MLP_ZERO(gscale1, NORM_UNITS_1) MLP_ZERO(gshift1, NORM_UNITS_1)
-    MLP_ZERO(gb2, UNITS_2) MLP_ZERO(gscale2, NORM_UNITS_2) MLP_ZERO(gshift2, NORM_UNITS_2)
+    MLP_ZERO(gb1, UNITS_1)
+    MLP_ZERO(gscale1, NORM_UNITS_1)
+    MLP_ZERO(gshift1, NORM_UNITS_1)
+    MLP_ZERO(gb2, UNITS_2)
+    MLP_ZERO(gscale2, NORM_UNITS_2)
+    MLP_ZERO(gshift2, NORM_UNITS_2)
 }
 
 // mlp_adam updates the parameters by the summed gradients, and clears these.
 void mlp_adam(Adam a, uint base, uint stride) {
     if (a.taken) {
-        MLP_UPDATE(b3, gb3, OUT)
+        MLP_UPDATE(0u, b3, gb3, OUT)
     }
     if (MOMENTS_HELD) {
         if (a.taken) {
@@ -181,19 +185,19 @@ void mlp_adam(Adam a, uint base, uint stride) {
 void mlp_adam_store(uint base, uint stride) {
     uint i = 0u;
     [[dont_unroll]] do {
-#define MLP_MOVE_OUT(w, g, n)                                                \
-        [[unroll]] for (uint k = 0u; k < n; k++) {                           \
+#define MLP_MOVE_OUT(i, w, g, n)                                                \
+        UNROLL_AT(i) for (uint k = 0u; k < n; k++) {                           \
             mlp_##g[k] = mlp_##w[k];                                         \
             mlp_##w[k] = first_##w[MOMENTS_HELD ? k : 0u];                   \
             first_##w[MOMENTS_HELD ? k : 0u] = second_##w[MOMENTS_HELD ? k : 0u]; \
         }
         MLP_ARRAYS(MLP_MOVE_OUT)
-        [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_gb3[o] = i == 0u ? mlp_b3[o] : i == 1u ? first_b3[o] : second_b3[o];
+        UNROLL for (uint o = 0u; o < OUT; o++) mlp_gb3[o] = i == 0u ? mlp_b3[o] : i == 1u ? first_b3[o] : second_b3[o];
         mlp_store(base + i * stride);
         i++;
     } while (MOMENTS_HELD && i < 3u);
     if (!MOMENTS_HELD && LANE == 0u) {
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        UNROLL for (uint o = 0u; o < OUT; o++) {
             if (o < MLP_OUTS) {
                 gradient[base + stride + B_3 + o] = first_b3[o];
                 gradient[base + 2u * stride + B_3 + o] = second_b3[o];
@@ -205,10 +209,10 @@ void mlp_adam_store(uint base, uint stride) {
 // The squared norm of this lane's gradients; sum it over the lanes. Those that all lanes share count on lane 0.
 float mlp_gradient_square() {
     float square = 0.0;
-#define MLP_SQUARE(w, g, n) [[unroll]] for (uint k = 0u; k < n; k++) square += mlp_##g[k] * mlp_##g[k];
+#define MLP_SQUARE(i, w, g, n) UNROLL_AT(i) for (uint k = 0u; k < n; k++) square += mlp_##g[k] * mlp_##g[k];
     MLP_ARRAYS(MLP_SQUARE)
     if (LANE == 0u) {
-        MLP_SQUARE(b3, gb3, OUT)
+        MLP_SQUARE(0u, b3, gb3, OUT)
     }
     return square;
 }

@@ -7,14 +7,14 @@ float mlp_g2[MATRIX_2], mlp_gb2[UNITS_2], mlp_gscale2[NORM_UNITS_2], mlp_gshift2
 float mlp_g3[OUT * UNITS_L], mlp_gb3[OUT];
 
 void mlp_zero() {
-    [[unroll]] for (uint i = 0u; i < IN * UNITS_1; i++) mlp_g1[i] = 0.0;
-    [[unroll]] for (uint i = 0u; i < UNITS_1; i++) mlp_gb1[i] = 0.0;
-    [[unroll]] for (uint i = 0u; i < MATRIX_2; i++) mlp_g2[i] = 0.0;
-    [[unroll]] for (uint i = 0u; i < UNITS_2; i++) mlp_gb2[i] = 0.0;
-    [[unroll]] for (uint i = 0u; i < OUT * UNITS_L; i++) mlp_g3[i] = 0.0;
-    [[unroll]] for (uint i = 0u; i < OUT; i++) mlp_gb3[i] = 0.0;
-    [[unroll]] for (uint i = 0u; i < NORM_UNITS_1; i++) mlp_gscale1[i] = mlp_gshift1[i] = 0.0;
-    [[unroll]] for (uint i = 0u; i < NORM_UNITS_2; i++) mlp_gscale2[i] = mlp_gshift2[i] = 0.0;
+    UNROLL for (uint i = 0u; i < IN * UNITS_1; i++) mlp_g1[i] = 0.0;
+    UNROLL for (uint i = 0u; i < UNITS_1; i++) mlp_gb1[i] = 0.0;
+    UNROLL for (uint i = 0u; i < MATRIX_2; i++) mlp_g2[i] = 0.0;
+    UNROLL for (uint i = 0u; i < UNITS_2; i++) mlp_gb2[i] = 0.0;
+    UNROLL for (uint i = 0u; i < OUT * UNITS_L; i++) mlp_g3[i] = 0.0;
+    UNROLL for (uint i = 0u; i < OUT; i++) mlp_gb3[i] = 0.0;
+    UNROLL for (uint i = 0u; i < NORM_UNITS_1; i++) mlp_gscale1[i] = mlp_gshift1[i] = 0.0;
+    UNROLL for (uint i = 0u; i < NORM_UNITS_2; i++) mlp_gscale2[i] = mlp_gshift2[i] = 0.0;
 }
 
 // Reduce-scatter: from values v_p, p < LANES, on every lane to the sum over the lanes of v_p on lane p. The lanes
@@ -50,7 +50,7 @@ uint mlp_reduced(uint i) { return bitfieldReverse(i) >> 1 >> (31 - findMSB(LANES
 #define MLP_NORMALIZE_BACK(d, n, rstd, scale, gscale, gshift, units, wide, width)          \
     {                                                                                      \
         float sum = 0.0, dot = 0.0;                                                        \
-        [[unroll]] for (uint q = 0u; q < (units); q++) {                                   \
+        UNROLL for (uint q = 0u; q < (units); q++) {                                   \
             gscale[q] += d[q] * n[q];                                                      \
             gshift[q] += d[q];                                                             \
             d[q] *= scale[q]; /* absent units have scale 0 */                              \
@@ -59,7 +59,7 @@ uint mlp_reduced(uint i) { return bitfieldReverse(i) >> 1 >> (31 - findMSB(LANES
         }                                                                                  \
         sum = mlp_sum(sum) / float(width);                                             \
         dot = mlp_sum(dot) / float(width);                                             \
-        [[unroll]] for (uint q = 0u; q < (units); q++) {                                   \
+        UNROLL_AT(1u) for (uint q = 0u; q < (units); q++) {                            \
             bool present = mlp_unit(wide, q, LANE) < (width);                              \
             d[q] = present ? rstd * (d[q] - sum - n[q] * dot) : 0.0;                       \
         }                                                                                  \
@@ -70,28 +70,28 @@ float mlp_d1[UNITS_1], mlp_d2[UNITS_2]; // of the last sample: the gradients at 
 // Back-propagation as mlp_backward, but the gradient of the second layer's weights is added only if add_w2.
 void mlp_back(const float dy[OUT], const bool add_w2) {
     float dl[UNITS_L];
-    [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+    UNROLL for (uint q = 0u; q < UNITS_L; q++) {
         float h = HIDDEN_2 == 0u ? mlp_h1[min(q, UNITS_1 - 1u)] : mlp_h2[min(q, UNITS_2 - 1u)];
         float z = HIDDEN_2 == 0u ? mlp_z1[min(q, UNITS_1 - 1u)] : mlp_z2[min(q, UNITS_2 - 1u)];
         float d = 0.0;
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        UNROLL for (uint o = 0u; o < OUT; o++) {
             mlp_g3[o * UNITS_L + q] += dy[o] * h;
             d += dy[o] * mlp_w3[o * UNITS_L + q];
         }
         dl[q] = d * activate_slope(ACTIVATION, z, h);
     }
-    [[unroll]] for (uint o = 0u; o < OUT; o++) mlp_gb3[o] += dy[o];
+    UNROLL for (uint o = 0u; o < OUT; o++) mlp_gb3[o] += dy[o];
 
     if (HIDDEN_2 != 0u) {
         if (LAYER_NORM) MLP_NORMALIZE_BACK(dl, mlp_n2, mlp_rstd2, mlp_scale2, mlp_gscale2, mlp_gshift2, UNITS_2, WIDE_2, HIDDEN_2)
-        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_gb2[q] += mlp_d2[q] = dl[q];
-        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
+        UNROLL for (uint q = 0u; q < UNITS_2; q++) mlp_gb2[q] += mlp_d2[q] = dl[q];
+        UNROLL for (uint u = 0u; u < UNITS_1; u++) {
             float d = 0.0;
-            [[unroll]] for (uint i = 0u; i < LANES; i++) {
+            UNROLL for (uint i = 0u; i < LANES; i++) {
                 uint p = mlp_reduced(i);
                 float h = add_w2 ? subgroupShuffle(mlp_h1[u], p) : 0.0;
                 d = 0.0;
-                [[unroll]] for (uint q = 0u; q < UNITS_2; q++) {
+                UNROLL for (uint q = 0u; q < UNITS_2; q++) {
                     d += mlp_w2[(u * LANES + p) * UNITS_2 + q] * dl[q];
                     if (add_w2) mlp_g2[(u * LANES + p) * UNITS_2 + q] += h * dl[q];
                 }
@@ -100,12 +100,12 @@ void mlp_back(const float dy[OUT], const bool add_w2) {
             mlp_d1[u] = d * activate_slope(ACTIVATION, mlp_z1[u], mlp_h1[u]);
         }
     } else {
-        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) mlp_d1[u] = dl[min(u, UNITS_L - 1u)];
+        UNROLL for (uint u = 0u; u < UNITS_1; u++) mlp_d1[u] = dl[min(u, UNITS_L - 1u)];
     }
     if (LAYER_NORM) MLP_NORMALIZE_BACK(mlp_d1, mlp_n1, mlp_rstd1, mlp_scale1, mlp_gscale1, mlp_gshift1, UNITS_1, WIDE_1, HIDDEN_1)
-    [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
+    UNROLL for (uint u = 0u; u < UNITS_1; u++) {
         mlp_gb1[u] += mlp_d1[u];
-        [[unroll]] for (uint k = 0u; k < IN; k++) mlp_g1[k * UNITS_1 + u] += mlp_x[k] * mlp_d1[u];
+        UNROLL for (uint k = 0u; k < IN; k++) mlp_g1[k * UNITS_1 + u] += mlp_x[k] * mlp_d1[u];
     }
 }
 
@@ -116,12 +116,12 @@ void mlp_backward(const float dy[OUT]) { mlp_back(dy, true); }
 // gradient[offset + unit(q)] = from[at + q] for the lane's units q.
 #define MLP_STORE(from, at, offset, units, wide, width)                                                   \
     if (wide) {                                                                                           \
-        [[unroll]] for (uint q = 0u; q < (units); q += 4u) {                                              \
+        UNROLL for (uint q = 0u; q < (units); q += 4u) {                                              \
             gradient4[((offset) + q * LANES) / 4u + LANE] =                                               \
                 vec4(from[(at) + q], from[(at) + q + 1u], from[(at) + q + 2u], from[(at) + q + 3u]);      \
         }                                                                                                 \
     } else {                                                                                              \
-        [[unroll]] for (uint q = 0u; q < (units); q++) {                                                  \
+        UNROLL_AT(1u) for (uint q = 0u; q < (units); q++) {                                           \
             uint unit = q * LANES + LANE;                                                                 \
             if (unit < (width)) gradient[(offset) + unit] = from[(at) + q];                               \
         }                                                                                                 \
@@ -137,7 +137,7 @@ void mlp_backward(const float dy[OUT]) { mlp_back(dy, true); }
 // mlp_store writes the summed gradients, laid out like the parameters, from `base` (a multiple of four) on. The
 // registers lose them.
 void mlp_store(uint base) {
-    [[unroll]] for (uint k = 0u; k < IN; k++) {
+    UNROLL for (uint k = 0u; k < IN; k++) {
         MLP_STORE(mlp_g1, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
     MLP_STORE(mlp_gb1, 0u, base + B_1, UNITS_1, WIDE_1, HIDDEN_1)
@@ -147,13 +147,13 @@ void mlp_store(uint base) {
     }
     if (HIDDEN_2 != 0u) {
         MLP_ROWS for (uint u = 0u; u < UNITS_1; u++) {
-            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+            UNROLL for (uint p = 0u; p < LANES; p++) {
                 uint row = mlp_unit(WIDE_1, u, p);
                 if (row < HIDDEN_1) {
                     MLP_STORE(mlp_g2, MLP_STORED(u) + p * UNITS_2, base + W_2 + row * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
                 }
             }
-            [[unroll]] for (uint i = 0u; i < MLP_MOVED; i++) mlp_g2[i] = mlp_g2[i + ROWS_2];
+            UNROLL for (uint i = 0u; i < MLP_MOVED; i++) mlp_g2[i] = mlp_g2[i + ROWS_2];
         }
         MLP_STORE(mlp_gb2, 0u, base + B_2, UNITS_2, WIDE_2, HIDDEN_2)
         if (LAYER_NORM) {
@@ -161,14 +161,14 @@ void mlp_store(uint base) {
             MLP_STORE(mlp_gshift2, 0u, base + B_2 + 2u * HIDDEN_2, UNITS_2, WIDE_2, HIDDEN_2)
         }
     }
-    [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+    UNROLL for (uint q = 0u; q < UNITS_L; q++) {
         uint unit = mlp_unit(WIDE_L, q, LANE);
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        UNROLL for (uint o = 0u; o < OUT; o++) {
             if (unit < HIDDEN_L && o < MLP_OUTS) gradient[base + W_3 + unit * MLP_OUTS + o] = mlp_g3[o * UNITS_L + q];
         }
     }
     if (LANE == 0u) {
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        UNROLL for (uint o = 0u; o < OUT; o++) {
             if (o < MLP_OUTS) gradient[base + B_3 + o] = mlp_gb3[o];
         }
     }

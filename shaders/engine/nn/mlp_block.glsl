@@ -14,8 +14,8 @@ float mlp_next_h[EARLIER * BLOCK_H], mlp_next_d[EARLIER * UNITS_2];
 
 // earlier = next, and then next = earlier with `latest` before it, in rows of `units`.
 #define MLP_SHIFT(earlier, next, latest, units)                                                                   \
-    [[unroll]] for (uint i = 0u; i < EARLIER * (units); i++) earlier[i] = next[i];                                \
-    [[unroll]] for (uint i = 0u; i < EARLIER * (units); i++) {                                                    \
+    UNROLL for (uint i = 0u; i < EARLIER * (units); i++) earlier[i] = next[i];                                \
+    UNROLL_AT(1u) for (uint i = 0u; i < EARLIER * (units); i++) {                                             \
         next[i] = i < (units) ? latest[i % (units)] : earlier[max(i, units) - (units)];                           \
     }
 
@@ -31,13 +31,13 @@ void mlp_backward_block(const float dy[OUT]) {
 
 void mlp_block_end() {
     if (HIDDEN_2 != 0u) {
-        [[unroll]] for (uint u = 0u; u < BLOCK_H; u++) {
-            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+        UNROLL for (uint u = 0u; u < BLOCK_H; u++) {
+            UNROLL for (uint p = 0u; p < LANES; p++) {
                 float h = subgroupShuffle(mlp_h1[u], p), earlier[EARLIER];
-                [[unroll]] for (uint b = 0u; b < EARLIER; b++) earlier[b] = subgroupShuffle(mlp_earlier_h[b * BLOCK_H + u], p);
-                [[unroll]] for (uint q = 0u; q < UNITS_2; q++) {
+                UNROLL for (uint b = 0u; b < EARLIER; b++) earlier[b] = subgroupShuffle(mlp_earlier_h[b * BLOCK_H + u], p);
+                UNROLL for (uint q = 0u; q < UNITS_2; q++) {
                     float g = h * mlp_d2[q];
-                    [[unroll]] for (uint b = 0u; b < EARLIER; b++) g += earlier[b] * mlp_earlier_d[b * UNITS_2 + q];
+                    UNROLL for (uint b = 0u; b < EARLIER; b++) g += earlier[b] * mlp_earlier_d[b * UNITS_2 + q];
                     mlp_g2[(u * LANES + p) * UNITS_2 + q] += g;
                 }
             }

@@ -18,14 +18,14 @@ const uint COLUMNS_END = MATRIX_2 - ROWS_2; // rows of the second matrix move th
 // to[at + q] = params[offset + unit(q)] for the lane's units q of the second layer; zero for units from `width` on.
 #define COLUMNS_LOAD(to, at, offset, width)                                                                        \
     if (COLUMNS_FOURS) {                                                                                           \
-        [[unroll]] for (uint q = 0u; q < UNITS_2; q += 4u) {                                                       \
+        UNROLL for (uint q = 0u; q < UNITS_2; q += 4u) {                                                       \
             uint unit = mlp_unit(WIDE_2, q, LANE), l = (at) + UNITS_2 - 1u;                                        \
             vec4 v = LOAD4(params4, params_texels, ((offset) + min(unit, (width) - 1u)) / 4u);                     \
             v = unit < (width) ? v : vec4(0.0);                                                                    \
             to[(at) + q] = v.x; to[min((at) + q + 1u, l)] = v.y; to[min((at) + q + 2u, l)] = v.z; to[min((at) + q + 3u, l)] = v.w; \
         }                                                                                                          \
     } else {                                                                                                       \
-        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) {                                                           \
+        UNROLL_AT(1u) for (uint q = 0u; q < UNITS_2; q++) {                                                    \
             uint unit = mlp_unit(WIDE_2, q, LANE), e = (offset) + min(unit, (width) - 1u);                         \
             to[(at) + q] = unit < (width) ? LOAD(params, params_texels, e) : 0.0;                                  \
         }                                                                                                          \
@@ -34,13 +34,13 @@ const uint COLUMNS_END = MATRIX_2 - ROWS_2; // rows of the second matrix move th
 // The reverse for gradients.
 #define COLUMNS_STORE(from, at, offset, width)                                                                     \
     if (COLUMNS_FOURS) {                                                                                           \
-        [[unroll]] for (uint q = 0u; q < UNITS_2; q += 4u) {                                                       \
+        UNROLL for (uint q = 0u; q < UNITS_2; q += 4u) {                                                       \
             uint unit = mlp_unit(WIDE_2, q, LANE), f = (at) + q, l = (at) + UNITS_2 - 1u;                          \
             vec4 v = vec4(from[f], from[min(f + 1u, l)], from[min(f + 2u, l)], from[min(f + 3u, l)]);              \
             if (unit < (width)) gradient4[((offset) + unit) / 4u] = v;                                             \
         }                                                                                                          \
     } else {                                                                                                       \
-        [[unroll]] for (uint q = 0u; q < UNITS_2; q++) {                                                           \
+        UNROLL_AT(1u) for (uint q = 0u; q < UNITS_2; q++) {                                                    \
             uint unit = mlp_unit(WIDE_2, q, LANE);                                                                 \
             if (unit < (width)) gradient[(offset) + unit] = from[(at) + q];                                        \
         }                                                                                                          \
@@ -53,16 +53,16 @@ uint columns_left(uint panel) { return HIDDEN_2 == 0u ? HIDDEN_1 : min(WIDTH_2 -
 // Takes a panel of the network whose parameters begin at `base` into the lanes. The first panel has the outputs' biases.
 void columns_load(uint base, uint panel) {
     uint column = panel * HIDDEN_2, width = columns_left(panel);
-    [[unroll]] for (uint k = 0u; k < IN; k++) {
+    UNROLL for (uint k = 0u; k < IN; k++) {
         MLP_LOAD(mlp_w1, mlp_w1_texels, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
     }
     MLP_LOAD(mlp_b1, mlp_b1_texels, 0u, base + B_1, UNITS_1, WIDE_1, HIDDEN_1)
     if (HIDDEN_2 != 0u) {
         [[dont_unroll]] for (uint u = 0u; u < UNITS_1; u++) {
-            [[unroll]] for (uint i = 0u; i < COLUMNS_END; i++) mlp_w2[i] = mlp_w2[i + ROWS_2];
-            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+            UNROLL for (uint i = 0u; i < COLUMNS_END; i++) mlp_w2[i] = mlp_w2[i + ROWS_2];
+            UNROLL for (uint p = 0u; p < LANES; p++) {
                 uint row = mlp_unit(WIDE_1, u, p);
-                [[unroll]] for (uint q = 0u; q < UNITS_2; q++) mlp_w2[COLUMNS_END + p * UNITS_2 + q] = 0.0;
+                UNROLL for (uint q = 0u; q < UNITS_2; q++) mlp_w2[COLUMNS_END + p * UNITS_2 + q] = 0.0;
                 if (row < HIDDEN_1) {
                     COLUMNS_LOAD(mlp_w2, COLUMNS_END + p * UNITS_2, base + COLUMNS_W_2 + row * WIDTH_2 + column, width)
                 }
@@ -70,8 +70,8 @@ void columns_load(uint base, uint panel) {
         }
         COLUMNS_LOAD(mlp_b2, 0u, base + COLUMNS_B_2 + column, width)
     }
-    [[unroll]] for (uint o = 0u; o < OUT; o++) {
-        [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+    UNROLL for (uint o = 0u; o < OUT; o++) {
+        UNROLL for (uint q = 0u; q < UNITS_L; q++) {
             uint unit = columns_last(q), e = base + COLUMNS_W_3 + (column + unit) * OUT + o;
             mlp_w3[o * UNITS_L + q] = unit < width ? LOAD(params, params_texels, e) : 0.0;
         }
@@ -86,39 +86,39 @@ float columns_store(uint base, uint panel) {
     uint column = panel * HIDDEN_2, width = columns_left(panel);
     float square = 0.0, each = 0.0;
     if (HIDDEN_2 != 0u) {
-        [[unroll]] for (uint i = 0u; i < MATRIX_2; i++) square += mlp_g2[i] * mlp_g2[i];
-        [[unroll]] for (uint i = 0u; i < UNITS_2; i++) square += mlp_gb2[i] * mlp_gb2[i];
+        UNROLL for (uint i = 0u; i < MATRIX_2; i++) square += mlp_g2[i] * mlp_g2[i];
+        UNROLL for (uint i = 0u; i < UNITS_2; i++) square += mlp_gb2[i] * mlp_gb2[i];
         [[dont_unroll]] for (uint u = 0u; u < UNITS_1; u++) {
-            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+            UNROLL for (uint p = 0u; p < LANES; p++) {
                 uint row = mlp_unit(WIDE_1, u, p);
                 if (row < HIDDEN_1) {
                     COLUMNS_STORE(mlp_g2, p * UNITS_2, base + COLUMNS_W_2 + row * WIDTH_2 + column, width)
                 }
             }
-            [[unroll]] for (uint i = 0u; i < COLUMNS_END; i++) mlp_g2[i] = mlp_g2[i + ROWS_2];
+            UNROLL for (uint i = 0u; i < COLUMNS_END; i++) mlp_g2[i] = mlp_g2[i + ROWS_2];
         }
         COLUMNS_STORE(mlp_gb2, 0u, base + COLUMNS_B_2 + column, width)
-        [[unroll]] for (uint i = 0u; i < MATRIX_2; i++) mlp_g2[i] = 0.0;
-        [[unroll]] for (uint i = 0u; i < UNITS_2; i++) mlp_gb2[i] = 0.0;
+        UNROLL for (uint i = 0u; i < MATRIX_2; i++) mlp_g2[i] = 0.0;
+        UNROLL for (uint i = 0u; i < UNITS_2; i++) mlp_gb2[i] = 0.0;
     }
-    [[unroll]] for (uint i = 0u; i < OUT * UNITS_L; i++) square += mlp_g3[i] * mlp_g3[i];
-    [[unroll]] for (uint o = 0u; o < OUT; o++) {
-        [[unroll]] for (uint q = 0u; q < UNITS_L; q++) {
+    UNROLL for (uint i = 0u; i < OUT * UNITS_L; i++) square += mlp_g3[i] * mlp_g3[i];
+    UNROLL for (uint o = 0u; o < OUT; o++) {
+        UNROLL for (uint q = 0u; q < UNITS_L; q++) {
             uint unit = columns_last(q), e = base + COLUMNS_W_3 + (column + unit) * OUT + o;
             if (unit < width) gradient[e] = mlp_g3[o * UNITS_L + q];
             mlp_g3[o * UNITS_L + q] = 0.0;
         }
     }
     if (panel == 0u) { // the biases of the outputs; each panel adds them again
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        UNROLL for (uint o = 0u; o < OUT; o++) {
             each += mlp_gb3[o] * mlp_gb3[o];
             if (LANE == 0u) gradient[base + COLUMNS_B_3 + o] = mlp_gb3[o];
         }
     }
     if (panel + 1u == PANELS) {
-        [[unroll]] for (uint i = 0u; i < IN * UNITS_1; i++) square += mlp_g1[i] * mlp_g1[i];
-        [[unroll]] for (uint i = 0u; i < UNITS_1; i++) square += mlp_gb1[i] * mlp_gb1[i];
-        [[unroll]] for (uint k = 0u; k < IN; k++) {
+        UNROLL for (uint i = 0u; i < IN * UNITS_1; i++) square += mlp_g1[i] * mlp_g1[i];
+        UNROLL for (uint i = 0u; i < UNITS_1; i++) square += mlp_gb1[i] * mlp_gb1[i];
+        UNROLL for (uint k = 0u; k < IN; k++) {
             MLP_STORE(mlp_g1, k * UNITS_1, base + k * HIDDEN_1, UNITS_1, WIDE_1, HIDDEN_1)
         }
         MLP_STORE(mlp_gb1, 0u, base + B_1, UNITS_1, WIDE_1, HIDDEN_1)

@@ -55,7 +55,7 @@ float group_sum(vec4 sum, uint slices, uint slice) {
     vec2 pair = (high ? sum.zw : sum.xy) + subgroupShuffleXor(high ? sum.xy : sum.zw, 1u);
     high = (slice & 2u) != 0u;
     float one = (high ? pair.y : pair.x) + subgroupShuffleXor(high ? pair.x : pair.y, 2u);
-    [[unroll]] for (uint i = 0u; i < 5u; i++) {
+    UNROLL for (uint i = 0u; i < 5u; i++) {
         if ((4u << i) < slices) one += subgroupShuffleXor(one, 4u << i);
     }
     return one;
@@ -66,7 +66,7 @@ float group_sum(vec4 sum, uint slices, uint slice) {
 void group_read(uint at, uint ins, uint outs, uint slices, uint pass, uint turn, out vec4 w[4]) {
     uint unit = 4u * group_four(slices, pass), column = min(unit, (outs - 1u) & ~3u), rest = outs - 1u - column;
     uint input0 = 4u * (turn * slices + group_lane() % slices);
-    [[unroll]] for (uint i = 0u; i < 4u; i++) {
+    UNROLL for (uint i = 0u; i < 4u; i++) {
         vec4 v = stream_params(at + min(input0 + i, ins - 1u) * outs + column, rest);
         bvec4 there = lessThan(uvec4(unit) + uvec4(0u, 1u, 2u, 3u), uvec4(input0 + i < ins ? outs : 0u));
         w[i] = mix(vec4(0.0), v, there);
@@ -75,16 +75,16 @@ void group_read(uint at, uint ins, uint outs, uint slices, uint pass, uint turn,
 
 // Takes the blocks and biases of a layer, whose first block is `first` and whose first bias `bias`.
 #define GROUP_LOAD(at, ins, outs, slices, turns, passes, first, bias)                                                                   \
-    [[unroll]] for (uint p = 0u; p < (passes); p++) {                                                                                   \
+    UNROLL for (uint p = 0u; p < (passes); p++) {                                                                                   \
         uint unit = 4u * group_four(slices, p) + group_unit(group_lane() % (slices));                                                   \
         uint from = (at) + (ins) * (outs) + min(unit, (outs) - 1u);                                                                     \
         group_bias[(bias) + p] = unit < (outs) ? LOAD1(params4, params_texels, from) : 0.0;                                             \
-        [[unroll]] for (uint t = 0u; t < (turns); t++) {                                                                                \
+        UNROLL_AT(1u) for (uint t = 0u; t < (turns); t++) {                                                                         \
             uint block = (first) + p * (turns) + t;                                                                                     \
             if (block >= GROUP_HELD + GROUP_KEPT) continue;                                                                             \
             vec4 w[4];                                                                                                                  \
             group_read(at, ins, outs, slices, p, t, w);                                                                                 \
-            [[unroll]] for (uint i = 0u; i < 4u; i++) {                                                                                 \
+            UNROLL_AT(2u) for (uint i = 0u; i < 4u; i++) {                                                                          \
                 if (block < GROUP_HELD) group_held[4u * min(block, GROUP_HELD - 1u) + i] = w[i];                                        \
                 else group_kept[(4u * (block - GROUP_HELD) + i) * WORKGROUP + group_lane()] = w[i];                                     \
             }                                                                                                                           \
@@ -117,21 +117,21 @@ void group_load(uint base) {
 #define GROUP_LAYER(from, to, at, ins, outs, slices, turns, passes, first, bias)                                                        \
     {                                                                                                                                   \
         uint slice = group_lane() % (slices);                                                                                           \
-        [[unroll]] for (uint p = 0u; p < (passes); p++) {                                                                               \
+        UNROLL for (uint p = 0u; p < (passes); p++) {                                                                               \
             vec4 sum[GROUP_ROWS];                                                                                                       \
-            [[unroll]] for (uint e = 0u; e < GROUP_ROWS; e++) sum[e] = vec4(0.0);                                                       \
-            [[unroll]] for (uint t = 0u; t < (turns); t++) {                                                                            \
+            UNROLL_AT(1u) for (uint e = 0u; e < GROUP_ROWS; e++) sum[e] = vec4(0.0);                                                \
+            UNROLL_AT(2u) for (uint t = 0u; t < (turns); t++) {                                                                     \
                 uint block = (first) + p * (turns) + t;                                                                                 \
                 vec4 w[4];                                                                                                              \
                 if (block < GROUP_HELD) {                                                                                               \
-                    [[unroll]] for (uint i = 0u; i < 4u; i++) w[i] = group_held[4u * min(block, GROUP_HELD - 1u) + i];                  \
+                    UNROLL_AT(3u) for (uint i = 0u; i < 4u; i++) w[i] = group_held[4u * min(block, GROUP_HELD - 1u) + i];           \
                 } else if (block < GROUP_HELD + GROUP_KEPT) {                                                                           \
-                    [[unroll]] for (uint i = 0u; i < 4u; i++) w[i] = group_kept[(4u * (block - GROUP_HELD) + i) * WORKGROUP + group_lane()]; \
+                    UNROLL_AT(4u) for (uint i = 0u; i < 4u; i++) w[i] = group_kept[(4u * (block - GROUP_HELD) + i) * WORKGROUP + group_lane()]; \
                 } else {                                                                                                                \
                     group_read(at, ins, outs, slices, p, t, w);                                                                         \
                 }                                                                                                                       \
                 uint input4 = min(t * (slices) + slice, ((ins) - 1u) / 4u);                                                             \
-                [[unroll]] for (uint e = 0u; e < GROUP_ROWS; e++) {                                                                     \
+                UNROLL_AT(5u) for (uint e = 0u; e < GROUP_ROWS; e++) {                                                              \
                     vec4 h = group_units[e * GROUP_ROW + (from) + input4];                                                              \
                     sum[e] += h.x * w[0];                                                                                               \
                     sum[e] += h.y * w[1];                                                                                               \
@@ -140,7 +140,7 @@ void group_load(uint base) {
                 }                                                                                                                       \
             }                                                                                                                           \
             uint four = group_four(slices, p);                                                                                          \
-            [[unroll]] for (uint e = 0u; e < GROUP_ROWS; e++) {                                                                         \
+            UNROLL_AT(6u) for (uint e = 0u; e < GROUP_ROWS; e++) {                                                                  \
                 float z = group_sum(sum[e], slices, slice) + group_bias[(bias) + p];                                                    \
                 if (!LAYER_NORM) z = activate(ACTIVATION, z);                                                                      \
                 if (slice < 4u && 4u * four < (outs)) group_units[e * GROUP_ROW + (to) + four][group_unit(slice)] = z;                  \
@@ -160,18 +160,18 @@ float group_at(uint row, uint four0, uint unit) { return group_units[row * GROUP
 void group_norm(uint to, uint outs, uint scale) {
     [[dont_unroll]] for (uint e = gl_SubgroupID; e < GROUP_ROWS; e += WORKGROUP / LANES) {
         float mean = 0.0, square = 0.0;
-        [[unroll]] for (uint q = 0u; q < (outs + LANES - 1u) / LANES; q++) {
+        UNROLL for (uint q = 0u; q < (outs + LANES - 1u) / LANES; q++) {
             uint unit = q * LANES + LANE;
             mean += unit < outs ? group_at(e, to, min(unit, outs - 1u)) : 0.0;
         }
         mean = mlp_sum(mean) / float(outs);
-        [[unroll]] for (uint q = 0u; q < (outs + LANES - 1u) / LANES; q++) {
+        UNROLL for (uint q = 0u; q < (outs + LANES - 1u) / LANES; q++) {
             uint unit = q * LANES + LANE;
             float d = unit < outs ? group_at(e, to, min(unit, outs - 1u)) - mean : 0.0;
             square += d * d;
         }
         float rstd = inversesqrt(mlp_sum(square) / float(outs) + NORM_EPSILON);
-        [[unroll]] for (uint q = 0u; q < (outs + LANES - 1u) / LANES; q++) {
+        UNROLL for (uint q = 0u; q < (outs + LANES - 1u) / LANES; q++) {
             uint unit = q * LANES + LANE, of = scale + min(unit, outs - 1u), shift = of + outs;
             if (unit < outs) {
                 float z = LOAD1(params4, params_texels, of) * (group_at(e, to, unit) - mean) * rstd + LOAD1(params4, params_texels, shift);
@@ -187,7 +187,7 @@ void group_forward(const float x[IN], uint present, inout float y[OUT]) {
     [[dont_unroll]] do {
         uint mine = group_lane() - row; // the row of this lane's input
         if (mine < GROUP_ROWS) {
-            [[unroll]] for (uint k = 0u; k < IN; k++) group_units[mine * GROUP_ROW + k / 4u][k % 4u] = group_lane() < present ? x[k] : 0.0;
+            UNROLL for (uint k = 0u; k < IN; k++) group_units[mine * GROUP_ROW + k / 4u][k % 4u] = group_lane() < present ? x[k] : 0.0;
         }
         barrier();
         GROUP_LAYER(0u, GROUP_FOURS_0, group_base, IN, HIDDEN_1, GROUP_SLICES_1, GROUP_TURNS_1, GROUP_PASSES_1, GROUP_BLOCKS_2, GROUP_PASSES_2)
@@ -199,7 +199,7 @@ void group_forward(const float x[IN], uint present, inout float y[OUT]) {
         [[dont_unroll]] for (uint task = gl_SubgroupID; task < GROUP_ROWS * OUT; task += WORKGROUP / LANES) { // a sum over the units by a subgroup
             uint e = task / OUT, o = task % OUT;
             float sum = 0.0;
-            [[unroll]] for (uint q = 0u; q < (HIDDEN_L + LANES - 1u) / LANES; q++) {
+            UNROLL for (uint q = 0u; q < (HIDDEN_L + LANES - 1u) / LANES; q++) {
                 uint unit = q * LANES + LANE;
                 if (unit < HIDDEN_L) sum += group_at(e, last, unit) * group_last[o * HIDDEN_L + unit];
             }
@@ -208,7 +208,7 @@ void group_forward(const float x[IN], uint present, inout float y[OUT]) {
         }
         barrier();
         if (mine < GROUP_ROWS) {
-            [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = group_y[mine * OUT + o];
+            UNROLL for (uint o = 0u; o < OUT; o++) y[o] = group_y[mine * OUT + o];
         }
         row += GROUP_ROWS;
     } while (row < present);

@@ -9,7 +9,7 @@ const uint OWN_FOURS = (OWN_HALF + (HIDDEN_L + 1u) * OUT + 3u) / 4u;
 float own_params[4u * OWN_FOURS]; // as they lie in the row
 
 void own_load(uint base) {
-    [[unroll]] for (uint i = 0u; i < OWN_FOURS; i++) {
+    UNROLL for (uint i = 0u; i < OWN_FOURS; i++) {
         vec4 v = LOAD4(params4, params_texels, base / 4u + i);
         own_params[4u * i] = v.x;
         own_params[4u * i + 1u] = v.y;
@@ -23,11 +23,11 @@ void own_load(uint base) {
 #define OWN_ACTIVATE(h, width, bias)                                                                                     \
     if (LAYER_NORM) {                                                                                              \
         float mean = 0.0, square = 0.0;                                                                                  \
-        [[unroll]] for (uint u = 0u; u < (width); u++) mean += h[u];                                                     \
+        UNROLL for (uint u = 0u; u < (width); u++) mean += h[u];                                                     \
         mean /= float(width);                                                                                            \
-        [[unroll]] for (uint u = 0u; u < (width); u++) square += (h[u] - mean) * (h[u] - mean);                          \
+        UNROLL_AT(1u) for (uint u = 0u; u < (width); u++) square += (h[u] - mean) * (h[u] - mean);                   \
         float rstd = inversesqrt(square / float(width) + NORM_EPSILON);                                                  \
-        [[unroll]] for (uint u = 0u; u < (width); u++) {                                                                 \
+        UNROLL_AT(2u) for (uint u = 0u; u < (width); u++) {                                                          \
             h[u] = own_params[(bias) + (width) + u] * (h[u] - mean) * rstd + own_params[(bias) + 2u * (width) + u];      \
         }                                                                                                                \
     }                                                                                                                    \
@@ -37,21 +37,21 @@ const uint OWN_UNITS_2 = HIDDEN_2 == 0u ? 1u : HIDDEN_2;
 
 void own_forward(const float x[IN], out float y[OUT]) {
     float h1[HIDDEN_1], h2[OWN_UNITS_2];
-    [[unroll]] for (uint u = 0u; u < HIDDEN_1; u++) {
+    UNROLL for (uint u = 0u; u < HIDDEN_1; u++) {
         h1[u] = own_params[B_1 + u];
-        [[unroll]] for (uint k = 0u; k < IN; k++) h1[u] += x[k] * own_params[k * HIDDEN_1 + u];
+        UNROLL for (uint k = 0u; k < IN; k++) h1[u] += x[k] * own_params[k * HIDDEN_1 + u];
     }
     OWN_ACTIVATE(h1, HIDDEN_1, B_1)
     if (HIDDEN_2 != 0u) {
-        [[unroll]] for (uint u = 0u; u < HIDDEN_2; u++) {
+        UNROLL for (uint u = 0u; u < HIDDEN_2; u++) {
             h2[u] = own_params[B_2 + u];
-            [[unroll]] for (uint k = 0u; k < HIDDEN_1; k++) h2[u] += h1[k] * own_params[W_2 + k * HIDDEN_2 + u];
+            UNROLL for (uint k = 0u; k < HIDDEN_1; k++) h2[u] += h1[k] * own_params[W_2 + k * HIDDEN_2 + u];
         }
         OWN_ACTIVATE(h2, HIDDEN_2, B_2)
     }
-    [[unroll]] for (uint o = 0u; o < OUT; o++) {
+    UNROLL for (uint o = 0u; o < OUT; o++) {
         y[o] = own_params[OWN_HALF + HIDDEN_L * OUT + o];
-        [[unroll]] for (uint k = 0u; k < HIDDEN_L; k++) {
+        UNROLL for (uint k = 0u; k < HIDDEN_L; k++) {
             y[o] += (HIDDEN_2 == 0u ? h1[min(k, HIDDEN_1 - 1u)] : h2[min(k, OWN_UNITS_2 - 1u)]) * own_params[OWN_HALF + k * OUT + o];
         }
     }

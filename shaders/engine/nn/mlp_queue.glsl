@@ -12,8 +12,8 @@ float queue_z1[QUEUE_Z * BLOCK * UNITS_1 + 1u], queue_z2[QUEUE_Z * BLOCK * UNITS
 
 // The queue moves on by `units`, and ends with the latest.
 #define QUEUE_PUSH(queue, latest, units)                                                                             \
-    [[unroll]] for (uint i = 0u; i + (units) < BLOCK * (units); i++) queue[i] = queue[i + (units)];                   \
-    [[unroll]] for (uint i = 0u; i < (units); i++) queue[(BLOCK - 1u) * (units) + i] = latest[i];
+    UNROLL for (uint i = 0u; i + (units) < BLOCK * (units); i++) queue[i] = queue[i + (units)];                   \
+    UNROLL_AT(1u) for (uint i = 0u; i < (units); i++) queue[(BLOCK - 1u) * (units) + i] = latest[i];
 
 // mlp_forward of the next sample of a block.
 void queue_forward() {
@@ -29,15 +29,15 @@ void queue_forward() {
 
 // Gives the outputs of the block's next sample in mlp_y. mlp_x must be its input again.
 void queue_next() {
-    [[unroll]] for (uint i = 0u; i < UNITS_1; i++) {
+    UNROLL for (uint i = 0u; i < UNITS_1; i++) {
         mlp_h1[i] = queue_h1[i];
         mlp_z1[i] = QUEUE_Z != 0u ? queue_z1[QUEUE_Z * i] : queue_h1[i];
     }
-    [[unroll]] for (uint i = 0u; i < UNITS_2; i++) {
+    UNROLL for (uint i = 0u; i < UNITS_2; i++) {
         mlp_h2[i] = queue_h2[i];
         mlp_z2[i] = QUEUE_Z != 0u ? queue_z2[QUEUE_Z * i] : queue_h2[i];
     }
-    [[unroll]] for (uint i = 0u; i < OUT; i++) mlp_y[i] = queue_y[i];
+    UNROLL for (uint i = 0u; i < OUT; i++) mlp_y[i] = queue_y[i];
     QUEUE_PUSH(queue_h1, mlp_h1, UNITS_1) // for queue_end
     QUEUE_PUSH(queue_h2, mlp_h2, UNITS_2)
     QUEUE_PUSH(queue_y, mlp_y, OUT)
@@ -57,13 +57,13 @@ void queue_backward(const float dy[OUT]) {
 // Adds the gradient of the second layer's weights of the block.
 void queue_end() {
     if (HIDDEN_2 != 0u) {
-        [[unroll]] for (uint u = 0u; u < UNITS_1; u++) {
-            [[unroll]] for (uint p = 0u; p < LANES; p++) {
+        UNROLL for (uint u = 0u; u < UNITS_1; u++) {
+            UNROLL for (uint p = 0u; p < LANES; p++) {
                 float h[BLOCK];
-                [[unroll]] for (uint b = 0u; b < BLOCK; b++) h[b] = subgroupShuffle(queue_h1[b * UNITS_1 + u], p);
-                [[unroll]] for (uint q = 0u; q < UNITS_2; q++) {
+                UNROLL for (uint b = 0u; b < BLOCK; b++) h[b] = subgroupShuffle(queue_h1[b * UNITS_1 + u], p);
+                UNROLL for (uint q = 0u; q < UNITS_2; q++) {
                     float g = 0.0;
-                    [[unroll]] for (uint b = 0u; b < BLOCK; b++) g += h[b] * queue_d2[b * UNITS_2 + q];
+                    UNROLL for (uint b = 0u; b < BLOCK; b++) g += h[b] * queue_d2[b * UNITS_2 + q];
                     mlp_g2[min((u * LANES + p) * UNITS_2 + q, MATRIX_2 - 1u)] += g;
                 }
             }

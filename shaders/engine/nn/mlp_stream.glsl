@@ -6,7 +6,8 @@
 //
 // Loops ask after their turns, not before: Mesa's software driver else takes each one turn more, with no lane in it.
 
-#extension GL_EXT_control_flow_attributes : require
+#include "engine/unroll.glsl"
+
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
@@ -35,26 +36,26 @@ void stream_input(const float x[IN], uint first) {
     uint from = LANES <= 16u ? 0u : first;
     if (STREAM_LONG) {
         float queue[STREAM_QUEUE + LANES];
-        [[unroll]] for (uint k = 0u; k < STREAM_QUEUE + LANES; k++) queue[k] = k < IN ? x[min(k, IN - 1u)] : 0.0;
+        UNROLL for (uint k = 0u; k < STREAM_QUEUE + LANES; k++) queue[k] = k < IN ? x[min(k, IN - 1u)] : 0.0;
         uint q = 0u;
         [[dont_unroll]] do {
-            [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
+            UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) {
                 float v = 0.0;
-                [[unroll]] for (uint l = 0u; l < LANES; l++) {
+                UNROLL for (uint l = 0u; l < LANES; l++) {
                     float u = subgroupShuffle(queue[l], from + e);
                     v = LANE == l ? u : v;
                 }
                 stream_units[e * STREAM_UNITS + q] = v;
             }
-            [[unroll]] for (uint k = 0u; k < STREAM_QUEUE; k++) queue[k] = queue[k + LANES];
+            UNROLL for (uint k = 0u; k < STREAM_QUEUE; k++) queue[k] = queue[k + LANES];
             q++;
         } while (q * LANES < IN);
         return;
     }
-    [[unroll]] for (uint q = 0u; q < (IN + LANES - 1u) / LANES; q++) {
-        [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
+    UNROLL for (uint q = 0u; q < (IN + LANES - 1u) / LANES; q++) {
+        UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) {
             float v = 0.0;
-            [[unroll]] for (uint l = 0u; l < LANES; l++) {
+            UNROLL for (uint l = 0u; l < LANES; l++) {
                 if (q * LANES + l < IN) {
                     float u = subgroupShuffle(x[min(q * LANES + l, IN - 1u)], from + e);
                     v = LANE == l ? u : v;
@@ -75,45 +76,45 @@ void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) 
         uint unit = 4u * (quad * LANES + LANE), column = min(unit, (outs - 1u) & ~3u), rest = outs - 1u - column;
         vec4 sum[STREAM_ROWS];
         sum[0] = stream_params(bias + column, rest);
-        [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) sum[e] = sum[0];
+        UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) sum[e] = sum[0];
         uint q = 0u;
         [[dont_unroll]] do {
             uint k0 = first ? q * LANES : (q >> 2) * 4u * LANES + (q & 3u), step = first ? 1u : 4u;
             float h[STREAM_ROWS]; // zero beyond the layer's inputs
-            [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) h[e] = stream_units[from + e * STREAM_UNITS + q];
-            [[unroll]] for (uint l = 0u; l < LANES; l++) {
+            UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) h[e] = stream_units[from + e * STREAM_UNITS + q];
+            UNROLL for (uint l = 0u; l < LANES; l++) {
                 vec4 w = stream_params(at + min(k0 + l * step, ins - 1u) * outs + column, rest);
-                [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) sum[e] += subgroupShuffle(h[e], l) * w;
+                UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) sum[e] += subgroupShuffle(h[e], l) * w;
             }
             q++;
         } while (q < registers);
-        [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
+        UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) {
             vec4 h = LAYER_NORM ? sum[e] : activate(ACTIVATION, sum[e]);
-            [[unroll]] for (uint i = 0u; i < 4u; i++) stream_units[to + e * STREAM_UNITS + quad * 4u + i] = unit + i < outs ? h[i] : 0.0;
+            UNROLL for (uint i = 0u; i < 4u; i++) stream_units[to + e * STREAM_UNITS + quad * 4u + i] = unit + i < outs ? h[i] : 0.0;
         }
         quad++;
     } while (quad * 4u * LANES < outs);
     if (!LAYER_NORM) return;
     // J. L. Ba et al., "Layer Normalization", 2016, equation 4.
     float mean[STREAM_ROWS], rstd[STREAM_ROWS];
-    [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) mean[e] = rstd[e] = 0.0;
+    UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) mean[e] = rstd[e] = 0.0;
     uint used = (outs + 4u * LANES - 1u) / (4u * LANES) * 4u;
     [[dont_unroll]] for (uint q = 0u; q < used; q++) {
-        [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) mean[e] += stream_units[to + e * STREAM_UNITS + q];
+        UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) mean[e] += stream_units[to + e * STREAM_UNITS + q];
     }
-    [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) mean[e] = mlp_sum(mean[e]) / float(outs);
+    UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) mean[e] = mlp_sum(mean[e]) / float(outs);
     [[dont_unroll]] for (uint q = 0u; q < used; q++) {
         bool present = 4u * ((q >> 2) * LANES + LANE) + (q & 3u) < outs;
-        [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
+        UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) {
             float d = present ? stream_units[to + e * STREAM_UNITS + q] - mean[e] : 0.0;
             rstd[e] += d * d;
         }
     }
-    [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) rstd[e] = inversesqrt(mlp_sum(rstd[e]) / float(outs) + NORM_EPSILON);
+    UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) rstd[e] = inversesqrt(mlp_sum(rstd[e]) / float(outs) + NORM_EPSILON);
     [[dont_unroll]] for (uint q = 0u; q < used; q++) {
         uint unit = 4u * ((q >> 2) * LANES + LANE) + (q & 3u), of = min(unit, outs - 1u);
         float scale = LOAD1(params4, params_texels, bias + outs + of), shift = LOAD1(params4, params_texels, bias + 2u * outs + of);
-        [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
+        UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) {
             float z = scale * (stream_units[to + e * STREAM_UNITS + q] - mean[e]) * rstd[e] + shift;
             stream_units[to + e * STREAM_UNITS + q] = unit < outs ? activate(ACTIVATION, z) : 0.0;
         }
@@ -124,23 +125,23 @@ void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) 
 void stream_output(uint from, uint ins, bool first, uint at, uint row, inout float y[OUT]) {
     uint registers = first ? (ins + LANES - 1u) / LANES : (ins + 4u * LANES - 1u) / (4u * LANES) * 4u;
     float sum[STREAM_ROWS * OUT];
-    [[unroll]] for (uint i = 0u; i < STREAM_ROWS * OUT; i++) sum[i] = 0.0;
+    UNROLL for (uint i = 0u; i < STREAM_ROWS * OUT; i++) sum[i] = 0.0;
     uint q = 0u;
     [[dont_unroll]] do {
         uint unit = min(first ? q * LANES + LANE : 4u * ((q >> 2) * LANES + LANE) + (q & 3u), ins - 1u); // activations of absent units are zero
         float h[STREAM_ROWS];
-        [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) h[e] = stream_units[from + e * STREAM_UNITS + q];
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
+        UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) h[e] = stream_units[from + e * STREAM_UNITS + q];
+        UNROLL for (uint o = 0u; o < OUT; o++) {
             uint i = at + unit * OUT + o;
             float w = LOAD1(params4, params_texels, i);
-            [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) sum[e * OUT + o] += h[e] * w;
+            UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) sum[e * OUT + o] += h[e] * w;
         }
         q++;
     } while (q < registers);
-    [[unroll]] for (uint o = 0u; o < OUT; o++) {
+    UNROLL for (uint o = 0u; o < OUT; o++) {
         uint i = at + ins * OUT + o;
         float b = LOAD1(params4, params_texels, i);
-        [[unroll]] for (uint e = 0u; e < STREAM_ROWS; e++) {
+        UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) {
             float z = mlp_sum(sum[e * OUT + o]) + b;
             y[o] = LANE == row + e ? z : y[o];
         }

@@ -32,7 +32,7 @@ void network_load(uint base) {
 // network_forward computes each lane's outputs y from its inputs x. Only the first `present` lanes have inputs; in
 // networks for all lanes, the others' outputs are zero.
 void network_forward(const float x[IN], uint present, out float y[OUT]) {
-    [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
+    UNROLL for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
     if (NETWORK == NETWORK_OWN) {
         own_forward(x, y);
     } else if (NETWORK == NETWORK_STREAM) {
@@ -43,12 +43,12 @@ void network_forward(const float x[IN], uint present, out float y[OUT]) {
         float turns[IN] = x;
         uint e = 0u;
         [[dont_unroll]] do { // condition at the end: else Mesa's software driver executes one more iteration, without lanes
-            [[unroll]] for (uint k = 0u; k < IN; k++) {
+            UNROLL for (uint k = 0u; k < IN; k++) {
                 mlp_x[k] = MLP_TURN_OF(turns[k], e);
                 MLP_TURN_NEXT(turns[k])
             }
             mlp_forward();
-            [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = LANE == e ? mlp_y[o] : y[o];
+            UNROLL for (uint o = 0u; o < OUT; o++) y[o] = LANE == e ? mlp_y[o] : y[o];
             e++;
         } while (e < present);
     }
