@@ -73,6 +73,10 @@ func newBench() *cobra.Command {
 	cmd.Flags().BoolVar(&f.profile, "profile", false, "tell what each kernel of a case takes of the device's time")
 	cmd.Flags().StringVar(&f.out, "out", "", "write the results to `FILE`, as JSON")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one line of JSON for each measurement")
+	complete(cmd, "suite", suiteNames()...)
+	completeBy(cmd, "only", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return caseNames(f.suite), noFiles
+	})
 	cmd.AddCommand(newBenchCompare())
 	return cmd
 }
@@ -208,6 +212,19 @@ func suitesText() (text string) {
 func suiteNames() (names []string) {
 	for _, s := range bench.Suites() {
 		names = append(names, s.Name)
+	}
+	return names
+}
+
+// caseNames returns the cases of a suite with their descriptions.
+func caseNames(suite string) (names []cobra.Completion) {
+	for _, s := range bench.Suites() {
+		if s.Name != suite {
+			continue
+		}
+		for _, c := range s.Cases() {
+			names = append(names, cobra.CompletionWithDesc(c.Name, c.Summary))
+		}
 	}
 	return names
 }

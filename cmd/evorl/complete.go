@@ -9,6 +9,8 @@ import (
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
@@ -39,6 +41,9 @@ func addCompletions(root *cobra.Command) {
 		if cmd.Flag("set") != nil {
 			completeBy(cmd, "set", completeSettings)
 		}
+		if cmd.Flag("metric") != nil {
+			completeBy(cmd, "metric", completeMetrics)
+		}
 		if cmd.ValidArgsFunction != nil {
 			continue
 		}
@@ -65,6 +70,20 @@ func completeDevices(*cobra.Command, []string, string) ([]cobra.Completion, cobr
 		out = append(out, cobra.CompletionWithDesc(fmt.Sprint(d.Index), d.Name))
 	}
 	return out, noFiles
+}
+
+// completeMetrics proposes the metrics of the first readable run.
+func completeMetrics(_ *cobra.Command, runs []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	for _, path := range runs {
+		dir, err := rundir.Open(path)
+		if err != nil {
+			continue
+		}
+		if last, err := metrics.Last(dir.Metrics()); err == nil && last != nil {
+			return metrics.Names([]metrics.Record{*last}), noFiles
+		}
+	}
+	return nil, noFiles
 }
 
 // completeSettings proposes KEY= for the configuration on the command line, or for all workflows if there is none;

@@ -63,6 +63,7 @@ func TestInit(t *testing.T) {
 // What shells ask for: keys of the configuration given, values of keys that have few, devices, names, and no files where none are meant.
 func TestCompletion(t *testing.T) {
 	b := newBox(t)
+	b.must("run", "-q", "--out", "r", "--iterations", "1", "tiny.toml")
 	for _, c := range []struct {
 		args []string
 		want string
@@ -78,6 +79,10 @@ func TestCompletion(t *testing.T) {
 		{[]string{"plot", ""}, ":16"},
 		{[]string{"plot", "--band", "boot"}, "bootstrap"},
 		{[]string{"run", "--log-format", ""}, "json"},
+		{[]string{"plot", "--log", ""}, "xy"},
+		{[]string{"plot", "r", "--metric", "policy/"}, "policy/entropy"},
+		{[]string{"bench", "--suite", "s"}, "score"},
+		{[]string{"bench", "--suite", "score", "--only", "hop"}, "hopper/mlp\t"},
 	} {
 		stdout := b.must(append([]string{"__complete"}, c.args...)...)
 		if !strings.Contains(stdout, c.want) {

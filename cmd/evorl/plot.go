@@ -84,6 +84,7 @@ func newPlot() *cobra.Command {
 	complete(cmd, "x", slices.Sorted(maps.Keys(axes))...)
 	complete(cmd, "center", slices.Sorted(maps.Keys(centers))...)
 	complete(cmd, "band", slices.Sorted(maps.Keys(bands))...)
+	complete(cmd, "log", "x", "y", "xy")
 	cmd.Flags().BoolVar(&f.archive, "archive", false, "draw the map of elites of a run of MAP-Elites, coloured by fitness, instead")
 	cmd.Flags().BoolVar(&f.scores, "scores", false, "draw statistics of methods instead")
 	cmd.Flags().BoolVar(&f.improvement, "improvement", false, "draw the probabilities that a run of a method scores higher than one of another instead")
