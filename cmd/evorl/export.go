@@ -17,7 +17,7 @@ import (
 )
 
 // exports are the files that evorl export writes; "": not written.
-type exports struct{ onnx, safetensors, policy, csv string }
+type exports struct{ onnx, safetensors, policy, csv, parquet string }
 
 func newExport() *cobra.Command {
 	var to exports
@@ -30,7 +30,7 @@ func newExport() *cobra.Command {
 			"Write the policy of a member in the newest checkpoint of a run, with the normalization of observations and what makes actions of "+
 				"the network's outputs: as ONNX, as safetensors with names by layer, or as JSON. It acts by its likeliest actions. The member is "+
 				"the best in ten episodes; --best takes the state and the member that did best in the run's own evaluations.",
-			"--csv writes all metrics as a table. TensorBoard reads a run directory as it is.",
+			"--csv and --parquet write all metrics as a table. TensorBoard reads a run directory as it is.",
 			"docs/exports.md shows how other programs load each, Weights & Biases among them.",
 		),
 		Example: "  evorl export --onnx policy.onnx runs/ppo-Hopper-v5-1\n  evorl export --best --safetensors policy.safetensors runs/pbt-CartPole-v1-1\n" +
@@ -38,14 +38,12 @@ func newExport() *cobra.Command {
 		Args: between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if to == (exports{}) {
-				return usagef("nothing to write: want --onnx FILE, --safetensors FILE, --policy FILE or --csv FILE")
+				return usagef("nothing to write: want --onnx FILE, --safetensors FILE, --policy FILE, --csv FILE or --parquet FILE")
 			}
-			if to.csv != "" {
-				if err := exportMetrics(cmd, args[0], to.csv); err != nil {
-					return err
-				}
+			if err := exportMetrics(cmd, args[0], to); err != nil {
+				return err
 			}
-			to.csv = ""
+			to.csv, to.parquet = "", ""
 			if to == (exports{}) {
 				return nil
 			}
@@ -65,6 +63,7 @@ func newExport() *cobra.Command {
 	cmd.Flags().StringVar(&to.safetensors, "safetensors", "", "write the policy's arrays to `FILE`, by layer")
 	cmd.Flags().StringVar(&to.policy, "policy", "", "write the policy to `FILE` as JSON")
 	cmd.Flags().StringVar(&to.csv, "csv", "", "write the metrics to `FILE` as comma-separated values")
+	cmd.Flags().StringVar(&to.parquet, "parquet", "", "write the metrics to `FILE` as Apache Parquet")
 	cmd.Flags().IntVar(&member, "member", 0, "the policy of member `N` (default the best in ten episodes)")
 	cmd.Flags().BoolVar(&state.best, "best", false, "of the best state of the run, not its newest checkpoint")
 	cmd.Flags().StringVar(&state.seed, "seed", "", "seed `S` of the ten episodes (default the run's)")
@@ -112,7 +111,11 @@ func (to exports) write(p *evorl.Policy, out io.Writer) error {
 	return nil
 }
 
-func exportMetrics(cmd *cobra.Command, run, file string) error {
+// exportMetrics writes the metrics of a run in the requested forms.
+func exportMetrics(cmd *cobra.Command, run string, to exports) error {
+	if to.csv == "" && to.parquet == "" {
+		return nil
+	}
 	dir, err := rundir.Open(run)
 	if err != nil {
 		return err
@@ -124,11 +127,22 @@ func exportMetrics(cmd *cobra.Command, run, file string) error {
 	if bad != nil {
 		warn(cmd.ErrOrStderr(), "%v", bad)
 	}
-	var b bytes.Buffer
-	if err := metrics.WriteCSV(&b, records); err != nil {
-		return err
+	for _, form := range []struct {
+		file  string
+		write func(io.Writer, []metrics.Record) error
+	}{{to.csv, metrics.WriteCSV}, {to.parquet, metrics.WriteParquet}} {
+		if form.file == "" {
+			continue
+		}
+		var b bytes.Buffer
+		if err := form.write(&b, records); err != nil {
+			return err
+		}
+		if err := exportFile(cmd.OutOrStdout(), form.file, b.Bytes()); err != nil {
+			return err
+		}
 	}
-	return exportFile(cmd.OutOrStdout(), file, b.Bytes())
+	return nil
 }
 
 // exportFile writes a file and reports it.

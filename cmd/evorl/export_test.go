@@ -19,8 +19,11 @@ import (
 func TestExport(t *testing.T) {
 	b := newBox(t)
 	b.must("run", "--out", "run", "--iterations", "4", "tiny.toml")
-	stdout := b.must("export", "--member", "2", "--onnx", "p.onnx", "--safetensors", "p.safetensors", "--policy", "p.json", "--csv", "m.csv", "run")
-	for _, want := range []string{"member 2 of pbt on CartPole-v1 at iteration 4", "wrote p.onnx (", "wrote p.safetensors (", "wrote p.json (", "wrote m.csv ("} {
+	stdout := b.must("export", "--member", "2", "--onnx", "p.onnx", "--safetensors", "p.safetensors", "--policy", "p.json", "--csv", "m.csv",
+		"--parquet", "m.parquet", "run")
+	for _, want := range []string{
+		"member 2 of pbt on CartPole-v1 at iteration 4", "wrote p.onnx (", "wrote p.safetensors (", "wrote p.json (", "wrote m.csv (", "wrote m.parquet (",
+	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is not in\n%s", want, stdout)
 		}
