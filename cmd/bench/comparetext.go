@@ -47,14 +47,19 @@ func (c *Comparison) Text() string {
 	return b.String()
 }
 
-// Markdown returns the comparison as tables, one per suite.
+// Markdown returns the comparison as tables: the results with their warnings, and one per suite.
 func (c *Comparison) Markdown() string {
 	var b strings.Builder
-	b.WriteString("| | device | driver | Vulkan | host | evorl | measured | |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| | device | driver | Vulkan | host | evorl | measured |\n|---|---|---|---|---|---|---|\n")
 	for i, r := range c.Results {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s, %d processors | %s | %s, %d times %g s a case | %s |\n", Letter(i), cell(r.Device.Name), cell(r.Device.Driver),
-			r.Device.API, cell(r.Host.Processor), r.Host.Processors, short(r.Version), r.Date.Format("2006-01-02"), r.Repetitions, r.Seconds,
-			cell(strings.Join(r.Warnings, "; ")))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s, %d processors | %s | %s, %d times %g s a case |\n", Letter(i), cell(r.Device.Name), cell(r.Device.Driver),
+			r.Device.API, cell(r.Host.Processor), r.Host.Processors, short(r.Version), r.Date.Format("2006-01-02"), r.Repetitions, r.Seconds)
+	}
+	b.WriteByte('\n')
+	for i, r := range c.Results {
+		if len(r.Warnings) > 0 {
+			fmt.Fprintf(&b, "- %s: %s\n", Letter(i), cell(strings.Join(r.Warnings, "; ")))
+		}
 	}
 	for _, s := range c.Suites {
 		fmt.Fprintf(&b, "\n### %s\n\n| %s |\n|---|---%s|\n", s.Name, strings.Join(c.header("case"), " | "), strings.Repeat("|--:", len(c.header(""))-2))

@@ -121,8 +121,8 @@ func pagesOf(docs string) (map[string][]byte, error) {
 const head = `# Speed across vendors
 
 Measurements by evorl bench on devices and drivers. Figures are medians of repetitions of a whole suite; a ratio is the speed relative to the first
-column. The last column of a suite's first table lists what makes a result unreliable: evorl bench detects other programs that used the processors
-during the measurement, and cases that varied between repetitions. Such results should be replaced.
+column. Below a suite's first table is what makes a result unreliable: evorl bench detects other programs that used the processors
+during the measurement, and cases that varied between repetitions.
 
 A device is added by two commands, on a machine that does nothing else; the suite score takes about two minutes, core some more:
 
