@@ -101,6 +101,9 @@ func WriteFile(path string, results []*Result) error {
 
 // ReadFile reads a file written by WriteFile.
 func ReadFile(path string) ([]*Result, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, &FileError{path, errors.New("it is a folder; want a file of evorl bench --out")}
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,7 @@ func TestBenchOut(t *testing.T) {
 		{[]string{"--repetitions", "3", "--budget", "1s"}, 2, "want one repetition, or no budget"},
 		{[]string{"compare"}, 2, "want files that evorl bench --out wrote"},
 		{[]string{"compare", "none.json"}, 1, "none.json"},
+		{[]string{"compare", "."}, 2, ".: it is a folder; want a file of evorl bench --out"},
 		{[]string{"compare", "bad.json"}, 2, `bad.json: its schema is ""; want "evorl bench 1"`},
 		{[]string{"compare", "--baseline", "2", "a.json"}, 2, "--baseline 2: want 1 to 1"},
 	} {

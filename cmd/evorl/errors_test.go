@@ -55,6 +55,7 @@ func TestBadInput(t *testing.T) {
 		{"run", "", usage, []string{"want a CONFIG.toml"}},
 		{"run tiny.toml tiny.toml", "", usage, []string{"want one CONFIG.toml"}},
 		{"run --bogus tiny.toml", "", usage, []string{"--bogus", "run --help"}},
+		{"run --iteration 3 tiny.toml", "", usage, []string{"--iteration; did you mean --iterations?", "run --help"}},
 		{"run none.toml", "", usage, []string{"none.toml", "no such file"}},
 		{"run full", "", usage, []string{"full is a folder"}},
 		{"run syntax.toml", "", usage, []string{"syntax.toml:1:12", "a string stands in quotes"}},

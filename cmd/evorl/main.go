@@ -20,12 +20,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/rundir"
@@ -85,7 +87,7 @@ func newRoot() *cobra.Command {
 		return usagef("there is no command %q; %s", args[0], hint)
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%v; see %s --help", err, cmd.CommandPath())
+		return usagef("%v%s; see %s --help", err, nearestFlag(cmd, err), cmd.CommandPath())
 	})
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // keep the order of a typical session
@@ -95,6 +97,20 @@ func newRoot() *cobra.Command {
 	)
 	addCompletions(root)
 	return root
+}
+
+// nearestFlag returns a question for the flag that a misspelt one most likely means, "" if there is none.
+func nearestFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if name := config.Nearest(unknown.GetSpecifiedName(), names); name != "" {
+		return fmt.Sprintf("; did you mean --%s?", name)
+	}
+	return ""
 }
 
 // usageTemplate is cobra's without the parts that evorl does not use.
