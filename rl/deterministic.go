@@ -24,6 +24,7 @@ type deterministic struct {
 	first      *nn.Network // the first critic of every member, whose value is in the actor's loss; nil: that of distributions is
 	firstPass  *nn.Pass
 	firstValue *engine.Tensor // [P, B, 1]: of the actor's actions
+	unvalued   *engine.Tensor // [P, B, O]: observations of the last update, if it does not write firstValue; nil: it does
 	ascent     *engine.Tensor // [P, B, 1]: the gradient of the actor's loss with respect to it, -1 / B
 	actorRow   *engine.Tensor // metric [P]
 
@@ -198,7 +199,9 @@ func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 		d.distribution.ascend(r, d.actorCritic, obs)
 		atActions = d.distribution.atTwins
 	} else {
-		d.firstPass.Forward(r, d.critics.weights(), inputs(obs, d.actions), d.firstValue)
+		if !d.firstPass.Open(r, d.critics.weights(), inputs(obs, d.actions), d.firstValue) {
+			d.unvalued = obs
+		}
 		d.firstPass.Backward(r, d.ascent, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atActions}})
 	}
 	if d.diversity != nil {
@@ -229,6 +232,9 @@ func (d *deterministic) inherit(r *engine.Recorder, source *engine.Tensor) {
 func (d *deterministic) recordMetrics(r *engine.Recorder) {
 	d.actorCritic.recordMetrics(r)
 	taken := d.firstValue
+	if d.unvalued != nil { // the last update ended with the actor: its actions and the critics are still those of the loss
+		d.first.Evaluate(r, d.critics.weights(), inputs(d.unvalued, d.actions), d.firstValue)
+	}
 	if d.distribution != nil {
 		taken = d.distribution.taken
 	}

@@ -203,3 +203,40 @@ func TestSACUpdates(t *testing.T) {
 		}
 	}
 }
+
+// TestActorLoss: the metric of the actor's loss is minus the mean value of the actions that the actor chose in the last update, by the critics after
+// their own step, whether or not the update needs these values itself.
+func TestActorLoss(t *testing.T) {
+	for _, hidden := range updateForms {
+		network := DefaultOffPolicyNetwork()
+		network.Hidden = hidden
+		delay := map[string][updateMembers]float64{"policy_delay": {1, 1, 1}}
+		u := newUpdateCase(t, network, func(o *OffPolicy, parts learnerParts) (learner, error) {
+			return newDeterministic(o, parts, deterministicConfig{twins: 2, delay: 1})
+		}, delay)
+		d := u.o.learner.(*deterministic)
+		var actors [][]float64
+		for _, f := range u.references {
+			actors = append(actors, append([]float64(nil), f.values["actor"]...))
+		}
+		u.run(t, 1, stepDeterministic, map[string]*engine.Tensor{"actor": d.actor.params(), "critics": d.critics.params()})
+		if layered := d.first.Layered(); layered != (d.unvalued == nil) {
+			t.Errorf("%v: layered %v, but the update writes values: %v", hidden, layered, d.unvalued == nil)
+		}
+		run(t, u.o.State().Engine(), d.recordMetrics)
+		for m, f := range u.references {
+			want := 0.0
+			for i := range updateRows {
+				obs := f.row("obs", i, updateObs)
+				action := forward(d.actor.MLP(), actors[m], obs)
+				for o := range action {
+					action[o] = math.Tanh(action[o])
+				}
+				want -= f.q(f.values["critics"], obs, action)[0] / updateRows
+			}
+			if got := read(t, d.actorRow)[m]; !(math.Abs(got-want) <= 1e-5*max(1, math.Abs(want))) {
+				t.Errorf("%v: the loss of member %d is %g; want %g", hidden, m, got, want)
+			}
+		}
+	}
+}

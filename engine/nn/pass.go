@@ -39,6 +39,24 @@ func (p *Pass) Splits() int { return p.net.form.splits(p.rows) }
 // Forward records the outputs [P, B, Out] of inputs [P, B, In] and opens the pass. It is an error if the pass is
 // open.
 func (p *Pass) Forward(r *engine.Recorder, w Weights, inputs Inputs, outputs *engine.Tensor) {
+	if p.open(r, w, inputs, outputs) {
+		p.net.form.forward(r, p.batch, p.kept)
+	}
+}
+
+// Open is Forward for callers that do not read the outputs. These are written only if Backward needs activations, else
+// nothing is recorded, since Backward evaluates the network again. It reports whether they are.
+func (p *Pass) Open(r *engine.Recorder, w Weights, inputs Inputs, outputs *engine.Tensor) (written bool) {
+	if p.kept != nil {
+		p.Forward(r, w, inputs, outputs)
+		return true
+	}
+	p.open(r, w, inputs, outputs)
+	return false
+}
+
+// open opens the pass and reports whether it could; if not, the recording fails.
+func (p *Pass) open(r *engine.Recorder, w Weights, inputs Inputs, outputs *engine.Tensor) bool {
 	b, err := p.net.batch(w, inputs, outputs)
 	switch {
 	case err != nil:
@@ -52,10 +70,10 @@ func (p *Pass) Forward(r *engine.Recorder, w Weights, inputs Inputs, outputs *en
 	}
 	if err != nil {
 		r.Fail(err)
-		return
+		return false
 	}
 	p.opened, p.batch = r, b
-	p.net.form.forward(r, b, p.kept)
+	return true
 }
 
 // Gradients are the tensors that Backward writes; at least one must be set.

@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Two open passes of one network, with an evaluation between them, do not affect each other.
+// Two open passes of one network, with an evaluation between them, do not affect each other. The second has no use for outputs, which only layers write.
 func TestPassesOpen(t *testing.T) {
 	for _, layered := range []bool{false, true} {
 		for _, net := range []MLP{
@@ -31,10 +31,16 @@ func TestPassesOpen(t *testing.T) {
 				aside := s.Scratch("aside", engine.Float32, a.outputs.Dims()...)
 				record(t, s, func(r *engine.Recorder) {
 					first.Forward(r, a.w, a.inputs, a.outputs)
-					second.Forward(r, b.w, b.inputs, b.outputs)
+					written := second.Open(r, b.w, b.inputs, b.outputs)
+					if written != layered {
+						t.Errorf("outputs written: %v", written)
+					}
 					a.network.Evaluate(r, b.w, a.inputs, aside)
 					first.Backward(r, a.atOutputs, a.gradients)
 					second.Backward(r, b.atOutputs, b.gradients)
+					if !written {
+						b.network.Evaluate(r, b.w, b.inputs, b.outputs)
+					}
 				})
 				a.check(t, true)
 				b.check(t, true)
