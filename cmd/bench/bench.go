@@ -95,7 +95,7 @@ func Suites() []Suite {
 		{"core", "the device's limits, matrix products, CartPole rollouts, PPO and PBT", core},
 		{"physics", "rollouts of MuJoCo's locomotion suite with random actions, and compiling them", physics},
 		{"rl", "updates of populations of TD3, SAC and DQN agents, one and 50 a submission", offPolicy},
-		{"hybrid", "iterations of ERL, CEM-RL and PBT over SAC on the swimmer, against the population", hybrids},
+		{"hybrid", "iterations of ERL, CEM-RL and PBT over SAC and PPO on the swimmer, against the population", hybrids},
 		{"score", "five cases of the others in two minutes, and one figure of all: the geometric mean", score},
 		{"ec", "generations of OpenES on swing-up and their memory; placements of networks; CMA-ES with a large matrix", evolution},
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// hybrids measures iterations of ERL, CEM-RL and PBT over SAC as a function of the population size, as in B. Zheng et
-// al. ("EvoRL", 2025, figure 5): Swimmer-v5, episodes of 1000 steps; on GPUs with their networks, batches and 4096
-// updates, on software drivers with smaller ones and 64 updates. The cases on Pendulum-v1, episodes of 200 steps, are
-// those of tools/peers/hybrid_jax.py.
+// hybrids measures iterations of ERL, CEM-RL and PBT over SAC and PPO as a function of the population size, as in B.
+// Zheng et al. ("EvoRL", 2025, figure 5): Swimmer-v5, episodes of 1000 steps; on GPUs with their networks, batches and
+// 4096 updates, on software drivers with smaller ones and 64 updates. The cases on Pendulum-v1, episodes of 200 steps,
+// are those of tools/peers/hybrid_jax.py and pbt_jax.py.
 func hybrids() (cases []Case) {
 	for _, k := range []struct {
 		name, summary string
@@ -25,6 +25,7 @@ func hybrids() (cases []Case) {
 		{"erl", "an iteration of ERL: %d candidates, one of TD3's agents, %d updates, an injection", hybridShape.erl},
 		{"cem-rl", "an iteration of CEM-RL: %d candidates, half of which make %d updates of TD3's", hybridShape.cemRL},
 		{"pbt-sac", "an iteration of PBT over %d members of SAC: %d updates each, and an exchange", hybridShape.pbtSAC},
+		{"pbt-ppo", "an iteration of PBT over %[1]d members of PPO: 512 steps and 16 updates each, and an exchange", hybridShape.pbtPPO},
 	} {
 		for _, s := range []hybridShape{swimmers, largeSwimmers, pendulums} {
 			for s.population = 16; s.population <= 8192; s.population *= 2 {
@@ -76,7 +77,14 @@ func (b *bench) iterations(ctx context.Context, w engine.Workflow) (_ figure, er
 		return figure{}, err
 	}
 	rate, err := b.rate(ctx, 1, step(ctx, w))
-	return figure{value: 1 / rate}, err
+	if err != nil {
+		return figure{}, err
+	}
+	if p, ok := w.(*hybrid.PBT); ok {
+		w = p.Inner() // the exchange is not profiled
+	}
+	kernels, err := b.recorded(ctx, "iteration", func(r *engine.Recorder) { w.(engine.Trainable).Record(r, nil) })
+	return figure{value: 1 / rate, kernels: kernels}, err
 }
 
 // common returns settings of `members` agents that take 128 steps per iteration and make the shape's updates.
@@ -135,12 +143,33 @@ func (s hybridShape) pbtSAC(ctx context.Context, eng *engine.Engine) (engine.Wor
 	if err != nil {
 		return nil, err
 	}
-	sac, cfg := rl.DefaultSAC(), hybrid.DefaultPBT()
+	sac := rl.DefaultSAC()
 	sac.OffPolicyConfig = s.common(sac.OffPolicyConfig, s.population)
 	agents, err := rl.NewSAC(ctx, eng, env, sac, s.options(rl.DefaultSACNetwork(), s.population*sac.RolloutLength)...)
 	if err != nil {
 		return nil, err
 	}
+	return s.pbt(ctx, agents)
+}
+
+// pbtPPO has PPO's default settings: 4 environments of 128 steps, 4 epochs of 4 minibatches.
+func (s hybridShape) pbtPPO(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
+	env, err := envs.Lookup(s.env)
+	if err != nil {
+		return nil, err
+	}
+	ppo, network := rl.DefaultPPO(), rl.DefaultNetwork()
+	ppo.Members, network.Hidden = s.population, s.hidden
+	agents, err := rl.NewPPO(ctx, eng, env, ppo, rl.Network(network))
+	if err != nil {
+		return nil, err
+	}
+	return s.pbt(ctx, agents)
+}
+
+// pbt makes PBT with an exchange in every iteration.
+func (s hybridShape) pbt(ctx context.Context, agents engine.Trainable) (engine.Workflow, error) {
+	cfg := hybrid.DefaultPBT()
 	if cfg.Warmup, cfg.Interval, cfg.Episodes = 0, 1, 16; !s.large {
 		cfg.Episodes = 1
 	}
