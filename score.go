@@ -40,8 +40,20 @@ func Repetitions(cfg *Config, path, metric string) (of [][]metrics.Record, damag
 	return [][]metrics.Record{records}, damage, err
 }
 
-// memberScores returns the last finite value of a metric up to an iteration, by member; members without one are left out.
-func memberScores(iteration int64, members int, path, metric string) (map[int]float64, error) {
+// memberScores returns the last finite value of a metric up to an iteration, by member; members without one are left out. A run of one member has it in
+// metrics.jsonl.
+func memberScores(iteration int64, cfg *Config, path, metric string) (map[int]float64, error) {
+	members := cfg.Members()
+	if members == 1 {
+		of, _, err := scoresUntil(iteration, cfg, path, metric, 1)
+		if errors.Is(err, errNoScore) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return map[int]float64{0: of[0]}, nil
+	}
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, err

@@ -189,7 +189,7 @@ func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b *batch, iteratio
 	if err := runTo(ctx, dev, b.cfg, b.folder, s.beginning(b), func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.trials) }); err != nil {
 		return nil, err
 	}
-	of, err := memberScores(int64(iterations), b.cfg.Members(), b.folder, s.Config.Metric)
+	of, err := memberScores(int64(iterations), b.cfg, b.folder, s.Config.Metric)
 	if err != nil {
 		return nil, err
 	}

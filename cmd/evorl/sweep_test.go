@@ -161,6 +161,10 @@ func TestHalvingBatch(t *testing.T) {
 	if again := b.must("sweep", "-q", "--resume", "--out", "halving"); again != table || fmt.Sprint(digest()) != before {
 		t.Errorf("resumed:\n%s\nwant\n%s\n%v\nwant\n%v", again, table, digest(), before)
 	}
+	b.write("s.toml", strings.Replace(sweep, "seeds = 2", "seeds = 1", 1)) // the last trial is the only member of its run
+	if table := b.must("sweep", "-q", "--out", "seed", "s.toml"); strings.Contains(table, "none") || strings.Count(table, "\n") != 9 {
+		t.Errorf("%s; want a score of each of six trials", table)
+	}
 	b.write("s.toml", "batch = 1\n"+sweep)
 	b.must("sweep", "-q", "--out", "single", "s.toml")
 	if csv := string(b.read("single/results.csv")); !strings.Contains(csv, "single/trial-5") {
