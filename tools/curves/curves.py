@@ -11,11 +11,13 @@ place of seconds, from the end of the first iteration, so that start-up and comp
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
 from bisect import bisect_right
+from fnmatch import fnmatch
 from pathlib import Path
 
 MEMBERS = 5  # of a run: seeds
@@ -82,7 +84,7 @@ class Run:
 
 
 def run(args):
-    waiting = [s for s in studies(args.steps) if args.only in s[0] and not (args.out / s[0] / "processor.csv").exists()]
+    waiting = [s for s in studies(args.steps) if fnmatch(s[0], args.only) and not (args.out / s[0] / "processor.csv").exists()]
     running = []
     while waiting or running:
         while waiting and len(running) < args.jobs:
@@ -94,32 +96,43 @@ def run(args):
 
 
 def copied(source, to, keep):
-    """A copy of a run with the records for which keep returns one."""
-    to.mkdir(parents=True)
-    for name in source.iterdir():
-        if name.suffix == ".jsonl":
-            records = filter(None, (keep(json.loads(x)) for x in open(name)))
-            (to / name.name).write_text("".join(json.dumps(r) + "\n" for r in records))
-        elif name.is_file() and name.name != "processor.csv":
-            shutil.copy(name, to)
+    """A copy of a run with the records for which keep returns one; of a hybrid a copy for each member, as a run with a seed of its own."""
+    hybrid = source.name.startswith(("erl", "cem-rl"))
+    own = [json.loads(x) for x in open(source / "members.jsonl")] if hybrid else []
+    for member in range(MEMBERS if hybrid else 1):
+        folder = to.with_name(f"{to.name}_{member}")
+        folder.mkdir(parents=True)
+        for name in source.iterdir():
+            if name.suffix == ".jsonl":
+                records = filter(None, (keep(json.loads(x)) for x in open(name)))
+                (folder / name.name).write_text("".join(json.dumps(r) + "\n" for r in records))
+            elif name.is_file() and name.name != "processor.csv":
+                shutil.copy(name, folder)
+        if hybrid:
+            records = ({**r, "evaluation/mean": r[f"evaluation/{member}"]} for r in own if f"evaluation/{member}" in r)
+            (folder / "metrics.jsonl").write_text("".join(json.dumps(k) + "\n" for k in map(keep, records) if k))
+            config = folder / "config.toml"
+            config.write_text(re.sub(r"(?m)^seed = .*", f"seed = {member}", config.read_text(), count=1))
 
 
 def by_steps(source, to, steps):
-    copied(source, to, lambda r: r if r["env_steps"] <= steps * MEMBERS * 1.02 else None)
+    copied(source, to, lambda r: r if r["env_steps"] <= steps * MEMBERS * 1.03 else None)
 
 
 def processor(source):
-    """Processor time as a function of wall time, from the first iteration."""
+    """Processor time as a function of a run's seconds, from the first iteration."""
     rows = [tuple(map(float, x.split(","))) for x in open(source / "processor.csv")]
     walls = [w for w, _ in rows]
+    seconds = [json.loads(x)["seconds"] for x in open(source / "metrics.jsonl")]
+    begun = walls[-1] - seconds[-1]  # the run's clock starts after the process
 
-    def at(wall):
-        i = min(max(bisect_right(walls, wall), 1), len(rows) - 1)
+    def at(second):
+        i = min(max(bisect_right(walls, begun + second), 1), len(rows) - 1)
         (w0, p0), (w1, p1) = rows[i - 1], rows[i]
-        return p0 + (p1 - p0) * (wall - w0) / max(w1 - w0, 1e-9)
+        return p0 + (p1 - p0) * (begun + second - w0) / max(w1 - w0, 1e-9)
 
-    first = at(json.loads(open(source / "metrics.jsonl").readline())["seconds"])
-    return lambda wall: max(0.0, at(wall) - first)
+    first = at(seconds[0])
+    return lambda second: max(0.0, at(second) - first)
 
 
 def by_processor(source, to, seconds):
@@ -132,27 +145,31 @@ def spent(source):
 
 
 def figures(args):
+    """Figures and tables of the runs that are complete."""
     trimmed = args.out / "trimmed"
     shutil.rmtree(trimmed, ignore_errors=True)
-    labels = [x for m in METHODS for x in ("--label", LABELS[m])]
-    for env in ROBOTS:
-        least = min(spent(args.out / env / m) for m in METHODS)
-        for m in METHODS:
-            by_steps(args.out / env / m, trimmed / "steps" / env / m, args.steps)
-            by_processor(args.out / env / m, trimmed / "processor" / env / m, least)
-    for kind, axis in (("steps", ["--x", "env_steps"]), ("processor", ["--x", "seconds", "--xlabel", "processor seconds of five seeds"])):
-        runs = [str(trimmed / kind / env / m) for env in ROBOTS for m in METHODS]
+    complete = lambda name: (args.out / name / "processor.csv").exists()
+    named = [f"{env}/{m}" for env in ROBOTS for m in METHODS if complete(f"{env}/{m}")]
+    labels = [x for m in METHODS if any(n.endswith("/" + m) for n in named) for x in ("--label", LABELS[m])]
+    for name in named:
+        by_steps(args.out / name, trimmed / "steps" / name, args.steps)
+        by_processor(args.out / name, trimmed / "processor" / name, spent(args.out / name.split("/")[0] / "erl"))
+    seconds = ["--x", "seconds", "--log", "x", "--xlabel", "processor seconds of five seeds"]
+    for kind, axis in (("steps", ["--x", "env_steps"]), ("processor", seconds)):
+        runs = [str(p) for name in named for p in sorted((trimmed / kind / name).parent.glob(name.split("/")[1] + "_*"))]
         title = ["--title", f"Five seeds, inter-quartile means, at equal {'steps' if kind == 'steps' else 'processor time'}"]
         common = ["--metric", "evaluation", "--center", "iqm", "--band", "bootstrap", *title, *labels]
         subprocess.run([args.evorl, "plot", "-o", f"docs/curves-{kind}.svg", *axis, *common, *runs], check=True)
         subprocess.run([args.evorl, "compare", *labels, *runs], check=True)
-    for name in ["erl", "cem-rl", *COUNTS]:
+    counts = [name for name in ["erl", "cem-rl", *COUNTS] if complete(f"Hopper-v5/{name}")]
+    for name in counts:
         by_steps(args.out / "Hopper-v5" / name, trimmed / "counts" / name, args.steps)
-    subprocess.run([args.evorl, "compare", *(str(trimmed / "counts" / name) for name in ["erl", "cem-rl", *COUNTS])], check=True)
+    subprocess.run([args.evorl, "compare", *(str(p) for name in counts for p in sorted((trimmed / "counts").glob(name + "_*")))], check=True)
     for name, *_ in studies(args.steps):
-        with open(args.out / name / "metrics.jsonl") as f:
-            last = json.loads(f.readlines()[-1])
-        print(f"{name}: {last['env_steps'] / MEMBERS:.0f} steps a seed, {last['iteration']} iterations, {spent(args.out / name):.0f} processor seconds")
+        if complete(name):
+            with open(args.out / name / "metrics.jsonl") as f:
+                last = json.loads(f.readlines()[-1])
+            print(f"{name}: {last['env_steps'] / MEMBERS:.0f} steps a seed, {last['iteration']} iterations, {spent(args.out / name):.0f} processor seconds")
 
 
 def main():
@@ -162,7 +179,7 @@ def main():
     p.add_argument("--out", type=Path, default=Path("runs/curves"), help="folder of the runs (default runs/curves)")
     p.add_argument("--steps", type=int, default=60_000, help="environment steps a seed; searches alone take three times as many (default 60000)")
     p.add_argument("--jobs", type=int, default=2, help="runs at a time (default 2)")
-    p.add_argument("--only", default="", help="runs whose name contains TEXT, such as Hopper-v5/erl")
+    p.add_argument("--only", default="*", help="runs whose names match PATTERN, such as Hopper-v5/*")
     args = p.parse_args()
     (run if args.what == "run" else figures)(args)
 
