@@ -40,8 +40,9 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	}
 	depths := ceil(g.chunk(), deep)
 	f.depth = uint32(Align(ceil(g.chunk(), depths)))
-	// Two workgroups for each processor: more would have fewer rows for each panel that they load.
-	workgroups := 2 * runtime.NumCPU()
+	// At least four workgroups for each processor, so that its three threads share the work evenly (vk). More would have fewer
+	// rows for each panel that they load.
+	workgroups := 4 * runtime.NumCPU()
 	panels := ceil(g.N, int(f.columns)*lanes) * g.Members * g.splits()
 	parts := max(ceil(g.M, longest), min(ceil(workgroups, panels), g.M/shortest))
 	f.rows = Align(ceil(g.rowsOfC(), parts))
