@@ -11,7 +11,7 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 	last := l.layers[len(l.layers)-1]
 	dz := Matrix{Tensor: back.outputs, Stride: b.inner * last.Out, Row: last.Out}
 	first := len(l.layers) - 1
-	if l.narrow() {
+	if l.narrow(b, back) {
 		dz = l.narrowBackward(r, b, kept, back.outputs, back)
 		first--
 	}
@@ -131,6 +131,9 @@ func (l *layered) columns(r *engine.Recorder, b batch, units int, x Matrix, y *e
 	}
 	if l.info.Type != vk.CPU {
 		k.Workgroup, k.Slices = 256, 16
+	}
+	for most := l.info.Limits.MaxLoopIterations / 2; most > 0 && k.Chunk > most*k.Slices; k.Workgroup = max(k.Workgroup, k.Slices) {
+		k.Slices *= 2
 	}
 	lines := 4 * k.Workgroup / k.Slices
 	r.Dispatch(k.call((k.Columns+lines-1)/lines, uint32(back.splits), uint32(l.networks)))

@@ -6,10 +6,17 @@ import (
 )
 
 // narrow reports whether the backward step of the last layer is one dispatch: with few outputs and a hidden layer below, on
-// software drivers.
-func (l *layered) narrow() bool {
-	const most = 8 // outputs
-	return l.padded() && len(l.layers) > 1 && l.mlp.Out <= most && l.info.SubgroupSize == 8 && l.info.Features.Has(vk.Int64)
+// software drivers, and with so few rows in a split that its loop stays within the driver's limit.
+func (l *layered) narrow(b batch, back gradients) bool {
+	const (
+		outputs = 8 // at most
+		turn    = 4 // the fewest rows that the kernel's loop takes at once
+	)
+	if !l.padded() || len(l.layers) < 2 || l.mlp.Out > outputs || l.info.SubgroupSize != 8 || !l.info.Features.Has(vk.Int64) {
+		return false
+	}
+	most := int(l.info.Limits.MaxLoopIterations)
+	return most == 0 || ceil(ceil(b.inner, max(back.splits, 1)), turn) <= most
 }
 
 // narrowBackward records the gradients of the last layer's weights and biases, if they are wanted, and the gradient at the

@@ -357,6 +357,21 @@ func TestNetworkNarrow(t *testing.T) {
 	}
 }
 
+// TestNetworkManyRows: batches whose rows are more than the loop iterations that lavapipe allows per invocation, in one split: for the sums of
+// columns, and for last layers with few outputs.
+func TestNetworkManyRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes on the software driver")
+	}
+	for _, c := range []networkCase{
+		{net: MLP{In: 1, Out: 9, Hidden: []int{4}, Activation: ReLU}, members: 1, inner: 66000, splits: 1},
+		{net: MLP{In: 1, Out: 5, Hidden: []int{4}, Activation: ReLU}, members: 1, inner: 262200, withoutParams: true},
+	} {
+		c.layered = true
+		t.Run(fmt.Sprint(c.net), c.run)
+	}
+}
+
 // Trajectories [T, P, E, …], in chunks smaller than the number of rows.
 func TestNetworkTrajectories(t *testing.T) {
 	for _, normalize := range []bool{false, true} {
