@@ -189,7 +189,7 @@ func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b *batch, iteratio
 	if err := runTo(ctx, dev, b.cfg, b.folder, s.beginning(b), func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.trials) }); err != nil {
 		return nil, err
 	}
-	of, err := memberScores(int64(iterations), b.cfg, b.folder, s.Config.Metric)
+	of, err := s.scores(b, iterations)
 	if err != nil {
 		return nil, err
 	}
@@ -209,12 +209,25 @@ func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b *batch, iteratio
 	return out, nil
 }
 
-// beginning returns how the run of a batch begins: with the members of its trials in the run of the rung before.
-func (s *Sweep) beginning(b *batch) startFunc {
-	if b.from == nil {
-		return Start
+// scores returns the newest score of each member of a batch up to an iteration: from the run of the rung before, if no episode has ended
+// since.
+func (s *Sweep) scores(b *batch, iteration int) (map[int]float64, error) {
+	of, err := memberScores(int64(iteration), b.cfg, b.folder, s.Config.Metric)
+	if err != nil || b.from == nil {
+		return of, err
 	}
-	var members []int
+	before, err := s.scores(b.from, iteration)
+	for member, from := range s.continued(b) {
+		x, had := before[from]
+		if _, has := of[member]; had && !has {
+			of[member] = x
+		}
+	}
+	return of, err
+}
+
+// continued returns which member of the rung before each member of a batch continues.
+func (s *Sweep) continued(b *batch) (members []int) {
 	for i, t := range b.from.trials {
 		if slices.ContainsFunc(b.trials, func(of Trial) bool { return of.Number == t.Number }) {
 			for k := range s.Config.Seeds {
@@ -222,11 +235,19 @@ func (s *Sweep) beginning(b *batch) startFunc {
 			}
 		}
 	}
+	return members
+}
+
+// beginning returns how the run of a batch begins: with the members of its trials in the run of the rung before.
+func (s *Sweep) beginning(b *batch) startFunc {
+	if b.from == nil {
+		return Start
+	}
 	return func(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Run, error) {
 		dir, err := rundir.Open(b.from.folder)
 		if err != nil {
 			return nil, err
 		}
-		return startFrom(ctx, eng, cfg, path, dir, b.from.cfg.Members(), members)
+		return startFrom(ctx, eng, cfg, path, dir, b.from.cfg.Members(), s.continued(b))
 	}
 }

@@ -118,6 +118,11 @@ func TestSweepBatch(t *testing.T) {
 		}
 		return names
 	}
+	b.write("s.toml", "batch = 2\nconfig = \"es.toml\"\n[keys.\"snes.learning_rate\"]\nvalues = [0.25, 0.5, 1]\n")
+	b.must("sweep", "-q", "--out", "odd", "s.toml") // the last run has one member
+	if csv := string(b.read("odd/results.csv")); strings.Count(csv, ",6,1,") != 3 || !strings.Contains(csv, "odd/batch-1,0") {
+		t.Errorf("%s\nwant a score of each trial", csv)
+	}
 	if got := folders("pairs", "5"); len(got) != 4 || got[3] != "batch-3" {
 		t.Errorf("%q; want runs of two trials and of one", got)
 	}
