@@ -19,6 +19,7 @@ type options struct {
 	folder       string  // folder to which the paths of files are relative
 	source       *source // of the file that env names; nil: it is read from there
 	robot        *robot  // the same of a model
+	given        string  // the path by which env named the file of source or robot, before its name alone did
 }
 
 // Set sets a key of the configuration, as --set does on the command line: evorl.Set("ppo.members=64"). It overrides

@@ -66,7 +66,7 @@ func (c *Config) placeRobot(name string, d *config.Document, o options) error {
 // loadRobot returns the model of a file that env names.
 func (o *options) loadRobot(name string, d *config.Document) (*robot, error) {
 	of := &robot{name: stem(name)}
-	if same := o.robot; same != nil && same.name == of.name {
+	if same := o.robot; same != nil && (name == same.name+modelSuffix || name == o.given) {
 		of.text, of.model = same.text, same.model
 		return of, nil
 	}

@@ -44,6 +44,7 @@ type source struct {
 // sameSource makes another configuration take the file or the model that env names from this one, if it is the same, and not read it.
 func (c *Config) sameSource() Option {
 	return func(o *options) {
+		o.given = c.template.env
 		if c.source != nil {
 			o.source = &source{name: c.source.name, text: c.source.text}
 		}
@@ -59,7 +60,7 @@ const maxSource = 16 << 20
 func (c *Config) placeSource(name string, d *config.Document, o options) error {
 	c.Run.Env = filepath.Base(name)
 	path := c.Run.Env
-	if c.source = o.source; c.source == nil || c.source.name != c.Run.Env {
+	if c.source = o.source; c.source == nil || name != c.source.name && name != o.given {
 		path = o.locate(name)
 		text, err := includeSources(path)
 		if err != nil {

@@ -106,6 +106,19 @@ func TestOwnSweep(t *testing.T) {
 	}
 }
 
+// A trial does not take the file of the sweep's configuration for another one of the same name.
+func TestOwnSweepOfFiles(t *testing.T) {
+	b := ownBox(t)
+	if err := os.Mkdir(b.path("other"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.write("other/point.glsl", strings.Replace(string(b.read("point.glsl")), "TIME_STEP = 0.1", "TIME_STEP = 0.2", 1))
+	b.write("s.toml", "config = \"point.toml\"\n[keys.env]\nchoices = [\"point.glsl\", \"other/point.glsl\"]\n")
+	if _, stderr, status := b.run("sweep", "--out", "sweep", "s.toml"); status != statusUsage || !strings.Contains(stderr, "other/point.glsl has the digest") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+}
+
 // A file may include others beside it, which the run keeps in the same text; mistakes are told by the places of each.
 func TestOwnIncludes(t *testing.T) {
 	b := ownBox(t)
