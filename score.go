@@ -44,22 +44,28 @@ func Repetitions(cfg *Config, path, metric string) (of [][]metrics.Record, damag
 // metrics.jsonl.
 func memberScores(iteration int64, cfg *Config, path, metric string) (map[int]float64, error) {
 	members := cfg.Members()
+	if members == 1 {
+		of, _, err := scoresUntil(iteration, cfg, path, metric, 1)
+		if errors.Is(err, errNoScore) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return map[int]float64{0: of[0]}, nil
+	}
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	file, name := dir.Members(), func(member int) string { return MemberMetric(metric, member) }
-	if members == 1 { // a run of one member has no file of members
-		file, name = dir.Metrics(), func(int) string { return metric + metrics.MeanSuffix }
-	}
-	records, _, err := metrics.ReadFile(file)
+	records, _, err := metrics.ReadFile(dir.Members())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	of := map[int]float64{}
 	for _, r := range records {
 		for member := range members {
-			x, ok := r.Values[name(member)]
+			x, ok := r.Values[MemberMetric(metric, member)]
 			if ok && r.Iteration <= iteration && !math.IsNaN(x) && !math.IsInf(x, 0) {
 				of[member] = x
 			}

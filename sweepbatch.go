@@ -216,6 +216,9 @@ func (s *Sweep) scores(b *batch, iteration int) (map[int]float64, error) {
 	if err != nil || b.from == nil {
 		return of, err
 	}
+	if of == nil {
+		of = map[int]float64{}
+	}
 	before, err := s.scores(b.from, iteration)
 	for member, from := range s.continued(b) {
 		x, had := before[from]
