@@ -60,8 +60,9 @@ func startFrom(ctx context.Context, eng *engine.Engine, cfg *Config, path string
 			err = errors.Join(err, os.RemoveAll(path), r.Close())
 		}
 	}()
-	err = r.build(ctx, func(w engine.Workflow) error {
-		_, err := checkpoint.Newest(other.Checkpoints(), func(c *checkpoint.Checkpoint) error {
+	var refused []*checkpoint.CorruptError
+	err = r.build(ctx, func(w engine.Workflow) (err error) {
+		refused, err = checkpoint.Newest(other.Checkpoints(), func(c *checkpoint.Checkpoint) error {
 			if err := w.State().Zero(ctx); err != nil {
 				return err
 			}
@@ -71,6 +72,9 @@ func startFrom(ctx context.Context, eng *engine.Engine, cfg *Config, path string
 	})
 	if err != nil {
 		return nil, err
+	}
+	for _, c := range refused {
+		r.warnings.addf("%v", c)
 	}
 	if r.from, _, err = r.workflow.Clock().Read(ctx); err != nil {
 		return nil, err
