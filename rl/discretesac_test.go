@@ -13,15 +13,15 @@ import (
 )
 
 // dispatches is how many kernels a step runs, of rollouts within one dispatch.
-func (a *discreteSAC) dispatches(updates int) int {
+func (a *discreteSAC) dispatches(info vk.Info, updates int) int {
 	n := 1 + 4 + 1 + 3 + 3 + 1 + 1 // rollout, append, environment steps; metrics of episodes, of updates; ring, clock
 	if a.normalizer != nil {
 		n += 2 // the moments, and values left out
 	}
 	// Sample; policy and values of the next observations, values, loss, gradient, norm and step.
-	inside := 1 + ways(a.actor, 1) + 2*ways(a.critics, 1) + 1 + gradients(a.critics, 1) + 2
+	inside := 1 + ways(a.actor, 1) + 2*ways(a.critics, 1) + 1 + gradients(info, a.critics, 1) + 2
 	// Policy and values; loss, gradient, norm and step.
-	inside += ways(a.actor, 1) + ways(a.critics, 1) + 1 + gradients(a.actor, 1) + 2
+	inside += ways(a.actor, 1) + ways(a.critics, 1) + 1 + gradients(info, a.actor, 1) + 2
 	if inside *= updates; inside > vk.PlainCommands {
 		inside += updates // a kernel counts them
 	}

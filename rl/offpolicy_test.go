@@ -78,8 +78,9 @@ func offPolicies() []workflow {
 // dispatches implements counted, for networks whose products are small.
 func (o *OffPolicy) dispatches() int {
 	updates, _ := o.cfg.updates()
+	info := o.State().Engine().Device().Info()
 	if of, ok := o.learner.(*discreteSAC); ok {
-		return of.dispatches(updates)
+		return of.dispatches(info, updates)
 	}
 	n := 1 + 4 + 1 + 3 + 3 + 1 + 1 + 1 // rollout, append, environment steps; metrics of episodes, of updates, of the actor; ring, clock
 	if o.with.replay.Linked {
@@ -106,12 +107,19 @@ func (o *OffPolicy) dispatches() int {
 		n += 2 // the moments, and values left out
 	}
 	// Sample; actions and their values, values, loss, gradient, norm and step.
-	inside += updates * (1 + ways(ac.actor, 1) + 1 + 2*ways(ac.critics, 2) + 1 + gradients(ac.critics, 2) + 2)
-	// Actions and their values; gradients at actions, outputs and parameters, norm and step.
-	inside += actors * (ways(ac.actor, 1) + 1 + ways(ac.critics, 2) + ascents(ac.critics) + 1 + gradients(ac.actor, 1) + 2)
-	if d, ok := o.learner.(*deterministic); ok && d.spread != nil {
-		n++
+	inside += updates * (1 + ways(ac.actor, 1) + 1 + 2*ways(ac.critics, 2) + 1 + gradients(info, ac.critics, 2) + 2)
+	values := ways(ac.critics, 2)
+	if d, ok := o.learner.(*deterministic); ok {
+		if d.spread != nil {
+			n++
+		}
+		if d.distribution == nil && !ac.critics.Layered() {
+			values = 0 // the way back goes forward again
+			n++        // the last update's, for the metrics
+		}
 	}
+	// Actions and their values; gradients at actions, outputs and parameters, norm and step.
+	inside += actors * (ways(ac.actor, 1) + 1 + values + ascents(ac.critics) + 1 + gradients(info, ac.actor, 1) + 2)
 	if ac.distribution != nil {
 		inside += actors // the slope of its mean
 		if _, soft := o.learner.(*sac); soft {
@@ -132,12 +140,16 @@ func ways(n *network, parts int) int {
 	return len(n.MLP().Layers()) + parts - 1
 }
 
-func gradients(n *network, parts int) int {
+func gradients(info vk.Info, n *network, parts int) int {
 	if !n.Layered() {
 		return 1
 	}
 	layers := len(n.MLP().Layers())
-	return layers*2 + parts - 1 + layers - 1
+	all := layers*2 + parts - 1 + layers - 1
+	if info.Type == vk.CPU && info.SubgroupSize == 8 {
+		all -= 2 // the last layer's few outputs: weights, biases and the layer below in one
+	}
+	return all
 }
 
 func ascents(n *network) int {
