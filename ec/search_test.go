@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/ec/problem"
@@ -15,9 +16,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-func open(t testing.TB) *vk.Device {
+func open(t testing.TB, options ...vk.Option) *vk.Device {
 	t.Helper()
-	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
+	dev, err := vk.Open(append(options, vk.Validate(true), vk.CacheDir(""))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func algorithms() []ec.Algorithm {
 // TestSearch: a generation is one submission that reads nothing back, and a run resumed halfway is bit-identical to
 // an uninterrupted one.
 func TestSearch(t *testing.T) {
-	dev := open(t)
+	dev := open(t, vk.SliceBudget(time.Minute)) // so that a busy machine splits no generation
 	for _, algorithm := range algorithms() {
 		t.Run(algorithm.Name(), func(t *testing.T) {
 			p := policy(t, 5, 12)
