@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
@@ -13,8 +14,10 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// device is one for all tests: what takes longest is the compiling of kernels.
-var device = sync.OnceValues(func() (*vk.Device, error) { return vk.Open(vk.Validate(true), vk.CacheDir("")) })
+// device is one for all tests: what takes longest is the compiling of kernels. A busy machine splits no iteration, whose submissions are counted.
+var device = sync.OnceValues(func() (*vk.Device, error) {
+	return vk.Open(vk.Validate(true), vk.CacheDir(""), vk.SliceBudget(time.Minute))
+})
 
 // TestMain fails on what the validation layer says of any test.
 func TestMain(m *testing.M) {
