@@ -361,7 +361,7 @@ func TestNetworkNarrow(t *testing.T) {
 // columns, and for last layers with few outputs.
 func TestNetworkManyRows(t *testing.T) {
 	if testing.Short() {
-		t.Skip("minutes on the software driver")
+		t.Skip("takes ten seconds of processor time and more; make validate runs it")
 	}
 	for _, c := range []networkCase{
 		{net: MLP{In: 1, Out: 9, Hidden: []int{4}, Activation: ReLU}, members: 1, inner: 66000, splits: 1},
