@@ -8,7 +8,12 @@ environments and makes 16 updates with batches of 128. The code is ours.
 
     python tools/peers/pbt_jax.py --algorithm sac --population 16 64 256 --json
 
---map runs the updates of one member after the other, which on a CPU may take less time than a vmap over them.
+The second line has the sizes of configs/pbt.toml (which has more evaluation episodes):
+
+    python tools/peers/pbt_jax.py --algorithm ppo --population 32 --environments 8 --rollout 200 --epochs 8 --minibatches 8 --chunk 4 --devices 2 --json
+
+--chunk sets how many members learn in one vmap, chunks one after the other, and --devices over how many of XLA's host devices PPO's members
+are spread: on a CPU both may take less time than one vmap over all members.
 """
 
 import argparse
@@ -17,8 +22,7 @@ import os
 import time
 
 DISCOUNT, TAU, RATE, GAE_LAMBDA, CLIP, ENTROPY, MAX_NORM = 0.99, 0.005, 3e-4, 0.95, 0.2, 0.01, 0.5
-HORIZON, ROLLOUT, OBS, ACTIONS, SLOTS = 200, 128, 3, 1, 3  # the ring holds the transitions of three iterations
-ENVIRONMENTS, EPOCHS, MINIBATCHES = 4, 4, 4  # of PPO
+HORIZON, OBS, ACTIONS, SLOTS = 200, 3, 1, 3  # the ring holds the transitions of three iterations
 LOW, HIGH = -5.0, 2.0  # of SAC's log standard deviations
 
 
@@ -29,16 +33,27 @@ def parse_arguments():
     p.add_argument("--hidden", type=int, nargs="+", default=[64, 64], help="units of hidden layers (default 64 64)")
     p.add_argument("--batch", type=int, default=64, help="transitions of an update of SAC (default 64)")
     p.add_argument("--updates", type=int, default=64, help="updates of SAC an iteration (default 64)")
-    p.add_argument("--map", action="store_true", help="update members one after the other")
+    p.add_argument("--rollout", type=int, default=128, help="steps of an environment an iteration (default 128)")
+    p.add_argument("--environments", type=int, default=4, help="environments of a member of PPO (default 4)")
+    p.add_argument("--epochs", type=int, default=4, help="passes of PPO over the steps of an iteration (default 4)")
+    p.add_argument("--minibatches", type=int, default=4, help="updates of a pass of PPO (default 4)")
+    p.add_argument("--chunk", type=int, default=0, help="members that learn in one vmap; 0: all (default 0)")
+    p.add_argument("--devices", type=int, default=1, help="XLA devices that PPO's members are spread over (default 1)")
     p.add_argument("--seconds", type=float, default=3, help="measure for so long at least (default 3)")
     p.add_argument("--json", action="store_true", help="print JSON, a line for each measurement")
     a = p.parse_args()
-    if min([a.batch, a.updates, *a.hidden]) < 1 or min(a.population) < 5:
+    if min([a.batch, a.updates, a.rollout, a.environments, a.epochs, a.minibatches, a.devices, *a.hidden]) < 1 or min(a.population) < 5:
         p.error("sizes must be at least 1, populations at least 5")
+    if a.environments * a.rollout % a.minibatches or any(n % a.devices for n in a.population):
+        p.error("minibatches must divide the steps of an iteration, devices the populations")
+    if a.devices > 1 and a.algorithm == "sac":
+        p.error("--devices is for PPO: members of SAC share a ring")
     return a
 
 
 args = parse_arguments()
+ROLLOUT, ENVIRONMENTS, EPOCHS, MINIBATCHES = args.rollout, args.environments, args.epochs, args.minibatches
+os.environ["XLA_FLAGS"] = " ".join(["--xla_force_host_platform_device_count=%d" % args.devices, *os.environ.get("XLA_FLAGS", "").split()])
 
 import jax  # after the arguments, so that --help is quick
 import jax.numpy as jnp
@@ -48,6 +63,7 @@ tree, lax, random = jax.tree_util, jax.lax, jax.random
 SAC = args.algorithm == "sac"
 ACTOR, CRITIC = [OBS, *args.hidden, ACTIONS * (2 if SAC else 1)], [OBS + (ACTIONS if SAC else 0), *args.hidden, 1]
 HALF_LOG_2PI = 0.9189385332046727
+mesh, SPREAD = jax.sharding.Mesh(jax.devices(), ("members",)), jax.sharding.PartitionSpec("members")
 
 
 def initial(key, sizes):
@@ -100,7 +116,7 @@ def gaussian(actor, obs):
 
 
 def rollout(actor, env, key):
-    """128 steps of an environment, which begins anew after 200: the environment, and obs, noise, action, reward, next obs, end."""
+    """The steps of an environment, which begins anew after 200: the environment, and obs, noise, action, reward, next obs, end."""
     k_noise, k_fresh = random.split(key)
     fresh = reset(k_fresh)
 
@@ -216,23 +232,29 @@ def ppo_updates(member, data, key):
 
     n = ENVIRONMENTS * ROLLOUT
     bits = jax.vmap(lambda k: random.bits(k, (n,), jnp.uint32))(random.split(key, EPOCHS))
-    order = lax.sort((bits & ~jnp.uint32(n - 1)) | jnp.arange(n, dtype=jnp.uint32)) & jnp.uint32(n - 1)
+    low = jnp.uint32((1 << (n - 1).bit_length()) - 1)  # bits that hold an index
+    order = lax.sort((bits & ~low) | jnp.arange(n, dtype=jnp.uint32)) & low
     return lax.scan(minibatch, member, order.reshape(EPOCHS * MINIBATCHES, -1))[0]
 
 
 def ppo(s, keys):
-    each = lambda actor, env, key: jax.vmap(lambda e, k: rollout(actor, e, k))(env, random.split(key, ENVIRONMENTS))
-    env, data = jax.vmap(each)(s["member"]["actor"]["params"], s["env"], keys)
-    last = jax.vmap(jax.vmap(observe))(env[0])
-    return {**s, "env": env, "member": over(ppo_updates)(s["member"], (*data, last), keys)}
+    def learn(member, env, key):
+        env, data = jax.vmap(lambda e, k: rollout(member["actor"]["params"], e, k))(env, random.split(key, ENVIRONMENTS))
+        return env, ppo_updates(member, (*data, jax.vmap(observe)(env[0])), key)
+
+    learn_all = over(learn)
+    if args.devices > 1:
+        learn_all = jax.shard_map(learn_all, mesh=mesh, in_specs=SPREAD, out_specs=SPREAD, check_vma=False)
+    env, member = learn_all(s["member"], s["env"], keys)
+    return {**s, "env": env, "member": member}
 
 
 # ---- PBT ----
 
 
 def over(f):
-    """f over members."""
-    return (lambda *x: lax.map(lambda y: f(*y), x)) if args.map else jax.vmap(f)
+    """f over members, in chunks."""
+    return (lambda *x: lax.map(lambda y: f(*y), x, batch_size=args.chunk)) if args.chunk else jax.vmap(f)
 
 
 def iterate(s, key):
@@ -270,8 +292,10 @@ def begin(population, key):
 def measure(population):
     s = jax.jit(begin, static_argnums=0)(population, random.key(0))
     s = tree.tree_map(lambda x: x + 0, s)  # buffers of their own, to be donated
+    place = tree.tree_map(lambda x: jax.sharding.NamedSharding(mesh, SPREAD if x.ndim and args.devices > 1 else jax.sharding.PartitionSpec()), s)
+    s = jax.device_put(s, place)
     start = time.perf_counter()
-    iteration = jax.jit(iterate, donate_argnums=0).lower(s, random.key(1)).compile()
+    iteration = jax.jit(iterate, donate_argnums=0, out_shardings=place).lower(s, random.key(1)).compile()
     compiled = time.perf_counter() - start
     for i in range(2):
         s = jax.block_until_ready(iteration(s, random.key(i)))
@@ -284,7 +308,7 @@ def measure(population):
     if not all(bool(jnp.isfinite(x).all()) for x in tree.tree_leaves(s["member"]["actor"]["params"])):
         raise SystemExit("parameters are not finite")
     return {
-        "peer": "jax", "algorithm": "pbt-" + args.algorithm, "population": population, "hidden": args.hidden, "map": args.map,
+        "peer": "jax", "algorithm": "pbt-" + args.algorithm, "population": population, "hidden": args.hidden, "chunk": args.chunk, "devices": args.devices,
         "seconds": sum(times) / len(times), "best_seconds": min(times), "cpu_seconds": sum(processor) / len(times), "best_cpu_seconds": min(processor),
         "compile_seconds": compiled, "device": jax.devices()[0].device_kind, "jax": jax.__version__, "flags": os.environ.get("XLA_FLAGS", ""),
     }
