@@ -27,6 +27,7 @@ type intervals struct {
 	low    float64 // of all axes; NaN: as the values need it
 	high   float64
 	mark   float64 // a line across all rows; NaN: none
+	ticks  plot.Ticker
 }
 
 // Intervals makes the figure of statistics with their intervals: a row for each label, a panel for each statistic.
@@ -34,7 +35,7 @@ func Intervals(labels []string, panels []IntervalPanel, o Options) (*Figure, err
 	o.Width = cmp.Or(o.Width, min(14, 2.2+2.6*float64(len(panels))))
 	o.Height = cmp.Or(o.Height, 1.4+0.3*float64(len(labels)))
 	f := &Figure{options: o, note: "mark: estimate, bar: 95% bootstrap interval",
-		rows: &intervals{labels: labels, panels: panels, low: math.NaN(), high: math.NaN(), mark: math.NaN()}}
+		rows: &intervals{labels: labels, panels: panels, low: math.NaN(), high: math.NaN(), mark: math.NaN(), ticks: fewTicks{}}}
 	for _, p := range panels {
 		if len(p.Values) != len(labels) {
 			return nil, fmt.Errorf("plot: %s has %d intervals for %d rows", p.Title, len(p.Values), len(labels))
@@ -51,7 +52,7 @@ func Probabilities(labels []string, panel IntervalPanel, o Options) (*Figure, er
 	o.Width = cmp.Or(o.Width, 9)
 	f, err := Intervals(labels, []IntervalPanel{panel}, o)
 	if err == nil {
-		f.rows.low, f.rows.high, f.rows.mark = 0, 1, 0.5
+		f.rows.low, f.rows.high, f.rows.mark, f.rows.ticks = 0, 1, 0.5, quarters
 	}
 	return f, err
 }
@@ -79,7 +80,7 @@ func (f *Figure) drawIntervals(c draw.Canvas) error {
 		} else {
 			p.X.Min, p.X.Max = of.low, of.high
 		}
-		p.X.Tick.Marker = fewTicks{}
+		p.X.Tick.Marker = of.ticks
 		p.Y.Min, p.Y.Max = -float64(len(of.labels))+0.4, 0.6
 		if !math.IsNaN(of.mark) {
 			p.Add(&segments{[][2]plotter.XY{{{X: of.mark, Y: p.Y.Min}, {X: of.mark, Y: p.Y.Max}}}, draw.LineStyle{Color: faint, Width: vg.Points(1)}})
@@ -103,20 +104,22 @@ func (f *Figure) drawIntervals(c draw.Canvas) error {
 
 func ptr[T any](v T) *T { return &v }
 
-// fewTicks are niceTicks for a narrow axis.
+// fewTicks are those of niceTicks for a narrow axis: at most five.
 type fewTicks struct{}
 
 // Ticks implements [plot.Ticker].
 func (fewTicks) Ticks(low, high float64) []plot.Tick {
+	const most = 5
 	all := niceTicks{}.Ticks(low, high)
-	for len(all) > 5 {
-		var half []plot.Tick
-		for i := 0; i < len(all); i += 2 {
-			half = append(half, all[i])
-		}
-		all = half
+	for span := 2 * (high - low); len(all) > most; span *= 2 {
+		all = ticksBy(niceStep(span), low, high)
 	}
 	return all
+}
+
+// quarters are the ticks of a probability.
+var quarters = plot.ConstantTicks{
+	{Value: 0, Label: "0"}, {Value: 0.25, Label: "0.25"}, {Value: 0.5, Label: "0.5"}, {Value: 0.75, Label: "0.75"}, {Value: 1, Label: "1"},
 }
 
 // bars draws an interval in each row, from the top down at 0, -1 and so on.

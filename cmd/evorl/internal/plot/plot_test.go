@@ -14,7 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot"
+
 	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/scores"
 )
 
 // records reports values of one metric at multiples of 100 environment steps.
@@ -118,6 +121,37 @@ func TestTicks(t *testing.T) {
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%v to %v: %s; want %s", c.low, c.high, strings.Join(got, " "), c.want)
 		}
+	}
+}
+
+// Few ticks are multiples of one round step, and the axis of probabilities has both ends and one half.
+func TestFewTicks(t *testing.T) {
+	labels := func(of []plot.Tick) string {
+		var all []string
+		for _, tick := range of {
+			all = append(all, tick.Label)
+		}
+		return strings.Join(all, " ")
+	}
+	for _, c := range []struct {
+		low, high float64
+		want      string
+	}{
+		{0, 500, "0 200 400"},
+		{-760, -100, "−600 −400 −200"},
+		{0.001, 0.0042, "0.001 0.002 0.003 0.004"},
+		{0, 4_000_000, "0 1M 2M 3M 4M"},
+	} {
+		if got := labels(fewTicks{}.Ticks(c.low, c.high)); got != c.want {
+			t.Errorf("%v to %v: %s; want %s", c.low, c.high, got, c.want)
+		}
+	}
+	f, err := Probabilities([]string{"A over B"}, IntervalPanel{Title: "P", Values: []scores.Interval{{Value: 0.6, Low: 0.3, High: 1}}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := labels(f.rows.ticks.Ticks(0, 1)); got != "0 0.25 0.5 0.75 1" {
+		t.Errorf("probabilities have ticks at %s", got)
 	}
 }
 

@@ -34,8 +34,10 @@ func scaleFor(a Axis, largest float64) axisScale {
 type niceTicks struct{}
 
 // Ticks implements [plot.Ticker].
-func (niceTicks) Ticks(low, high float64) []plot.Tick {
-	step := niceStep(high - low)
+func (niceTicks) Ticks(low, high float64) []plot.Tick { return ticksBy(niceStep(high-low), low, high) }
+
+// ticksBy are the multiples of a step from low to high.
+func ticksBy(step, low, high float64) []plot.Tick {
 	first, last := math.Ceil(low/step-1e-9), math.Floor(high/step+1e-9)
 	if math.IsInf(step, 0) || !(last-first < 100) { // a range beyond what numbers can count
 		return nil

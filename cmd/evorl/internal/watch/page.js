@@ -11,13 +11,16 @@ async function get(path) {
   return answer.json();
 }
 
-// short writes a number with few digits.
-function short(x) {
+// short writes a number with four digits, or as many as tell it from one that differs by step. Numbers just below 1, such as discounts, have
+// two digits of their difference from 1.
+function short(x, step = Infinity) {
   if (x === null || x === undefined) return "";
-  const size = Math.abs(x);
+  const size = Math.abs(x), place = (y) => 10 ** Math.floor(Math.log10(y) + 1e-9);
   if (size !== 0 && (size < 1e-3 || size >= 1e9)) return x.toExponential(2);
-  for (const [unit, name] of [[1e6, "M"], [1e4, "k"]]) if (size >= unit) return String(+(x / (name === "k" ? 1e3 : unit)).toPrecision(4)) + name;
-  return String(+x.toPrecision(4));
+  const last = Math.min(place(step), size > 0.9 && size < 1 ? place(1 - size) / 10 : Infinity); // value of the last digit
+  const digits = Math.min(15, Math.max(4, Math.floor(Math.log10(size / last) + 1e-9) + 1));
+  for (const [unit, name] of [[1e6, "M"], [1e4, "k"]]) if (size >= unit) return String(+(x / (name === "k" ? 1e3 : unit)).toPrecision(digits)) + name;
+  return String(+x.toPrecision(digits));
 }
 
 function clock(seconds) {
@@ -40,13 +43,13 @@ function column(base, suffixes) {
   return null;
 }
 
-// ticks are round numbers from low to high.
+// ticks are round numbers from low to high with their labels.
 function ticks(low, high, most) {
   const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) || 10 * power;
   const out = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step && out.length < 50; i++) out.push(+(i * step).toPrecision(12));
-  return out;
+  return out.map((v) => [v, short(v, step)]);
 }
 
 // draw draws a metric: its median or mean, and the middle half of the members.
@@ -65,12 +68,12 @@ function draw(canvas, base) {
   const left = 52, bottom = height - 20, X = (v) => left + (v - x0) / (x1 - x0) * (width - left - 8), Y = (v) => bottom - (v - y0) / (y1 - y0) * (bottom - 6);
   c.font = "11px Liberation Sans, Arial, sans-serif"; c.fillStyle = "#6b6b6b"; c.strokeStyle = "#e6e6e6"; c.lineWidth = 1;
   c.textAlign = "right"; c.textBaseline = "middle";
-  for (const v of ticks(y0, y1, height > 200 ? 6 : 4)) {
+  for (const [v, label] of ticks(y0, y1, height > 200 ? 6 : 4)) {
     c.beginPath(); c.moveTo(left, Y(v)); c.lineTo(width - 8, Y(v)); c.stroke();
-    c.fillText(short(v), left - 6, Y(v));
+    c.fillText(label, left - 6, Y(v));
   }
   c.textAlign = "center"; c.textBaseline = "top";
-  for (const v of ticks(x0, x1, width / 110)) c.fillText(short(v), X(v), bottom + 5);
+  for (const [v, label] of ticks(x0, x1, width / 110)) c.fillText(label, X(v), bottom + 5);
   if (low && high) {
     const both = at.filter((i) => low[i] !== null && high[i] !== null);
     c.beginPath();
