@@ -48,20 +48,20 @@ def studies(steps):
 
 
 class Run:
-    """A run in progress, with its processor time."""
+    """A run in progress, with its processor time, which ends when enough(run)."""
 
-    def __init__(self, evorl, folder, config, settings, steps):
-        self.folder, self.steps, self.begun = folder, steps * MEMBERS, time.time()
+    def __init__(self, evorl, folder, config, settings, enough):
+        self.folder, self.enough, self.begun = folder, enough, time.time()
         shutil.rmtree(folder, ignore_errors=True)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        command = [evorl, "run", "--quiet", "--out", str(folder), *(x for s in settings for x in ("--set", s)), f"configs/curves/{config}.toml"]
+        command = [evorl, "run", "--quiet", "--out", str(folder), *(x for s in settings for x in ("--set", s)), config]
         self.process = subprocess.Popen(command, stderr=open(f"{folder}.log", "w"), stdout=subprocess.DEVNULL)
         self.samples, self.asked = [], False
 
     def poll(self):
-        """Samples the processor time; reports whether the run has ended, which it is asked to after its steps."""
+        """Samples the processor time; reports whether the run has ended, which it is asked to when it is enough."""
         if self.process.poll() is not None:
-            if self.samples and self.taken() >= self.steps:
+            if self.samples and self.enough(self):
                 (self.folder / "processor.csv").write_text("".join(f"{wall:.2f},{processor:.2f}\n" for wall, processor in self.samples))
             else:
                 print(f"{self.folder}: status {self.process.returncode}, see {self.folder}.log", flush=True)
@@ -69,7 +69,7 @@ class Run:
         with open(f"/proc/{self.process.pid}/stat") as f:
             fields = f.read().rsplit(")", 1)[1].split()
         self.samples.append((time.time() - self.begun, (int(fields[11]) + int(fields[12])) / TICK))
-        if not self.asked and self.taken() >= self.steps:
+        if not self.asked and self.enough(self):
             self.asked = True
             self.process.send_signal(signal.SIGINT)
         return False
@@ -90,7 +90,7 @@ def run(args):
         while waiting and len(running) < args.jobs:
             name, config, settings, steps = waiting.pop(0)
             print(time.strftime("%H:%M:%S"), name, flush=True)
-            running.append(Run(args.evorl, args.out / name, config, settings, steps))
+            running.append(Run(args.evorl, args.out / name, f"configs/curves/{config}.toml", settings, lambda r, steps=steps: r.taken() >= steps * MEMBERS))
         time.sleep(0.5)
         running = [r for r in running if not r.poll()]
 
@@ -184,4 +184,5 @@ def main():
     (run if args.what == "run" else figures)(args)
 
 
-main()
+if __name__ == "__main__":
+    main()
