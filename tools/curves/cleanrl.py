@@ -24,6 +24,7 @@ RANDOM = {"td3": 25_000, "sac": 5_000}  # steps before the first update
 DISCOUNT = {"Swimmer-v5": 0.995}  # CleanRL's is 0.99
 SEEDS = (1, 2, 3)  # of CleanRL's programs; here three members
 BLOCK = 50  # steps of an iteration here
+EPISODE = 1_000  # steps of the longest episode
 WINDOW = 5_000  # steps over which returns are averaged
 
 
@@ -104,13 +105,15 @@ def windows(points, first, last):
 
 
 def curves(args, algorithm, env):
-    """Both programs' curves, three agents each, with what is missing left out: {"evorl": [{step: return}], "CleanRL": [...]}."""
-    found, folder = {}, args.out / name(algorithm, env)
+    """Both programs' curves as far as all agents have come, three each or fewer: {"evorl": [{step: return}], "CleanRL": [...]}."""
+    found, folder = {"evorl": []}, args.out / name(algorithm, env)
     if (folder / "members.jsonl").exists():
         found["evorl"] = [of_evorl(folder, member) for member in range(len(SEEDS))]
     found["CleanRL"] = [of_cleanrl(p) for p in (episodes(args.out, algorithm, env, seed) for seed in SEEDS) if p.exists()]
-    complete = lambda points: points and points[-1][0] > args.steps - WINDOW
-    return {k: [windows(p, RANDOM[algorithm], args.steps) for p in v if complete(p)] for k, v in found.items()}
+    if not all(found.values()):
+        return None
+    last = min(points[-1][0] for agents in found.values() for points in agents) + EPISODE
+    return {k: [windows(p, RANDOM[algorithm], min(last, args.steps)) for p in v] for k, v in found.items()}
 
 
 def figures(args):
@@ -120,7 +123,7 @@ def figures(args):
     runs, labels = [], {}
     for algorithm, env in TASKS:
         of = curves(args, algorithm, env)
-        if not of.get("evorl") or not of["CleanRL"]:
+        if of is None:
             print(f"{algorithm} on {env}: missing")
             continue
         table(f"{algorithm} on {env}", of)
