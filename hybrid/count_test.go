@@ -63,6 +63,29 @@ func TestCountedLearners(t *testing.T) {
 	}
 }
 
+// TestCountedTransfers: an iteration whose updates follow from steps is three submissions, of which one reads the count of steps, 16 bytes, and one for every
+// 64 blocks of updates and for every block beyond.
+func TestCountedTransfers(t *testing.T) {
+	const before, last, moved = 4, 9, 16
+	g, cfg := smallCEMRL("td3")
+	g.cfg.Updates, cfg.Updates = PerIteration, PerIteration
+	for _, w := range []engine.Workflow{g.begin(t, 5), g.openCEMRL(t, 5, cfg)} {
+		t.Run(w.Describe().Workflow, func(t *testing.T) {
+			initialized(t, w)
+			steps(t, w, 0, before)
+			updates := func() uint64 { return uint64(words(t, saved(t, w, "agent/critics/optimizer/updates"))[0]) }
+			begun := updates()
+			steps(t, w, before, before+1)
+			blocks := updates() - begun // of one update each
+			if blocks < countedBlocks+1 {
+				t.Fatalf("%d updates in an iteration; want more than %d", blocks, countedBlocks)
+			}
+			const n = last - before - 1
+			transfers(t, w, before+1, last, n*(3+blocks/countedBlocks+blocks%countedBlocks), n*moved)
+		})
+	}
+}
+
 // TestCountedResume: runs whose updates follow from steps end with the same bits after they were interrupted.
 func TestCountedResume(t *testing.T) {
 	for _, by := range []Count{PerIteration, PerRun} {

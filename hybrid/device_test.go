@@ -192,13 +192,26 @@ func staysOnDevice(t *testing.T, w engine.Workflow) {
 	t.Helper()
 	initialized(t, w)
 	steps(t, w, 0, 3)
+	transfers(t, w, 3, 8, 5, 0)
+}
+
+// transfers runs iterations from the first to the one before last, whose programs are recorded: they must take so many submissions, move nothing up and
+// so many bytes down, and compile nothing.
+func transfers(t *testing.T, w engine.Workflow, first, last int, submissions, down uint64) {
+	t.Helper()
 	before := open(t).Counters()
-	steps(t, w, 3, 8)
+	steps(t, w, first, last)
 	after := open(t).Counters()
-	if n := after.Submissions - before.Submissions; n != 5 {
-		t.Errorf("5 iterations took %d submissions", n)
+	if n := after.Submissions - before.Submissions; n != submissions {
+		t.Errorf("iterations %d to %d took %d submissions; want %d", first, last-1, n, submissions)
 	}
-	if up, down := after.BytesUp-before.BytesUp, after.BytesDown-before.BytesDown; up != 0 || down != 0 {
-		t.Errorf("5 iterations moved %d bytes up and %d down; want none", up, down)
+	if up := after.BytesUp - before.BytesUp; up != 0 {
+		t.Errorf("iterations %d to %d moved %d bytes up; want none", first, last-1, up)
+	}
+	if n := after.BytesDown - before.BytesDown; n != down {
+		t.Errorf("iterations %d to %d moved %d bytes down; want %d", first, last-1, n, down)
+	}
+	if n := after.Pipelines - before.Pipelines; n != 0 {
+		t.Errorf("iterations %d to %d compiled %d pipelines", first, last-1, n)
 	}
 }

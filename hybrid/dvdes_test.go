@@ -208,15 +208,7 @@ func TestDvDESIteration(t *testing.T) {
 func TestDvDESCounters(t *testing.T) {
 	d := newSmallDvDES().begin(t, 7)
 	steps(t, d, 0, 2)
-	before := open(t).Counters()
-	steps(t, d, 2, 7)
-	after := open(t).Counters()
-	if n := after.Submissions - before.Submissions; n != 5 {
-		t.Errorf("5 iterations took %d submissions", n)
-	}
-	if up, down := after.BytesUp-before.BytesUp, after.BytesDown-before.BytesDown; up != 0 || down != 0 {
-		t.Errorf("5 iterations moved %d bytes up and %d down; want none", up, down)
-	}
+	transfers(t, d, 2, 7, 5, 0)
 	if taken, err := engine.EnvSteps(t.Context(), d); err != nil || taken != 7*3*(8+1)*2*12 {
 		t.Errorf("%d environment steps, %v; want %d", taken, err, 7*3*(8+1)*2*12)
 	}

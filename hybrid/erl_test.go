@@ -145,18 +145,20 @@ func TestERLEvaluates(t *testing.T) {
 	}
 }
 
-// TestERLCounters: an iteration is one submission, and nothing crosses the bus.
+// TestERLCounters: an iteration is one submission, and nothing crosses the bus: for every agent, and for several beside one population.
 func TestERLCounters(t *testing.T) {
-	e := smallERL("td3", genetic()).begin(t, 7)
-	steps(t, e, 0, 6) // all phases are recorded
-	before := open(t).Counters()
-	steps(t, e, 6, 12)
-	after := open(t).Counters()
-	if n := after.Submissions - before.Submissions; n != 6 {
-		t.Errorf("6 iterations took %d submissions", n)
-	}
-	if up, down := after.BytesUp-before.BytesUp, after.BytesDown-before.BytesDown; up != 0 || down != 0 {
-		t.Errorf("6 iterations moved %d bytes up and %d down; want none", up, down)
+	several := smallERL("td3", vanilla())
+	several.cfg.Agents, several.replay.Shared = 2, true
+	covariance := ec.DefaultCMAES()
+	covariance.Population = 6
+	for name, g := range map[string]guided{
+		"td3": smallERL("td3", genetic()), "sac": smallERL("sac", genetic()), "several agents": several, "ddpg": smallERL("ddpg", covariance),
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := g.begin(t, 7)
+			steps(t, e, 0, 6) // all phases are recorded
+			transfers(t, e, 6, 12, 6, 0)
+		})
 	}
 }
 

@@ -57,6 +57,23 @@ func TestOverOffPolicy(t *testing.T) {
 	}
 }
 
+// TestOverOffPolicyCounters: an iteration of PBT over an off-policy agent is one submission, two with an exchange, and nothing crosses the bus, whatever
+// a replaced member copies.
+func TestOverOffPolicyCounters(t *testing.T) {
+	for _, agent := range []string{"td3", "sac", "discrete sac", "dqn"} {
+		for name, inherit := range map[string]Inheritance{"everything": Everything, "policy": PolicyOnly} {
+			t.Run(agent+", "+name, func(t *testing.T) {
+				cfg := DefaultPBT()
+				cfg.Warmup, cfg.Interval, cfg.Episodes, cfg.Bottom, cfg.Inherit = 1, 2, 2, 0.5, inherit
+				p := kinds[0].over(t, smallAgents(t, agent), cfg)
+				initialized(t, p)
+				steps(t, p, 0, 5)
+				transfers(t, p, 5, 11, 6+3, 0)
+			})
+		}
+	}
+}
+
 // smallAgents are four agents in the pendulum, of DQN and discrete SAC in CartPole, that normalize observations; DQN's with all its parts.
 func smallAgents(t testing.TB, name string) *rl.OffPolicy {
 	t.Helper()
