@@ -6,6 +6,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -26,6 +27,19 @@ func TestFused(t *testing.T) {
 		"state-dependent deviation": func(n *NetworkConfig, c *PPOConfig) envs.Space {
 			n.Hidden, n.StateDependentStd, n.Squash, n.MinLogStd, n.MaxLogStd = []int{9}, true, true, -1, 0.5
 			return envs.Symmetric(1, 1)
+		},
+		"sgd": func(n *NetworkConfig, c *PPOConfig) envs.Space {
+			n.Hidden, c.Optimizer = []int{32, 9}, optim.SGD
+			return envs.Symmetric(1)
+		},
+		"rmsprop": func(n *NetworkConfig, c *PPOConfig) envs.Space {
+			n.Hidden, c.Optimizer = []int{7, 32}, optim.RMSProp
+			c.OptimizerEpsilon = 0.1 // otherwise rounding decides the sign of steps
+			return envs.Discrete(2)
+		},
+		"adamw": func(n *NetworkConfig, c *PPOConfig) envs.Space {
+			n.Hidden, c.Optimizer = []int{3, 4}, optim.AdamW // no padding, which only separate updates decay
+			return envs.Discrete(5)
 		},
 		"wide": func(n *NetworkConfig, c *PPOConfig) envs.Space {
 			n.Hidden, n.Activation, n.LayerNorm = []int{32}, nn.ReLU, true

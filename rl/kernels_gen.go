@@ -2067,7 +2067,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "CriticUpdates", Index: 30, Access: vk.Write},
 		{Name: "CriticRefused", Index: 31, Access: vk.ReadWrite},
 	},
-	PushBytes: 92,
+	PushBytes: 96,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -2081,6 +2081,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "MOMENTS_HELD", ID: 11, Default: 0},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 16},
+		{Name: "RULE", ID: 13, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
 		{Name: "RATIO_IN_ADVANTAGE", ID: 51, Default: 0},
@@ -2146,6 +2147,7 @@ type policyUpdateKernel struct {
 	LogBeta1     float32
 	LogBeta2     float32
 	Epsilon      float32
+	WeightDecay  float32
 	Anneal       float32
 
 	Lanes            uint32  // specialization constants, zero for their default 8
@@ -2158,6 +2160,7 @@ type policyUpdateKernel struct {
 	ClipValue        bool    // default false
 	MomentsHeld      bool    // default false
 	LocalSizeX       uint32  // default 16
+	Rule             uint32  // default 0
 	TexelLoads       uint32  // default 0
 	Trajectories     bool    // default false
 	RatioInAdvantage bool    // default false
@@ -2176,8 +2179,8 @@ type policyUpdateKernel struct {
 func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [32]vk.Range
-		push   [92]byte
-		spec   [24]uint32
+		push   [96]byte
+		spec   [25]uint32
 	})
 	a.ranges = [32]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.CriticUpdates, k.CriticRefused}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
@@ -2202,8 +2205,9 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[76:], math.Float32bits(k.LogBeta1))
 	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[84:], math.Float32bits(k.Epsilon))
-	binary.LittleEndian.PutUint32(a.push[88:], math.Float32bits(k.Anneal))
-	a.spec = [24]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
+	binary.LittleEndian.PutUint32(a.push[88:], math.Float32bits(k.WeightDecay))
+	binary.LittleEndian.PutUint32(a.push[92:], math.Float32bits(k.Anneal))
+	a.spec = [25]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -2240,41 +2244,44 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	if k.LocalSizeX != 0 {
 		a.spec[11] = k.LocalSizeX
 	}
+	if k.Rule != 0 {
+		a.spec[12] = k.Rule
+	}
 	if k.TexelLoads != 0 {
-		a.spec[12] = k.TexelLoads
+		a.spec[13] = k.TexelLoads
 	}
 	if k.Trajectories {
-		a.spec[13] = 1
-	}
-	if k.RatioInAdvantage {
 		a.spec[14] = 1
 	}
+	if k.RatioInAdvantage {
+		a.spec[15] = 1
+	}
 	if k.Head != 0 {
-		a.spec[15] = k.Head
+		a.spec[16] = k.Head
 	}
 	if k.HeadWidth != 0 {
-		a.spec[16] = k.HeadWidth
+		a.spec[17] = k.HeadWidth
 	}
 	if k.Squash {
-		a.spec[17] = 1
+		a.spec[18] = 1
 	}
 	if k.LogStdLow != 0 {
-		a.spec[18] = math.Float32bits(k.LogStdLow)
+		a.spec[19] = math.Float32bits(k.LogStdLow)
 	}
 	if k.LogStdHigh != 0 {
-		a.spec[19] = math.Float32bits(k.LogStdHigh)
+		a.spec[20] = math.Float32bits(k.LogStdHigh)
 	}
 	if k.Explore {
-		a.spec[20] = 1
+		a.spec[21] = 1
 	}
 	if k.NoiseLimit != 0 {
-		a.spec[21] = math.Float32bits(k.NoiseLimit)
+		a.spec[22] = math.Float32bits(k.NoiseLimit)
 	}
 	if k.HeadAtoms != 0 {
-		a.spec[22] = k.HeadAtoms
+		a.spec[23] = k.HeadAtoms
 	}
 	if k.HeadDueling {
-		a.spec[23] = 1
+		a.spec[24] = 1
 	}
 	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -72,7 +72,7 @@ type PPO struct {
 	explained *engine.Tensor // [P], a metric
 
 	fused bool // updates are a few dispatches, see recordFused
-	held  bool // the fused updates keep Adam's moments in registers
+	held  bool // the fused updates keep moments in registers
 	both  bool // for tests: make the tensors of both forms
 }
 

@@ -14,7 +14,7 @@ import (
 // case.
 const (
 	fusedPasses        = 2048    // fewest transitions in an iteration's updates that repay the seconds of compiling
-	heldPasses         = 1 << 19 // with as many, Adam's moments stay in registers: faster, but twice as long to compile
+	heldPasses         = 1 << 19 // with as many, moments stay in registers: faster, but twice as long to compile
 	maxFusedIterations = 60000
 	fusedPerTransition = 4
 	fusedBlock         = 4 // transitions that a block adds to the gradient, BLOCK in mlp_block.glsl; the number of lanes is a multiple of it
@@ -23,9 +23,10 @@ const (
 
 // canFuse reports whether the updates of an iteration can be a few dispatches of policy_update.comp: on software
 // drivers, whose memory is slow compared with their registers, with small networks and enough work to repay the longer
-// compilation. The other form takes two to four times as long per update.
+// compilation. The other form takes two to four times as long per update. ClipUp needs the norm of the velocity before it
+// moves a parameter, which would be a second pass over the moments.
 func canFuse(info vk.Info, c PPOConfig, actor nn.MLP) bool {
-	if info.Type.GPU() || updatedTransitions(c) < fusedPasses || c.Optimizer != optim.Adam || info.Limits.MaxBindings < fusedBindings {
+	if info.Type.GPU() || updatedTransitions(c) < fusedPasses || c.Optimizer == optim.ClipUp || info.Limits.MaxBindings < fusedBindings {
 		return false
 	}
 	lanes, err := actor.Lanes(info)
@@ -69,11 +70,12 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		HeadBase: uint32(a.headBase()), Seed: r.Engine().Seed(), Stream: m.stream,
 		Minibatches: uint32(m.count), ObsLimit: float32(a.cfg.ObsLimit), MaxNorm: float32(p.cfg.MaxGradNorm),
 		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Gain1: float32(1 - o.Beta1), Gain2: float32(1 - o.Beta2),
-		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon), Anneal: float32(actor.Annealed()),
+		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon), WeightDecay: float32(o.WeightDecay),
+		Anneal: float32(actor.Annealed()),
 		LocalSizeX: 2 * lanes.Lanes, Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2,
 		Activation: lanes.Activation, LayerNorm: lanes.LayerNorm, In: uint32(net.In), Out: uint32(net.Out),
 		Head: head.Head, HeadWidth: head.HeadWidth, LogStdLow: head.LogStdLow, LogStdHigh: head.LogStdHigh, ClipValue: p.criticLoss.clipped,
-		MomentsHeld: p.held,
+		MomentsHeld: p.held, Rule: uint32(o.Rule),
 	}
 	if values := a.normalizerValues(); values != nil {
 		k.Normalizer = values.Range()

@@ -330,6 +330,7 @@ func TestNetworkShapes(t *testing.T) {
 		{net: MLP{In: 5, Out: 1, Hidden: []int{5}, Activation: Tanh}, members: 2, inner: 9},
 		{net: MLP{In: 3, Out: 2, Hidden: []int{7, 6}, Activation: Swish, LayerNorm: true}, members: 2, inner: 13, splits: 2},
 		{net: MLP{In: 4, Out: 2, Hidden: []int{64, 64}, Activation: ReLU}, members: 2, inner: 9},
+		{net: MLP{In: 4, Out: 2, Hidden: []int{7, 32}, Activation: Tanh}, members: 2, inner: 9},
 		{net: MLP{In: 4, Out: 2, Hidden: []int{64, 64}, Activation: ReLU}, layered: true, members: 2, inner: 20, splits: 3},
 		{net: MLP{In: 4, Out: 2, Hidden: []int{32, 32}, Activation: Swish, LayerNorm: true}, members: 1, inner: 9},
 		{net: MLP{In: 6, Out: 9, Hidden: []int{33, 17, 9}, Activation: ELU, LayerNorm: true}, members: 2, inner: 10},

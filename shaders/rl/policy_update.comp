@@ -1,7 +1,7 @@
 #version 450
 
 // Many updates of actor and critic in one dispatch: epochs of minibatches, forward, loss, backward, clipping and
-// Adam, with parameters and gradients of a member in the registers of two subgroups, one an actor and one a critic.
+// the optimizer, with parameters and gradients of a member in the registers of two subgroups, one an actor and one a critic.
 // What policy_gradient.comp and the optimizer do in three dispatches an update, without most of the memory between:
 // for drivers whose memory is dear beside their registers. The losses are in rl/loss.glsl.
 //
@@ -74,6 +74,7 @@ layout(push_constant) uniform Push {
     float log_beta_1; // natural logarithms
     float log_beta_2;
     float epsilon;
+    float weight_decay;
     float anneal; // fraction of the learning rate lost per step of the clock; 0: none
 };
 
@@ -85,7 +86,7 @@ uint outputs; // of this subgroup's network
 #include "engine/nn/input.glsl"
 #include "engine/nn/mlp_backward.glsl"
 #include "engine/nn/mlp_block.glsl"
-#include "engine/nn/mlp_adam.glsl"
+#include "engine/nn/mlp_update.glsl"
 #include "engine/optim/bias.glsl"
 #include "rl/loss.glsl"
 
@@ -98,7 +99,7 @@ void main() {
     bool is_critic = gl_SubgroupID != 0u;
     outputs = is_critic ? 1u : OUT;
     uint base = is_critic ? critic + member * critic_row : member * actor_row, stride = is_critic ? critic_stride : actor_stride;
-    mlp_adam_load(base, stride);
+    mlp_update_load(base, stride);
     mlp_zero();
     mlp_input_begin(member);
     float deviation[DIMS], first_deviation[DIMS], second_deviation[DIMS], g_deviation[DIMS];
@@ -172,12 +173,12 @@ void main() {
         size = sqrt(square);
         bool finite = !isnan(square) && !isinf(square);
         float t = float(done + 1u);
-        Adam a = Adam(finite, max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0, beta_1, beta_2, gain_1, gain_2,
-                      rate * bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), epsilon);
-        mlp_adam(a, base, stride);
+        float factor = max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0;
+        Step s = Step(finite, rate, vec4(factor, bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), 1.0), constants());
+        mlp_update(s, base, stride);
         groupMemoryBarrier(); // the next update reads the moments
         if (finite && LOG_STD_PARAMETERS && !is_critic) {
-            UNROLL for (uint o = 0u; o < DIMS; o++) deviation[o] -= adam(first_deviation[o], second_deviation[o], g_deviation[o], a);
+            UNROLL for (uint o = 0u; o < DIMS; o++) mlp_update_one(deviation[o], g_deviation[o], first_deviation[o], second_deviation[o], s);
         }
         done += finite ? 1u : 0u;
         refusals += finite ? 0u : 1u;
@@ -185,7 +186,7 @@ void main() {
         update++;
     } while (update < last);
 
-    mlp_adam_store(base, stride);
+    mlp_update_store(base, stride);
     if (LANE == 0u && is_critic) {
         critic_updates[member] = done;
         critic_refused[member] += refusals;

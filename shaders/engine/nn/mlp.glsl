@@ -46,9 +46,9 @@ const uint UNITS_2 = HIDDEN_2 == 0u ? 1u : (HIDDEN_2 + LANES - 1u) / LANES;
 const uint UNITS_L = HIDDEN_2 == 0u ? UNITS_1 : UNITS_2; // of the last hidden layer
 const uint HIDDEN_L = HIDDEN_2 == 0u ? HIDDEN_1 : HIDDEN_2;
 
-// A layer whose units fill four registers of every lane is read and written as vec4.
+// A layer whose units fill four registers of every lane is read and written as vec4, if its parameters begin at a multiple of four.
 const bool WIDE_1 = HIDDEN_1 % (4u * LANES) == 0u;
-const bool WIDE_2 = HIDDEN_2 % (4u * LANES) == 0u;
+const bool WIDE_2 = HIDDEN_2 % (4u * LANES) + HIDDEN_1 % 4u == 0u;
 const bool WIDE_L = HIDDEN_2 == 0u ? WIDE_1 : WIDE_2;
 
 const uint NORMS = LAYER_NORM ? 2u : 0u;

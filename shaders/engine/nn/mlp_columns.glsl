@@ -12,7 +12,7 @@ const uint COLUMNS_W_3 = COLUMNS_B_2 + WIDTH_2;
 const uint COLUMNS_B_3 = COLUMNS_W_3 + (HIDDEN_2 == 0u ? HIDDEN_1 : WIDTH_2) * OUT;
 
 // Rows of the second matrix are read and written as vec4.
-const bool COLUMNS_FOURS = HIDDEN_2 % (4u * LANES) + WIDTH_2 % 4u + COLUMNS_W_2 % 4u == 0u;
+const bool COLUMNS_FOURS = HIDDEN_2 % (4u * LANES) + HIDDEN_1 % 4u + WIDTH_2 % 4u == 0u; // WIDE_2 too
 const uint COLUMNS_END = MATRIX_2 - ROWS_2; // rows of the second matrix move through the registers, so that a loop takes them
 
 // to[at + q] = params[offset + unit(q)] for the lane's units q of the second layer; zero for units from `width` on.
