@@ -81,6 +81,8 @@ enum {
   VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR = 1000269004,
   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES = 1000413001,
   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR = 1000506000,
+  VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR = 1000506001,
+  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR = 1000506002,
 };
 
 // Flags and small enumerations.
@@ -100,6 +102,7 @@ enum {
   VK_ACCESS_TRANSFER_WRITE_BIT = 0x1000,
   VK_ACCESS_HOST_READ_BIT = 0x2000,
   VK_SEMAPHORE_TYPE_TIMELINE = 1,
+  VK_SCOPE_SUBGROUP_KHR = 3,
   VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT = 2,
   VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR = 0x40,
   VK_VALIDATION_FEATURE_ENABLE_GPU_ASSISTED_EXT = 0,
@@ -128,6 +131,8 @@ typedef struct { VkStructureType sType; void *pNext; uint32_t maxPerSetDescripto
 typedef struct { VkStructureType sType; void *pNext; VkDeviceSize maxBufferSize; } VkPhysicalDeviceMaintenance4Properties;
 typedef struct { VkStructureType sType; void *pNext; int32_t driverID; char driverName[256], driverInfo[256]; uint8_t conformance[4]; } VkPhysicalDeviceDriverProperties;
 typedef struct { VkStructureType sType; void *pNext; uint32_t minSubgroupSize, maxSubgroupSize, maxComputeWorkgroupSubgroups; VkFlags requiredSubgroupSizeStages; } VkPhysicalDeviceSubgroupSizeControlProperties;
+typedef struct { VkStructureType sType; void *pNext; VkFlags cooperativeMatrixSupportedStages; } VkPhysicalDeviceCooperativeMatrixPropertiesKHR;
+typedef struct { VkStructureType sType; void *pNext; uint32_t MSize, NSize, KSize; int32_t AType, BType, CType, ResultType; VkBool32 saturatingAccumulation; int32_t scope; } VkCooperativeMatrixPropertiesKHR;
 typedef struct { VkFlags propertyFlags; uint32_t heapIndex; } VkMemoryType;
 typedef struct { VkDeviceSize size; VkFlags flags; } VkMemoryHeap;
 typedef struct { uint32_t memoryTypeCount; VkMemoryType memoryTypes[32]; uint32_t memoryHeapCount; VkMemoryHeap memoryHeaps[16]; } VkPhysicalDeviceMemoryProperties;

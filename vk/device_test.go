@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func TestDevices(t *testing.T) {
 			t.Errorf("device %d: %+v", i, info)
 		}
 		d := openTest(t, Index(i))
-		if got := d.Info(); got != info {
+		if got := d.Info(); !reflect.DeepEqual(got, info) {
 			t.Errorf("device %d opened as %+v, listed as %+v", i, got, info)
 		}
 		if byName := openTest(t, Name(strings.ToUpper(info.Name))); byName.Info().Name != info.Name {

@@ -158,6 +158,7 @@ type Info struct {
 	PipelineCacheUUID                [16]byte
 	Limits                           Limits
 	Features                         Features
+	MatrixProducts                   []MatrixProduct // with the feature CooperativeMatrix; those that saturate are left out
 }
 
 var vendors = map[uint32]string{0x1002: "AMD", 0x1010: "Imagination", 0x106B: "Apple", 0x10DE: "NVIDIA", 0x13B5: "ARM", 0x14E4: "Broadcom",

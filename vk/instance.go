@@ -180,6 +180,9 @@ func (in *instance) describe(index int) *physical {
 	if p.info.Type == CPU && strings.HasPrefix(p.info.Driver, "llvmpipe") {
 		p.info.Limits.MaxLoopIterations = lavapipeLoopIterations
 	}
+	if p.info.Features.Has(CooperativeMatrix) {
+		p.info.MatrixProducts = in.matrixProducts(pd)
+	}
 	p.info.MemoryBytes, p.info.Unified, p.info.ResizableBAR = p.memoryKind()
 	return p
 }

@@ -57,6 +57,13 @@ typedef struct {
   uint64_t heap_size[16];
 } evk_physical;
 
+// A product of cooperative matrices of a subgroup; the types are values of VkComponentTypeKHR. Products that saturate are
+// left out.
+typedef struct {
+  uint32_t m, n, k;
+  int32_t a, b, c, result;
+} evk_matrix;
+
 typedef struct {
   VkHandle module, layout, cache;
   uint32_t subgroup, full_subgroups, statistics;
@@ -96,6 +103,8 @@ uint32_t evk_next_message(evk_instance *in, char *out, size_t cap);
 
 // Physical device. api is the version in use: the lower of the versions of instance and device.
 void evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out);
+// evk_matrix_products stores up to cap products of cooperative matrices, and returns their number.
+uint32_t evk_matrix_products(evk_instance *in, void *pd, evk_matrix *out, uint32_t cap);
 void evk_memory_budget(evk_instance *in, void *pd, uint64_t *budget, uint64_t *usage);
 
 // Device.

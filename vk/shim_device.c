@@ -131,12 +131,14 @@ void evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out) {
   VkPhysicalDeviceMaintenance4Properties m4 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
   VkPhysicalDeviceSubgroupSizeControlProperties control = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
   VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+  VkPhysicalDeviceCooperativeMatrixPropertiesKHR matrix = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
   VkPhysicalDeviceMaintenance3Properties m3 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
   VkPhysicalDeviceSubgroupProperties subgroup = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &m3};
   VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup};
   void **tail = &m3.pNext;
   if (known[X_DRIVER]) *tail = &driver, tail = &driver.pNext;
   if (known[X_SIZE_CONTROL]) *tail = &control, tail = &control.pNext;
+  if (known[X_MATRIX]) *tail = &matrix, tail = &matrix.pNext;
   if (known[X_MAINTENANCE4]) *tail = &m4;
   in->GetPhysicalDeviceProperties2(pd, &properties);
   out->subgroup_size = out->min_subgroup_size = out->max_subgroup_size = subgroup.subgroupSize;
@@ -154,12 +156,29 @@ void evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out) {
   FOR_EACH_FEATURE(&c)
 #undef X
   if (known[X_BUDGET]) out->features |= EVK_MEMORY_BUDGET;
+  if (!(matrix.cooperativeMatrixSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT)) out->features &= ~(uint32_t)EVK_COOPERATIVE_MATRIX;
   if (out->features & EVK_SUBGROUP_SIZE_CONTROL) {
     out->min_subgroup_size = control.minSubgroupSize;
     out->max_subgroup_size = control.maxSubgroupSize;
     out->required_size_stages = control.requiredSubgroupSizeStages;
     out->max_workgroup_subgroups = control.maxComputeWorkgroupSubgroups;
   }
+}
+
+uint32_t evk_matrix_products(evk_instance *in, void *pd, evk_matrix *out, uint32_t cap) {
+  uint32_t n = 0, kept = 0;
+  if (!in->GetPhysicalDeviceCooperativeMatrixPropertiesKHR || in->GetPhysicalDeviceCooperativeMatrixPropertiesKHR(pd, &n, NULL) < 0 || !n) return 0;
+  VkCooperativeMatrixPropertiesKHR *all = calloc(n, sizeof *all);
+  if (!all) return 0;
+  for (uint32_t i = 0; i < n; i++) all[i].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+  if (in->GetPhysicalDeviceCooperativeMatrixPropertiesKHR(pd, &n, all) < 0) n = 0;
+  for (uint32_t i = 0; i < n && kept < cap; i++) {
+    const VkCooperativeMatrixPropertiesKHR *p = &all[i];
+    if (p->scope != VK_SCOPE_SUBGROUP_KHR || p->saturatingAccumulation) continue;
+    out[kept++] = (evk_matrix){p->MSize, p->NSize, p->KSize, p->AType, p->BType, p->CType, p->ResultType};
+  }
+  free(all);
+  return kept;
 }
 
 void evk_memory_budget(evk_instance *in, void *pd, uint64_t *budget, uint64_t *usage) {

@@ -136,6 +136,7 @@ VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_in
   LOAD(GetPhysicalDeviceMemoryProperties);
   LOAD(GetPhysicalDeviceQueueFamilyProperties);
   LOAD(EnumerateDeviceExtensionProperties);
+  LOAD(GetPhysicalDeviceCooperativeMatrixPropertiesKHR);
   LOAD(CreateDevice);
   if (in->validating) {
     VkResult (*create_messenger)(VkInstance, const void *, const void *, VkHandle *) = (void *)gipa(in->handle, "vkCreateDebugUtilsMessengerEXT");

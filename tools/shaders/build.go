@@ -126,8 +126,14 @@ func (b *builder) compileOne(ctx context.Context, glslc compiler, v *variant) er
 		v.code = code
 		return nil
 	}
-	v.code, err = b.module(ctx, glslc, v, "-O")
-	return err
+	optimized, err := b.module(ctx, glslc, v, "-O")
+	if err != nil {
+		return err
+	}
+	if v.code, err = cooperativeMatrices(optimized); err != nil {
+		return fmt.Errorf("shaders/%s.comp: %w", v.kernel, err)
+	}
+	return nil
 }
 
 // module returns the validated SPIR-V of a variant, from the cache or the compiler.
