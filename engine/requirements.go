@@ -28,7 +28,8 @@ func (r *requirement) raise(need int, kernel string) {
 
 // fast are kernels that run only on devices with the resources they need. Elsewhere other kernels do their work.
 var fast = map[string]bool{
-	"engine/nn/gemm_panel": true, "engine/nn/narrow_backward": true, "engine/optim/update_pair_wide": true, "engine/optim/update_wide": true,
+	"engine/nn/gemm_float16": true, "engine/nn/gemm_panel": true, "engine/nn/narrow_backward": true,
+	"engine/optim/update_pair_wide": true, "engine/optim/update_wide": true,
 	"rl/deterministic_update": true, "rl/dqn_update": true, "rl/policy_update": true, "rl/soft_update": true,
 }
 

@@ -34,12 +34,17 @@ func (x Matrix) holds(members, rows, columns int) bool {
 }
 
 // Gemm is a matrix product for every member: C = f(Alpha A B + Addend + Bias), with A of M × K, B of K × N and C of M
-// × N; A and B may be stored transposed. The order of summation does not depend on the device.
+// × N; A and B may be stored transposed. In float32 the order of summation does not depend on the device.
 type Gemm struct {
 	Members, M, N, K       int
 	A, B, C                Matrix
 	TransposeA, TransposeB bool    // A is stored as K × M, B as N × K
 	Alpha                  float32 // 0: 1
+
+	// Precision is how the products are computed. In float16, A and B are multiplied by 2 to the power of ScaleA and ScaleB
+	// before they are rounded, which the sums undo.
+	Precision      Precision
+	ScaleA, ScaleB int
 
 	// The last TailColumns columns of A as it is stored are in Tail, beside those in A. Only for panels (Gemm.Panels).
 	Tail        Matrix
@@ -77,10 +82,18 @@ type Gemm struct {
 // Record records the product.
 func (g Gemm) Record(r *engine.Recorder) {
 	info := r.Engine().Device().Info()
-	if info.Type == vk.CPU {
-		g = g.rowOfColumn()
+	form, ok, err := chooseFloat16(info, g)
+	switch {
+	case err != nil:
+		r.Fail(err)
+	case ok:
+		g.record(r, form)
+	default:
+		if info.Type == vk.CPU {
+			g = g.rowOfColumn()
+		}
+		g.record(r, chooseGemm(info, g))
 	}
-	g.record(r, chooseGemm(info, g))
 }
 
 // rowOfColumn returns a product with one column, such as a layer with one output, as one with one row: C' = B' A'. On
@@ -103,7 +116,7 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 		r.Fail(err)
 		return
 	}
-	if _, tiled := form.(tiledForm); tiled && (g.ColumnSums || g.TailColumns > 0) {
+	if _, panel := form.(panelForm); !panel && (g.ColumnSums || g.TailColumns > 0) {
 		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d with sums of columns or an A of two matrices; only panels have them", g.M, g.K, g.N))
 		return
 	}
@@ -114,6 +127,9 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 
 // Panels reports whether a device computes the product by panels of B.
 func (g Gemm) Panels(info vk.Info) bool {
+	if _, float16, err := chooseFloat16(info, g); float16 || err != nil {
+		return false
+	}
 	_, ok := choosePanel(info, g)
 	return ok
 }
@@ -263,6 +279,8 @@ func (g Gemm) check() error {
 		return x.holds(g.Members, rows, columns-tail) && (tail == 0 || columns > tail && g.Tail.Tensor != nil && g.Tail.holds(g.Members, rows, tail))
 	}
 	switch {
+	case g.ScaleA < 0 || g.ScaleB < 0:
+		return fmt.Errorf("nn: a product with scales 2^%d and 2^%d; want exponents of at least 0", g.ScaleA, g.ScaleB)
 	case g.Members < 1 || g.M < 1 || g.N < 1 || g.K < 1:
 		return fmt.Errorf("nn: products of %d members, %d × %d × %d; want at least 1 of each", g.Members, g.M, g.K, g.N)
 	case !lies(g.A, g.M, g.K, g.TailColumns, g.TransposeA):

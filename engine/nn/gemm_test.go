@@ -68,6 +68,8 @@ type gemmCase struct {
 	blocks                 bool     // C's rows lie in blocks
 	padded                 bool     // C's rows may be written up to a multiple of eight columns
 	form                   gemmForm // nil: the device's choice
+	precision              Precision
+	scaleA, scaleB         int // of float16
 }
 
 // alpha returns the factor of the product; with sums of columns there is none.
@@ -84,7 +86,7 @@ func (c gemmCase) product(t *testing.T, s *engine.State, av, bv []float32) Gemm 
 	ar, ac := shape(c.m, c.k, c.transposeA)
 	br, bc := shape(c.k, c.n, c.transposeB)
 	g := Gemm{Members: c.members, M: c.m, N: c.n, K: c.k, TransposeA: c.transposeA, TransposeB: c.transposeB, Alpha: c.alpha(), Splits: c.splits,
-		Activation: c.activation, Slope: c.slope,
+		Activation: c.activation, Slope: c.slope, Precision: c.precision, ScaleA: c.scaleA, ScaleB: c.scaleB,
 		TailColumns: c.tail, ColumnSums: c.sums,
 		A: matrices(t, s, "a", ceil(c.members, max(c.sharedA, 1)), ar, ac-c.tail, columnsOf(av, ac, 0, ac-c.tail), c.aligned),
 		B: matrices(t, s, "b", ceil(c.members, max(c.sharedB, 1)), br, bc, bv, c.aligned),
@@ -191,6 +193,11 @@ func (c gemmCase) run(t *testing.T) {
 	for p := range c.members {
 		var want, size mat.Dense
 		a, b := dense(av, p/sharedA, ar, ac, c.transposeA), dense(bv, p/sharedB, br, bc, c.transposeB)
+		unit := 0x1p-24 // half a unit in the last place
+		if _, ok := form.(float16Form); ok {
+			a, b = rounded16(a, c.scaleA), rounded16(b, c.scaleB)
+			unit *= 2 // matrix units may truncate
+		}
 		want.Mul(a, b)
 		absolute := func(_, _ int, v float64) float64 { return math.Abs(v) }
 		var aa, ab mat.Dense
@@ -203,8 +210,8 @@ func (c gemmCase) run(t *testing.T) {
 				for part := range splits {
 					sum += float64(got[at+part*g.SplitStride])
 				}
-				// Rounding of K products and sums, each within half a unit in the last place.
-				v, tolerance := float64(c.alpha())*want.At(i, j), float64(c.k+2)*0x1p-24*size.At(i, j)
+				// Rounding of K products and sums.
+				v, tolerance := float64(c.alpha())*want.At(i, j), float64(c.k+2)*unit*size.At(i, j)
 				if addend != nil {
 					v += float64(addend[at])
 					tolerance += float64(c.k+2) * 0x1p-24 * math.Abs(float64(addend[at]))
@@ -285,6 +292,9 @@ func (g Gemm) checkSums(t *testing.T, c gemmCase, got, b []float32) {
 // gemmForms returns the forms that the device can run, with sizes that leave parts of them unused.
 func gemmForms(info vk.Info) map[string]gemmForm {
 	forms := map[string]gemmForm{"tiles": tiledForm{formTiles, 64, 4, 4, 8}}
+	if tile, err := float16On(info); err == nil {
+		forms["float16"] = float16Software.on(info, tile)
+	}
 	if info.SubgroupOps.Has(vk.SubgroupShuffle) && info.SubgroupSize <= 16 { // wider subgroups have no registers for it
 		forms["lanes"] = tiledForm{formLanes, info.SubgroupSize, 2, 4, 0}
 		if info.Features.Has(vk.Int64) {

@@ -561,6 +561,220 @@ func (k gemmKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: gemmShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var gemmFloat16Shader = &vk.Shader{
+	Name:  "engine/nn/gemm_float16",
+	SPIRV: shaders.Code("engine/nn/gemm_float16"),
+	Bindings: []vk.Binding{
+		{Name: "A", Index: 0, Access: vk.Read},
+		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "B", Index: 2, Access: vk.Read},
+		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Bias", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "bias_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Outputs", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Inputs", Index: 8, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "C", Index: 10, Access: vk.Write},
+		{Name: "C4", Index: 11, Access: vk.Write},
+		{Name: "Kept", Index: 12, Access: vk.Write, Optional: true},
+		{Name: "Kept4", Index: 13, Access: vk.Write, Optional: true},
+		{Name: "Addend", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "addend_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+	},
+	PushBytes: 96,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 128},
+		{Name: "LANES", ID: 1, Default: 32},
+		{Name: "TILE_M", ID: 2, Default: 16},
+		{Name: "TILE_N", ID: 3, Default: 16},
+		{Name: "TILE_K", ID: 4, Default: 16},
+		{Name: "TRANSPOSE_A", ID: 5, Default: 0},
+		{Name: "TRANSPOSE_B", ID: 6, Default: 0},
+		{Name: "ALIGNED_A", ID: 7, Default: 0},
+		{Name: "ALIGNED_B", ID: 8, Default: 0},
+		{Name: "ALIGNED_C", ID: 9, Default: 0},
+		{Name: "HAS_BIAS", ID: 10, Default: 0},
+		{Name: "ACTIVATION", ID: 11, Default: 0},
+		{Name: "HAS_KEPT", ID: 12, Default: 0},
+		{Name: "SLOPE", ID: 13, Default: 0},
+		{Name: "BLOCKS", ID: 14, Default: 0},
+		{Name: "SUBGROUPS_N", ID: 15, Default: 2},
+		{Name: "HAS_ADDEND", ID: 16, Default: 0},
+		{Name: "BLOCK_M", ID: 17, Default: 2},
+		{Name: "BLOCK_N", ID: 18, Default: 2},
+		{Name: "DEPTH", ID: 19, Default: 32},
+		{Name: "SCALE_A", ID: 20, Default: 0},
+		{Name: "SCALE_B", ID: 21, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{128, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// gemmFloat16Kernel is shaders/engine/nn/gemm_float16.comp.
+type gemmFloat16Kernel struct {
+	A       vk.Range // readonly vec4
+	B       vk.Range // readonly vec4
+	Bias    vk.Range // readonly vec4, optional
+	Outputs vk.Range // readonly vec4, optional
+	Inputs  vk.Range // readonly vec4, optional
+	C       vk.Range // writeonly float
+	Kept    vk.Range // writeonly float, optional
+	Addend  vk.Range // readonly vec4, optional
+
+	M          uint32 // push constants, in order
+	N          uint32
+	K          uint32
+	Population uint32
+	Chunk      uint32
+	AAt        uint32
+	AStride    uint32
+	ARow       uint32
+	BAt        uint32
+	BStride    uint32
+	BRow       uint32
+	BiasAt     uint32
+	BiasStride uint32
+	BiasStep   uint32
+	CAt        uint32
+	CStride    uint32
+	CRow       uint32
+	CFirst     uint32
+	CInner     uint32
+	CBlock     uint32
+	CSplit     uint32
+	AShared    uint32
+	BShared    uint32
+	Alpha      float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 128
+	Lanes      uint32 // default 32
+	TileM      uint32 // default 16
+	TileN      uint32 // default 16
+	TileK      uint32 // default 16
+	TransposeA bool   // default false
+	TransposeB bool   // default false
+	AlignedA   bool   // default false
+	AlignedB   bool   // default false
+	AlignedC   bool   // default false
+	Activation uint32 // default 0
+	Slope      uint32 // default 0
+	Blocks     bool   // default false
+	SubgroupsN uint32 // default 2
+	BlockM     uint32 // default 2
+	BlockN     uint32 // default 2
+	Depth      uint32 // default 32
+	ScaleA     uint32 // default 0
+	ScaleB     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k gemmFloat16Kernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [16]vk.Range
+		push   [96]byte
+		spec   [23]uint32
+	})
+	a.ranges = [16]vk.Range{k.A, k.A, k.B, k.B, k.Bias, k.Bias, k.Outputs, k.Outputs, k.Inputs, k.Inputs, k.C, k.C, k.Kept, k.Kept, k.Addend, k.Addend}
+	binary.LittleEndian.PutUint32(a.push[0:], k.M)
+	binary.LittleEndian.PutUint32(a.push[4:], k.N)
+	binary.LittleEndian.PutUint32(a.push[8:], k.K)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[16:], k.Chunk)
+	binary.LittleEndian.PutUint32(a.push[20:], k.AAt)
+	binary.LittleEndian.PutUint32(a.push[24:], k.AStride)
+	binary.LittleEndian.PutUint32(a.push[28:], k.ARow)
+	binary.LittleEndian.PutUint32(a.push[32:], k.BAt)
+	binary.LittleEndian.PutUint32(a.push[36:], k.BStride)
+	binary.LittleEndian.PutUint32(a.push[40:], k.BRow)
+	binary.LittleEndian.PutUint32(a.push[44:], k.BiasAt)
+	binary.LittleEndian.PutUint32(a.push[48:], k.BiasStride)
+	binary.LittleEndian.PutUint32(a.push[52:], k.BiasStep)
+	binary.LittleEndian.PutUint32(a.push[56:], k.CAt)
+	binary.LittleEndian.PutUint32(a.push[60:], k.CStride)
+	binary.LittleEndian.PutUint32(a.push[64:], k.CRow)
+	binary.LittleEndian.PutUint32(a.push[68:], k.CFirst)
+	binary.LittleEndian.PutUint32(a.push[72:], k.CInner)
+	binary.LittleEndian.PutUint32(a.push[76:], k.CBlock)
+	binary.LittleEndian.PutUint32(a.push[80:], k.CSplit)
+	binary.LittleEndian.PutUint32(a.push[84:], k.AShared)
+	binary.LittleEndian.PutUint32(a.push[88:], k.BShared)
+	binary.LittleEndian.PutUint32(a.push[92:], math.Float32bits(k.Alpha))
+	a.spec = [23]uint32{128, 32, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 2, 32, 0, 0, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Lanes != 0 {
+		a.spec[1] = k.Lanes
+	}
+	if k.TileM != 0 {
+		a.spec[2] = k.TileM
+	}
+	if k.TileN != 0 {
+		a.spec[3] = k.TileN
+	}
+	if k.TileK != 0 {
+		a.spec[4] = k.TileK
+	}
+	if k.TransposeA {
+		a.spec[5] = 1
+	}
+	if k.TransposeB {
+		a.spec[6] = 1
+	}
+	if k.AlignedA {
+		a.spec[7] = 1
+	}
+	if k.AlignedB {
+		a.spec[8] = 1
+	}
+	if k.AlignedC {
+		a.spec[9] = 1
+	}
+	if k.Bias.Buffer != nil {
+		a.spec[10] = 1
+	}
+	if k.Activation != 0 {
+		a.spec[11] = k.Activation
+	}
+	if k.Kept.Buffer != nil {
+		a.spec[12] = 1
+	}
+	if k.Slope != 0 {
+		a.spec[13] = k.Slope
+	}
+	if k.Blocks {
+		a.spec[14] = 1
+	}
+	if k.SubgroupsN != 0 {
+		a.spec[15] = k.SubgroupsN
+	}
+	if k.Addend.Buffer != nil {
+		a.spec[16] = 1
+	}
+	if k.BlockM != 0 {
+		a.spec[17] = k.BlockM
+	}
+	if k.BlockN != 0 {
+		a.spec[18] = k.BlockN
+	}
+	if k.Depth != 0 {
+		a.spec[19] = k.Depth
+	}
+	if k.ScaleA != 0 {
+		a.spec[20] = k.ScaleA
+	}
+	if k.ScaleB != 0 {
+		a.spec[21] = k.ScaleB
+	}
+	if k.TexelLoads != 0 {
+		a.spec[22] = k.TexelLoads
+	}
+	return vk.Call{Shader: gemmFloat16Shader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm_float16", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var gemmPanelShader = &vk.Shader{
 	Name:  "engine/nn/gemm_panel",
 	SPIRV: shaders.Code("engine/nn/gemm_panel"),

@@ -89,7 +89,7 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 	inputs := l.take(r, b, first, count)
 	for i, layer := range l.layers {
 		g := Gemm{
-			Members: l.networks, M: count, N: layer.Out, K: layer.In, B: b.matrix(layer, 0),
+			Members: l.networks, M: count, N: layer.Out, K: layer.In, B: b.matrix(layer, 0), Precision: l.mlp.Precision,
 			Bias: b.weights.Params, BiasAt: b.weights.Base + layer.Bias, BiasStride: b.row,
 		}
 		switch {
@@ -133,7 +133,9 @@ func (l *layered) first(r *engine.Recorder, b batch, g Gemm, inputs []input) Gem
 		g.Addend = l.scratch[1]
 	}
 	last := inputs[1]
-	Gemm{Members: g.Members, M: g.M, N: g.N, K: inputs[0].features, A: inputs[0].matrix, B: g.B, C: g.C.in(g.Addend)}.Record(r)
+	Gemm{
+		Members: g.Members, M: g.M, N: g.N, K: inputs[0].features, A: inputs[0].matrix, B: g.B, C: g.C.in(g.Addend), Precision: g.Precision,
+	}.Record(r)
 	g.A, g.B, g.K = last.matrix, b.matrix(l.layers[0], last.at), last.features
 	return g
 }

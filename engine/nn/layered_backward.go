@@ -48,6 +48,7 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 	g := Gemm{
 		Members: l.networks, M: layer.In, N: layer.Out, K: b.inner, TransposeA: true, B: dz,
 		C: b.matrix(layer, 0).in(back.params), Splits: back.splits, SplitStride: l.networks * b.row,
+		Precision: l.mlp.Precision, ScaleB: gradientScale(b.inner),
 	}
 	whole := g
 	whole.join(inputs)
@@ -65,7 +66,10 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 
 // inputsOf returns the product that computes the gradient at count inputs of a layer, beginning at input `from`.
 func (l *layered) inputsOf(b batch, layer Layer, from, count int, dz, to Matrix) Gemm {
-	return Gemm{Members: l.networks, M: b.inner, N: count, K: layer.Out, A: dz, B: b.matrix(layer, from), TransposeB: true, C: to}
+	return Gemm{
+		Members: l.networks, M: b.inner, N: count, K: layer.Out, A: dz, B: b.matrix(layer, from), TransposeB: true, C: to,
+		Precision: l.mlp.Precision, ScaleA: gradientScale(b.inner),
+	}
 }
 
 // below records the backward step from dz, the gradient at layer i's affine outputs, to the gradient at those of

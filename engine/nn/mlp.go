@@ -14,6 +14,7 @@ type MLP struct {
 	Hidden     []int      // units of each hidden layer; at most 8 layers, may be empty
 	Activation Activation // of hidden layers
 	LayerNorm  bool       // before each activation (Ba et al., 2016)
+	Precision  Precision  // of matrix products, where the network is computed layer by layer
 }
 
 // Layer is the place of one layer in the row.

@@ -13,7 +13,7 @@ const NetworkAxis = "network"
 func Networks(n int) engine.Dim { return engine.Axis(NetworkAxis, n) }
 
 // Network evaluates a perceptron, or a stack of several, for every member. It chooses between two forms: weights held
-// in the lanes of a subgroup if they fit (MLP.Lanes), else matrix products layer by layer. A stack of S networks is
+// in the lanes of a subgroup if they fit (MLP.Lanes) and its precision is float32, else matrix products layer by layer. A stack of S networks is
 // one batch of P S networks.
 //
 // Tensors of a stack have the axis NetworkAxis after the member axis: parameters [P, S, row], outputs [P, S, B, Out].
@@ -50,7 +50,11 @@ func NewStack(s *engine.State, mlp MLP, members, networks, rows int) (*Network, 
 	if err != nil {
 		return nil, err
 	}
-	if lanes, err := mlp.Lanes(s.Engine().Device().Info()); err == nil {
+	info := s.Engine().Device().Info()
+	if err := mlp.Precision.Check(info); err != nil {
+		return nil, err
+	}
+	if lanes, err := mlp.Lanes(info); err == nil && mlp.Precision == Float32 {
 		n.form = &stationary{mlp: mlp, networks: members * networks, lanes: lanes}
 		return n, nil
 	}
