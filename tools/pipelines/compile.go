@@ -9,11 +9,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/vk/spirv"
 )
 
 // childEnv makes the program a child process that compiles the pipelines on its standard input.
@@ -24,6 +26,7 @@ type result struct {
 	pipeline `json:"-"`
 	target   target
 	Stats    vk.PipelineStats
+	Lacks    string // what the kernel needs and the device lacks; it was not compiled then
 	Error    string // "" if it compiled
 }
 
@@ -49,15 +52,31 @@ func child(in io.Reader, out io.Writer) int {
 			return 1
 		}
 		var r result
-		if r.Stats, err = d.Compile(source.Shader, source.Spec, source.Subgroup); err != nil {
+		r.Lacks, err = lacks(source.Shader, d.Info())
+		if err == nil && r.Lacks == "" {
+			r.Stats, err = d.Compile(source.Shader, source.Spec, source.Subgroup)
+		}
+		if err != nil {
 			r.Error = err.Error()
-		} else if r.Stats.Registers < 0 {
+		} else if r.Lacks == "" && r.Stats.Registers < 0 {
 			r.Error = "the driver tells no registers: it is not RADV, or too old"
 		}
 		if err := encode.Encode(r); err != nil {
 			return 1
 		}
 	}
+}
+
+// lacks returns what a kernel needs that only some generations of GPUs have, if a device lacks it, or "".
+func lacks(s *vk.Shader, info vk.Info) (string, error) {
+	m, err := spirv.Reflect(s.SPIRV())
+	if err != nil {
+		return "", err
+	}
+	if slices.Contains(m.Capabilities, "CooperativeMatrixKHR") && !info.Features.Has(vk.CooperativeMatrix) {
+		return "no cooperative matrices", nil
+	}
+	return "", nil
 }
 
 // compileAll compiles pipelines for one target, in the given number of parallel processes.

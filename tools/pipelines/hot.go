@@ -26,6 +26,11 @@ var group = constants{
 // tiles holds the constants of matrix products on GPUs.
 var tiles = constants{"FORM": 1, "WORKGROUP": 256, "TILE_WIDTH": 16}
 
+// halves holds the constants of large matrix products in float16: 8 subgroups, which a target's replace.
+var halves = constants{
+	"WORKGROUP": 8 * 32, "LANES": 32, "SUBGROUPS_N": 4, "BLOCK_M": 4, "BLOCK_N": 2, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1,
+}
+
 // hot lists the kernels where a run spends its time, in the shapes for these networks. They must not spill.
 var hot = map[string][]constants{
 	"envs/rollout": {
@@ -53,6 +58,13 @@ var hot = map[string][]constants{
 		with(tiles, constants{"ROWS": 8, "COLUMNS": 8, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "TRANSPOSE_B": 1, "SLOPE": 2}), // inputs
 		with(tiles, constants{"ROWS": 4, "COLUMNS": 4, "TILE_WIDTH": 4, "ALIGNED_A": 1, "HAS_BIAS": 1}),                               // few outputs
 		{"FORM": 2, "WORKGROUP": 256, "SLICES": 4, "ALIGNED_A": 1, "ALIGNED_B": 1, "ALIGNED_C": 1, "HAS_BIAS": 1, "ACTIVATION": 2},    // one row
+	},
+	// Compiled only for devices with cooperative matrices, such as navi31/32 of Mesa 25.
+	"engine/nn/gemm_float16": {
+		with(halves, constants{"HAS_BIAS": 1, "ACTIVATION": 2}),        // forward, 128 × 128
+		with(halves, constants{"TRANSPOSE_A": 1}),                      // weights
+		with(halves, constants{"TRANSPOSE_B": 1, "SLOPE": 2}),          // inputs
+		{"SUBGROUPS_N": 2, "BLOCK_M": 2, "BLOCK_N": 2, "ALIGNED_A": 1}, // 64 × 64
 	},
 	"engine/optim/update":      {{}, {"HAS_TARGET": 1, "RULE": 2}},
 	"engine/optim/update_pair": {{"RULE": 2}},

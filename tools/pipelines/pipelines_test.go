@@ -45,6 +45,22 @@ func TestTreeCompiles(t *testing.T) {
 	t.Log("\n" + out.String())
 }
 
+// TestLacks: kernels of cooperative matrices are not compiled for devices without them, which the table says.
+func TestLacks(t *testing.T) {
+	icd := radv(t)
+	targets, err := parseTargets("polaris10/64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := checkAll(t.Context(), &out, targets, options{icd: icd, parallel: 1, kernel: "gemm_float16"}); err != nil {
+		t.Fatal(err)
+	}
+	if text := "not compiled, the device has no cooperative matrices"; !strings.Contains(out.String(), text) {
+		t.Errorf("no %q in\n%s", text, out.String())
+	}
+}
+
 // A child that dies fails only the pipeline that it was compiling.
 func TestChildDies(t *testing.T) {
 	icd := radv(t)

@@ -33,6 +33,10 @@ func printTable(w io.Writer, results []result, all bool) {
 			fmt.Fprintf(table, "-\t-\t-\t-\t-\t-\t%v\t  %s: DOES NOT COMPILE\n", r.target, name)
 			continue
 		}
+		if r.Lacks != "" {
+			fmt.Fprintf(table, "-\t-\t-\t-\t-\t-\t%v\t  %s: not compiled, the device has %s\n", r.target, name, r.Lacks)
+			continue
+		}
 		s := r.Stats
 		fmt.Fprintf(table, "%d\t%d\t%d\t%d\t%d\t%.0f\t%v\t  %s\n",
 			s.Registers, s.Spills, s.ScalarSpills, s.ScratchBytes, max(s.SharedBytes, 0), r.statistic("code size"), r.target, name)
