@@ -71,7 +71,7 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		Minibatches: uint32(m.count), ObsLimit: float32(a.cfg.ObsLimit), MaxNorm: float32(p.cfg.MaxGradNorm),
 		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Gain1: float32(1 - o.Beta1), Gain2: float32(1 - o.Beta2),
 		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon), WeightDecay: float32(o.WeightDecay),
-		Anneal: float32(actor.Annealed()),
+		Anneal:     float32(actor.Annealed()),
 		LocalSizeX: 2 * lanes.Lanes, Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2,
 		Activation: lanes.Activation, LayerNorm: lanes.LayerNorm, In: uint32(net.In), Out: uint32(net.Out),
 		Head: head.Head, HeadWidth: head.HeadWidth, LogStdLow: head.LogStdLow, LogStdHigh: head.LogStdHigh, ClipValue: p.criticLoss.clipped,
