@@ -259,16 +259,16 @@ func (c *Config) MembersKey() string {
 	return key
 }
 
-// Independent reports whether members are independent repetitions of one experiment, each of which counts as a run,
-// as for agents and searches. Members of other workflows cooperate or compete, as do agents that share a replay, and those of [vary] are experiments
-// of their own.
+// Independent reports whether members are independent repetitions of one experiment, each of which counts as a run: agents, searches, and agents
+// with a population, or searches with critics, of their own. Members of PBT and of a population of diverse agents compete or cooperate, as do agents
+// that share a replay or a population, and those of [vary] are experiments of their own.
 func (c *Config) Independent() bool {
-	_, composes := c.parts.(composed)
+	of, ok := c.parts.(dependent)
 	shares := slices.ContainsFunc(c.parts.sections(), func(s config.Section) bool {
 		replay, ok := s.Value.(*rl.ReplayConfig)
 		return ok && replay.Shared
 	})
-	return !composes && !shares && c.vary == nil
+	return !(ok && of.dependent()) && !shares && c.vary == nil
 }
 
 // Selects reports whether members are a population under selection (PBT), which is represented by its best member.

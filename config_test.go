@@ -303,3 +303,25 @@ func TestTask(t *testing.T) {
 		t.Errorf("read back: %v, %+v", err, again)
 	}
 }
+
+// Members are independent where nothing of one reaches another.
+func TestIndependent(t *testing.T) {
+	for _, c := range []struct {
+		workflow string
+		set      []string
+		want     bool
+	}{
+		{"ppo", nil, true}, {"snes", nil, true}, {"td3", nil, true}, {"td3", []string{"replay.shared=true"}, false},
+		{"erl", nil, true}, {"erl", []string{"replay.shared=true"}, false},
+		{"erl", []string{"erl.agents=2", "td3.members=4", "replay.shared=true"}, false},
+		{"cem-rl", nil, true}, {"cem-rl", []string{"replay.shared=true"}, false}, {"pga-me", nil, true}, {"qd-pg", nil, false},
+		{"dvd", nil, false}, {"dvd-es", nil, false}, {"pbt", nil, false}, {"pbt-cso", nil, false}, {"pbt", []string{"pbt.over=erl"}, false},
+	} {
+		cfg, err := parse(t, "workflow = \""+c.workflow+"\"\nenv = \"Pendulum-v1\"\n", c.set...)
+		if err != nil {
+			t.Errorf("%s %v: %v", c.workflow, c.set, err)
+		} else if cfg.Independent() != c.want {
+			t.Errorf("%s %v: %v; want %v", c.workflow, c.set, cfg.Independent(), c.want)
+		}
+	}
+}

@@ -29,6 +29,9 @@ func (d *dvdES) sections() config.Sections {
 	}
 }
 
+// dependent implements dependent: agents are told how they differ from the others.
+func (d *dvdES) dependent() bool { return true }
+
 func (d *dvdES) members() (count *int, key string) { return &d.cfg.Agents, "dvd-es.agents" }
 
 func (d *dvdES) check(env *envs.Environment, options envs.Options) error {

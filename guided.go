@@ -55,6 +55,9 @@ func (c *ERLConfig) chosen() (agent, search *string) { return &c.Agent, &c.Searc
 
 func (c *ERLConfig) repeat() { c.Warmup = 0 }
 
+// dependent implements dependent: agents of one population learn from each other.
+func (c *ERLConfig) dependent() bool { return c.Agents > 1 }
+
 func (c *ERLConfig) build(ctx context.Context, agents agentsFunc, search algorithmParts) (engine.Workflow, error) {
 	of, err := agents()
 	if err != nil {
@@ -285,6 +288,12 @@ func (g *guided) choose(d *config.Document, values []any) error {
 
 // complete implements composed.
 func (g *guided) complete() {}
+
+// dependent implements dependent.
+func (g *guided) dependent() bool {
+	of, ok := g.cfg.(dependent)
+	return ok && of.dependent()
+}
 
 // absent returns the reason why a section of other choices is not part of this one; "" if none has it.
 func (g *guided) absent(section string) string {

@@ -98,6 +98,9 @@ func newPBT(new pbtFunc) func() parts {
 	}
 }
 
+// dependent implements dependent: members compete.
+func (p *pbt) dependent() bool { return true }
+
 // train installs the settings of a workflow, with its defaults; ok is false if PBT cannot train it.
 func (p *pbt) train(over string) (ok bool) {
 	all := trainables()

@@ -26,7 +26,7 @@ type batch struct {
 	from   *batch // the run of the rung before, if it had more trials
 }
 
-// batches returns the runs of a sweep whose trials share runs; nil if they do not: members that are no repetitions, a
+// batches returns the runs of a sweep whose trials share runs; nil if they do not: members that are no repetitions or do not learn by themselves, a
 // metric that members do not have, no key of members, or their number as a key. Those of halving must also be able to
 // continue in runs with fewer members.
 func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]*batch, error) {
@@ -34,6 +34,9 @@ func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]*
 		return nil, nil
 	}
 	if _, tried := s.Config.Keys[s.Base.MembersKey()]; tried {
+		return nil, nil
+	}
+	if _, composes := s.Base.parts.(composed); composes { // see checkVary
 		return nil, nil
 	}
 	names, err := s.varied(ctx, dev)

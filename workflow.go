@@ -30,6 +30,9 @@ type parts interface {
 	build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error)
 }
 
+// dependent is implemented by settings of workflows whose members may be no repetitions of each other.
+type dependent interface{ dependent() bool }
+
 // Workflows lists all methods, in the order in which they are documented.
 func Workflows() []Workflow { return slices.Concat(agents, populations, guides, hybrids, searches) }
 

@@ -329,6 +329,28 @@ func TestSeeds(t *testing.T) {
 		!strings.Contains(string(b.read("batch/config.toml")), "members = 3") {
 		t.Errorf("%v; want one run of three members", r)
 	}
+	b.write("erl.toml", `workflow = "erl"
+env = "Pendulum-v1"
+iterations = 2
+[network]
+hidden = [4]
+[replay]
+capacity = 4000
+batch = 4
+[td3]
+rollout_length = 4
+learning_starts = 4
+[ga]
+population = 4
+[erl]
+warmup = 0
+`)
+	if r := b.object(b.must("run", "-q", "--seeds", "3", "--out", "erl", "--json", "erl.toml")); r["run_dir"] != "erl" {
+		t.Errorf("%v; want one run of three agents, each with a population", r)
+	}
+	if of := b.must("compare", "--json", "erl"); !strings.Contains(of, `"runs":3`) {
+		t.Errorf("%s; want three runs", of)
+	}
 	table := b.must("run", "-q", "--seeds", "2", "--out", "runs", "--iterations", "6", "tiny.toml")
 	for _, seed := range []string{"seed-3", "seed-4"} {
 		if text := string(b.read("runs/" + seed + "/metrics.jsonl")); strings.Count(text, "\n") != 6 {
