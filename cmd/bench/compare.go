@@ -110,10 +110,13 @@ func (r *Result) Title() string {
 	text := fmt.Sprintf("%s; %s; Vulkan %s; %s, %d processors; evorl %s; %s", r.Device.Name, r.Device.Driver, r.Device.API, r.Host.Processor,
 		r.Host.Processors, short(r.Version), r.Date.Format("2006-01-02"))
 	if r.Busy {
-		text += "; busy machine"
+		text += "; " + busyMachine
 	}
 	return text
 }
+
+// busyMachine marks a result that other programs disturbed.
+const busyMachine = "busy machine"
 
 // short shortens the revision in a version.
 func short(version string) string {

@@ -85,8 +85,24 @@ func TestCompare(t *testing.T) {
 	if text := legend(a); text != "one; D|1; Z80, 4 processors" {
 		t.Error(text)
 	}
+	busy := *a
+	if busy.Busy = true; legend(&busy) != "one; D|1; Z80, 4 processors; busy machine" {
+		t.Error(legend(&busy))
+	}
 	if text := legend(resultOf(strings.Repeat("µ", 200), false)); utf8.RuneCountInString(text) != legendWidth || !strings.HasSuffix(text, "…") {
 		t.Errorf("%s; want what fits into the picture", text)
+	}
+}
+
+// The axis of a picture has few ticks at powers of a round number, up to the largest ratio.
+func TestPictureSteps(t *testing.T) {
+	for _, c := range []struct {
+		most, step float64
+		steps      int
+	}{{1, 2, 1}, {2, 2, 1}, {2.1, 2, 2}, {16, 2, 4}, {17, 10, 2}, {1000, 10, 3}, {1e7, 100, 4}, {1e9, 1e4, 3}} {
+		if step, steps := pictureSteps(c.most); step != c.step || steps != c.steps {
+			t.Errorf("up to %g: %d ticks by %g; want %d by %g", c.most, steps, step, c.steps, c.step)
+		}
 	}
 }
 

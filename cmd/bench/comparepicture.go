@@ -24,7 +24,7 @@ var pictureColors = []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f0
 // WriteSVG draws the comparison: one bar per case and result except the baseline, of length log(speed / the baseline's
 // speed).
 func (c *Comparison) WriteSVG(w io.Writer) error {
-	p := &picture{most: 2}
+	p := &picture{most: 1}
 	for _, s := range c.Suites {
 		for _, k := range s.Cases {
 			for _, r := range k.Ratios {
@@ -34,6 +34,8 @@ func (c *Comparison) WriteSVG(w io.Writer) error {
 			}
 		}
 	}
+	step, steps := pictureSteps(p.most)
+	p.most = math.Pow(step, float64(steps))
 	p.y = pictureTitles
 	p.text(8, "Times as fast as "+Letter(c.Baseline), "bold")
 	for i, r := range c.Results {
@@ -54,10 +56,11 @@ func (c *Comparison) WriteSVG(w io.Writer) error {
 		p.group(c, "geometric mean", s.Means)
 	}
 	middle := pictureNames + pictureBars/2
-	for _, ratio := range []float64{1 / p.most, 1 / math.Sqrt(p.most), 1, math.Sqrt(p.most), p.most} {
+	for k := -steps; k <= steps; k++ {
+		ratio := math.Pow(step, float64(k))
 		x := float64(middle) + p.length(ratio)
 		width := 0.4
-		if ratio == 1 {
+		if k == 0 {
 			width = 1
 		}
 		fmt.Fprintf(&p.b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#999" stroke-width="%g"/>`+"\n", x, top, x, p.y+4, width)
@@ -72,16 +75,30 @@ func (c *Comparison) WriteSVG(w io.Writer) error {
 	return err
 }
 
+// pictureSteps returns the axis of ratios up to most and down to its inverse: the ratio of adjacent ticks, and their number on each side of 1.
+func pictureSteps(most float64) (step float64, steps int) {
+	for _, step = range []float64{2, 10, 100, 1e4, 1e8} {
+		if steps = max(1, int(math.Ceil(math.Log(most)/math.Log(step)-1e-9))); steps <= 4 {
+			break
+		}
+	}
+	return step, steps
+}
+
 // legendWidth is the number of characters that fit into the picture.
 const legendWidth = 110
 
-// legend returns device, driver and host of a result. The table has the rest.
+// legend returns device, driver and host of a result, and whether that was busy. The table has the rest.
 func legend(r *Result) string {
-	text := []rune(fmt.Sprintf("%s; %s; %s, %d processors", r.Device.Name, r.Device.Driver, r.Host.Processor, r.Host.Processors))
-	if len(text) > legendWidth {
-		text = append(text[:legendWidth-1], '…')
+	busy := ""
+	if r.Busy {
+		busy = "; " + busyMachine
 	}
-	return string(text)
+	text, width := []rune(fmt.Sprintf("%s; %s; %s, %d processors", r.Device.Name, r.Device.Driver, r.Host.Processor, r.Host.Processors)), legendWidth-len(busy)
+	if len(text) > width {
+		text = append(text[:width-1], '…')
+	}
+	return string(text) + busy
 }
 
 // picture is a drawing from top to bottom.

@@ -109,6 +109,9 @@ func pagesOf(docs string) (map[string][]byte, error) {
 		for i, r := range results {
 			if score, err := r.Score(); err == nil {
 				fmt.Fprintf(&page, "\n- %s: score %s env steps/s", bench.Letter(i), bench.Figure(score))
+				if r.Busy {
+					page.WriteString(", on a busy machine")
+				}
 			}
 		}
 		page.WriteString("\n")
