@@ -2,9 +2,8 @@
 //
 //	go run ./tools/site [-out site] [-pages DIR]
 //
-// The pages are README.md and docs as they are, the settings of the algorithms from the field tags, and a reference of
-// the Go packages from their doc comments. Python with venv is needed; MkDocs is installed into the user's cache
-// folder. -pages only writes the pages.
+// The pages are README.md and docs as they are, and a reference of the Go packages from their doc comments. Python with venv is needed; MkDocs is
+// installed into the user's cache folder. -pages only writes the pages.
 package main
 
 import (

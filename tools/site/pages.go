@@ -28,14 +28,10 @@ func write(root, to string) error {
 		if err != nil {
 			return err
 		}
-		page, err := fill(string(text))
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		if err := put(to, name, []byte(page)); err != nil {
+		if err := put(to, name, text); err != nil {
 			return err
 		}
-		if err := copyLinked(repository, to, name, page); err != nil {
+		if err := copyLinked(repository, to, name, string(text)); err != nil {
 			return err
 		}
 	}
