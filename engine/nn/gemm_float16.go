@@ -24,7 +24,7 @@ type float16Form struct {
 // several: they read least for each product. The error wraps ErrNoFloat16.
 func float16On(info vk.Info) (vk.MatrixProduct, error) {
 	lacks := func(what string) error {
-		return fmt.Errorf("nn: precision float16: device %q has %s: %w; set precision = \"float32\"", info.Name, what, ErrNoFloat16)
+		return fmt.Errorf("nn: precision float16: %w: device %q has %s; set precision = \"float32\"", ErrNoFloat16, info.Name, what)
 	}
 	if !info.Features.Has(vk.CooperativeMatrix) {
 		return vk.MatrixProduct{}, lacks("no cooperative matrices (VK_KHR_cooperative_matrix)")

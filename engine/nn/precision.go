@@ -41,7 +41,7 @@ func (p Precision) MarshalText() ([]byte, error) {
 }
 
 // ErrNoFloat16 is wrapped by the error of Precision.Check if a device cannot compute products in float16.
-var ErrNoFloat16 = errors.New("no products of float16")
+var ErrNoFloat16 = errors.New("not supported")
 
 // Check returns an error that says what a device lacks to compute products in this precision.
 func (p Precision) Check(info vk.Info) error {

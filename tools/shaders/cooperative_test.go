@@ -37,7 +37,7 @@ func compileMatrices(t *testing.T, source string) ([]byte, error) {
 	t.Helper()
 	glslc, err := exec.LookPath("glslc")
 	if err != nil {
-		t.Skip("glslc is not on PATH")
+		t.Fatal(err)
 	}
 	code, err := shaders.Glslc(context.Background(), glslc, source, "-O")
 	if err != nil {

@@ -12,6 +12,9 @@
 //   - A buffer whose declaration has a comment with the word "optional" may be omitted if other constants keep the kernel from using it.
 //   - bool, as a specialization constant (false by default) or as a push constant, is a bool in Go.
 //
+// Kernels with cooperative matrices are written with GL_NV_cooperative_matrix, the extension that Debian 12's glslc and spirv-val know. Their
+// modules, once validated, are turned into modules of SPV_KHR_cooperative_matrix.
+//
 // Compiled modules are cached in the user's cache folder by the digest of their composed source, so only changed ones are
 // compiled. Modules depend on the compiler's version, which shaders/spv/VERSION records. With another version, -check compares
 // the digests in shaders/spv/MANIFEST instead of bytes. Optimizing a robot takes glslc a minute, so -check compiles and validates
