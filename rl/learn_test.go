@@ -53,11 +53,16 @@ func smallNetwork() NetworkConfig {
 	return n
 }
 
-func TestPPOLearnsCartPole(t *testing.T) {
+// cartPolePPO returns settings by which PPO learns CartPole in 100,000 steps of a member.
+func cartPolePPO() PPOConfig {
 	cfg := DefaultPPO()
 	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 4, 8, 32, 10, 1
 	cfg.LearningRate, cfg.AnnealSteps, cfg.Discount, cfg.GAELambda, cfg.EntropyWeight = 2e-3, 100000, 0.98, 0.8, 0
-	p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg, Network(smallNetwork()))
+	return cfg
+}
+
+func TestPPOLearnsCartPole(t *testing.T) {
+	p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cartPolePPO(), Network(smallNetwork()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ type NetworkConfig struct {
 	Hidden      []int          `min:"1" max:"8192" doc:"Units per hidden layer of the actor, and of the critic; at most 8 layers."`
 	Activation  nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
 	LayerNorm   bool           `doc:"Layer normalization before each activation."`
+	Precision   nn.Precision   `doc:"Matrix products of updates: float32, or float16 with sums in float32 on devices with cooperative matrices."`
 	Initializer nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
 	HiddenGain  float64        `above:"0" doc:"Factor of the initial weights of hidden layers."`
 	ActorGain   float64        `above:"0" doc:"Factor of the initial weights of the actor's output."`
@@ -85,5 +86,5 @@ func (c NetworkConfig) head(space envs.Space) nn.Head {
 }
 
 func (c NetworkConfig) mlp(in, out int) nn.MLP {
-	return nn.MLP{In: in, Out: out, Hidden: c.Hidden, Activation: c.Activation, LayerNorm: c.LayerNorm}
+	return nn.MLP{In: in, Out: out, Hidden: c.Hidden, Activation: c.Activation, LayerNorm: c.LayerNorm, Precision: c.Precision}
 }

@@ -502,19 +502,26 @@ func TestOffPolicyRefused(t *testing.T) {
 	}
 }
 
-// TestOffPolicyLearns: DDPG, TD3 and SAC swing a pendulum up in 3,000 steps of a member.
-func TestOffPolicyLearns(t *testing.T) {
+// pendulumOffPolicy returns settings by which DDPG, TD3 and SAC swing a pendulum up in 3,000 steps of a member, the networks of
+// the first two, and SAC's.
+func pendulumOffPolicy() (ddpg DDPGConfig, td3 TD3Config, sac SACConfig, replay ReplayConfig, network, stochastic NetworkConfig) {
 	common := OffPolicyConfig{Members: 4, Environments: 1, RolloutLength: 50, UpdatesPerStep: 1, LearningStarts: 500, Discount: 0.95, RewardScale: 0.1}
-	replay := DefaultReplay()
+	replay = DefaultReplay()
 	replay.Capacity, replay.Batch = 10000, 64
-	network, stochastic := DefaultOffPolicyNetwork(), DefaultSACNetwork()
+	network, stochastic = DefaultOffPolicyNetwork(), DefaultSACNetwork()
 	network.Hidden, stochastic.Hidden = []int{32, 32}, []int{32, 32}
-	ddpg, td3, sac := DefaultDDPG(), DefaultTD3(), DefaultSAC()
+	ddpg, td3, sac = DefaultDDPG(), DefaultTD3(), DefaultSAC()
 	ddpg.OffPolicyConfig, td3.OffPolicyConfig, sac.OffPolicyConfig = common, common, common
 	ddpg.ActorLearningRate, td3.ActorLearningRate, sac.ActorLearningRate = 2e-3, 2e-3, 2e-3
 	ddpg.CriticLearningRate, td3.CriticLearningRate, sac.CriticLearningRate = 2e-3, 2e-3, 2e-3
 	ddpg.Tau, td3.Tau, sac.Tau = 0.02, 0.02, 0.02
 	sac.TemperatureLearningRate, sac.Temperature = 2e-3, 0.2
+	return ddpg, td3, sac, replay, network, stochastic
+}
+
+// TestOffPolicyLearns: they do, and so does SAC of distributions.
+func TestOffPolicyLearns(t *testing.T) {
+	ddpg, td3, sac, replay, network, stochastic := pendulumOffPolicy()
 	distributions := sac
 	distributions.Atoms, distributions.MinValue, distributions.MaxValue = 41, -36, 4
 	env := lookup(t, "Pendulum-v1")

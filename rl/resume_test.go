@@ -104,44 +104,47 @@ func steps(t testing.TB, p engine.Workflow, from, to int) string {
 // rerun, and a run of another seed does not.
 func TestResume(t *testing.T) {
 	for _, w := range append(workflows(), fusedWorkflows()...) {
-		t.Run(w.name, func(t *testing.T) {
-			dev := open(t)
-			through := steps(t, w.begin(t, dev, 8), 0, 6)
-			half := w.begin(t, dev, 8)
-			before := steps(t, half, 0, 3)
-			dir := t.TempDir()
-			m, err := half.State().Save(t.Context(), dir, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if m.Digest != before || m.Digest == through {
-				t.Errorf("the checkpoint's digest is %s; the state's is %s, at the end %s", m.Digest, before, through)
-			}
-			if again := steps(t, half, 3, 6); again != through {
-				t.Errorf("a rerun with a save in between has the digest %s; want %s", again, through)
-			}
-			if err := half.Close(); err != nil {
-				t.Fatal(err)
-			}
+		t.Run(w.name, func(t *testing.T) { w.resumes(t, open(t)) })
+	}
+}
 
-			fresh := w.open(t, dev, 8)
-			// Memory may hold anything before a resume.
-			if err := fresh.State().Poison(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			saved, err := checkpoint.Open(filepath.Join(dir, "00000003"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := fresh.State().Load(t.Context(), saved); err != nil {
-				t.Fatal(err)
-			}
-			if resumed := steps(t, fresh, 3, 6); resumed != through {
-				t.Errorf("the resumed run ends with the digest %s; want %s", resumed, through)
-			}
-			if other := steps(t, w.begin(t, dev, 9), 0, 6); other == through {
-				t.Error("another seed ends with the same digest")
-			}
-		})
+// resumes is TestResume of one workflow.
+func (w workflow) resumes(t *testing.T, dev *vk.Device) {
+	t.Helper()
+	through := steps(t, w.begin(t, dev, 8), 0, 6)
+	half := w.begin(t, dev, 8)
+	before := steps(t, half, 0, 3)
+	dir := t.TempDir()
+	m, err := half.State().Save(t.Context(), dir, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Digest != before || m.Digest == through {
+		t.Errorf("the checkpoint's digest is %s; the state's is %s, at the end %s", m.Digest, before, through)
+	}
+	if again := steps(t, half, 3, 6); again != through {
+		t.Errorf("a rerun with a save in between has the digest %s; want %s", again, through)
+	}
+	if err := half.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	fresh := w.open(t, dev, 8)
+	// Memory may hold anything before a resume.
+	if err := fresh.State().Poison(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := checkpoint.Open(filepath.Join(dir, "00000003"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fresh.State().Load(t.Context(), saved); err != nil {
+		t.Fatal(err)
+	}
+	if resumed := steps(t, fresh, 3, 6); resumed != through {
+		t.Errorf("the resumed run ends with the digest %s; want %s", resumed, through)
+	}
+	if other := steps(t, w.begin(t, dev, 9), 0, 6); other == through {
+		t.Error("another seed ends with the same digest")
 	}
 }

@@ -1,0 +1,57 @@
+package rl
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/vk"
+)
+
+// float16Case is a workflow of networks in float16, and what its test in float32 learns.
+type float16Case struct {
+	workflow
+	steps int     // of a member
+	least float64 // mean return
+}
+
+func float16Cases(t *testing.T) []float16Case {
+	_, td3, sac, replay, network, stochastic := pendulumOffPolicy()
+	small := smallNetwork()
+	for _, n := range []*NetworkConfig{&network, &stochastic, &small} {
+		n.Precision = nn.Float16
+	}
+	pendulum, cartPole := lookup(t, "Pendulum-v1"), lookup(t, "CartPole-v1")
+	return []float16Case{
+		{workflow{"td3", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewTD3(t.Context(), eng, pendulum, td3, Network(network), Replays(replay))
+		}}, 3000, -300},
+		{workflow{"sac", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewSAC(t.Context(), eng, pendulum, sac, Network(stochastic), Replays(replay))
+		}}, 3000, -300},
+		{workflow{"ppo", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewPPO(t.Context(), eng, cartPole, cartPolePPO(), Network(small))
+		}}, 100000, 400},
+	}
+}
+
+// TestFloat16: on a device without cooperative matrices, agents in float16 are refused by an error that says what it lacks. On
+// others they learn what they learn in float32, and reruns and resumed runs end with the same bits.
+func TestFloat16(t *testing.T) {
+	for _, c := range float16Cases(t) {
+		t.Run(c.name, func(t *testing.T) {
+			dev := open(t, vk.Validate(false))
+			if missing := nn.Float16.Check(dev.Info()); missing != nil {
+				if _, err := c.make(t, engine.New(dev)); !errors.Is(err, nn.ErrNoFloat16) {
+					t.Fatalf("error %v, want %v", err, missing)
+				}
+				t.Skipf("float16 was refused, as it must be here; learning takes another device: %v", missing)
+			}
+			c.resumes(t, dev)
+			if got := learn(t, c.open(t, dev, 1), c.steps); !(got >= c.least) {
+				t.Errorf("mean return %.1f; want at least %.1f", got, c.least)
+			}
+		})
+	}
+}
