@@ -64,7 +64,7 @@ func (c *Comparison) WriteSVG(w io.Writer) error {
 			width = 1
 		}
 		fmt.Fprintf(&p.b, `<line x1="%.1f" y1="%d" x2="%.1f" y2="%d" stroke="#999" stroke-width="%g"/>`+"\n", x, top, x, p.y+4, width)
-		fmt.Fprintf(&p.b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", x, p.y+pictureTitles, ratioText(ratio))
+		fmt.Fprintf(&p.b, `<text x="%.1f" y="%d" text-anchor="middle">%.6g</text>`+"\n", x, p.y+pictureTitles, ratio)
 	}
 	p.y += pictureTitles + 8
 	width := pictureNames + pictureBars + pictureRight

@@ -52,7 +52,7 @@ func (c *Comparison) Markdown() string {
 	var b strings.Builder
 	b.WriteString("| | device | driver | Vulkan | host | evorl | measured |\n|---|---|---|---|---|---|---|\n")
 	for i, r := range c.Results {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s, %d processors | %s | %s, %d times %g s a case |\n", Letter(i), cell(r.Device.Name), cell(r.Device.Driver),
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s, %d processors | %s | %s, %d × %g s a case |\n", Letter(i), cell(r.Device.Name), cell(r.Device.Driver),
 			r.Device.API, cell(r.Host.Processor), r.Host.Processors, short(r.Version), r.Date.Format("2006-01-02"), r.Repetitions, r.Seconds)
 	}
 	b.WriteByte('\n')
