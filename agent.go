@@ -29,7 +29,7 @@ var agents = []Workflow{
 		parts:  newOffPolicy("dqn", rl.DefaultDQNNetwork, rl.DefaultDQNReplay, rl.DefaultDQN, rl.NewDQN, func(c *rl.DQNConfig) *int { return &c.Members }),
 	},
 	{
-		Name: "impala", Summary: "actor-critic of trajectories of older policies by V-trace, a population of independent agents at once",
+		Name: "impala", Summary: "actor-critic with V-trace, which corrects for trajectories of older policies, a population of independent agents at once",
 		Source: "L. Espeholt et al., \"IMPALA: Scalable Distributed Deep-RL with Importance Weighted Actor-Learner Architectures\", 2018",
 		parts:  newAgent("impala", rl.DefaultIMPALA, rl.NewIMPALA, func(c *rl.IMPALAConfig) *int { return &c.Members }),
 	},
@@ -53,12 +53,12 @@ var agents = []Workflow{
 // populations are the workflows whose members learn from each other, so that none can be copied alone.
 var populations = []Workflow{
 	{
-		Name: "dvd", Summary: "TD3 of a population whose agents share critics and experience, and are rewarded for acting differently",
+		Name: "dvd", Summary: "TD3 for a population of agents that share critics and experience and are rewarded for acting differently",
 		Source: "J. Parker-Holder et al., \"Effective Diversity in Population Based Reinforcement Learning\", 2020",
 		parts:  newOffPolicy("dvd", rl.DefaultOffPolicyNetwork, rl.DefaultDvDReplay, rl.DefaultDvD, rl.NewDvD, func(c *rl.DvDConfig) *int { return &c.Members }),
 	},
 	{
-		Name: "dvd-es", Summary: "OpenES of every agent of a population, whose candidates are told how different they act from the others' beside their returns",
+		Name: "dvd-es", Summary: "OpenES for every agent of a population; the fitness of candidates combines return and difference from the other agents' behaviour",
 		Source: "J. Parker-Holder et al., \"Effective Diversity in Population Based Reinforcement Learning\", 2020",
 		parts:  newDvDES,
 	},

@@ -18,22 +18,23 @@ import (
 // guides are the workflows of package hybrid that combine agents with a search.
 var guides = []Workflow{
 	{
-		Name: "cem-rl", Summary: "a search some of whose candidates learn by gradient descent, with critics that they share, before all are evaluated",
+		Name: "cem-rl", Summary: "a search in which some candidates learn by gradient descent with shared critics before all are evaluated",
 		Source: "A. Pourchot, O. Sigaud, \"CEM-RL: Combining evolutionary and gradient-based methods for policy search\", 2019",
 		parts:  newGuided("cem-rl", func() guide { c := DefaultCEMRL(); return &c }, ec.CandidateAlgorithms(), "ddpg", "sac", "td3"),
 	},
 	{
-		Name: "erl", Summary: "evolution-guided reinforcement learning: a population's episodes are agents' experience, and their actors join it",
+		Name: "erl", Summary: "evolution-guided reinforcement learning: agents learn from the episodes of a population, which their actors join",
 		Source: "S. Khadka, K. Tumer, \"Evolution-Guided Policy Gradient in Reinforcement Learning\", 2018",
 		parts:  newGuided("erl", func() guide { c := DefaultERL(); return &c }, ec.CandidateAlgorithms(), "ddpg", "sac", "td3"),
 	},
 	{
-		Name: "pga-me", Summary: "MAP-Elites some of whose candidates are elites that have followed the gradient of agents' critics",
+		Name: "pga-me", Summary: "MAP-Elites in which some candidates are elites moved along the gradient of agents' critics",
 		Source: "O. Nilsson, A. Cully, \"Policy Gradient Assisted MAP-Elites\", 2021",
 		parts:  newGuided("pga-me", func() guide { c := DefaultPGAME(); return &c }, ec.ArchiveAlgorithms(), "ddpg", "td3"),
 	},
 	{
-		Name: "qd-pg", Summary: "MAP-Elites some of whose candidates are elites that have followed gradients of quality or of diversity",
+		Name: "qd-pg", Summary: "MAP-Elites in which some candidates are elites moved along the gradient of a " +
+			"critic of returns, others along that of a critic of novelty",
 		Source: "T. Pierrot et al., \"Diversity Policy Gradient for Sample Efficient Quality-Diversity Optimization\", 2022",
 		parts:  newGuided("qd-pg", func() guide { c := DefaultQDPG(); return &c }, ec.ArchiveAlgorithms(), "ddpg", "td3"),
 	},

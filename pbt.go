@@ -18,7 +18,7 @@ import (
 // hybrids are the workflows of package hybrid that train others.
 var hybrids = []Workflow{
 	{
-		Name: "pbt", Summary: "population based training over an agent or a search: the worst members become copies of the best and explore other hyperparameters",
+		Name: "pbt", Summary: "population based training of an agent or a search: the worst members become copies of the best and explore other hyperparameters",
 		Source: "M. Jaderberg et al., \"Population Based Training of Neural Networks\", 2017",
 		parts:  newPBT(hybrid.NewPBT),
 	},

@@ -5,7 +5,7 @@ import "github.com/evorl/evorl/ec"
 // searches are the workflows of package ec: each is one algorithm, on policies or on problems.
 var searches = []Workflow{
 	{
-		Name: "openes", Summary: "evolution strategy that follows an estimated gradient by an optimizer",
+		Name: "openes", Summary: "evolution strategy in which an optimizer follows an estimated gradient",
 		Source: "T. Salimans et al., \"Evolution Strategies as a Scalable Alternative to Reinforcement Learning\", 2017",
 		parts:  newSearch(ec.DefaultOpenES),
 	},
@@ -15,7 +15,7 @@ var searches = []Workflow{
 		parts:  newSearch(ec.DefaultVanillaES),
 	},
 	{
-		Name: "ars", Summary: "augmented random search: steps along the best directions, by the deviation of their rewards",
+		Name: "ars", Summary: "augmented random search: steps along the best directions, scaled by the deviation of their rewards",
 		Source: "H. Mania, A. Guy, B. Recht, \"Simple random search of static linear policies is competitive for reinforcement learning\", 2018",
 		parts:  newSearch(ec.DefaultARS),
 	},
@@ -70,7 +70,7 @@ var searches = []Workflow{
 		parts:  newSearch(ec.DefaultDE),
 	},
 	{
-		Name: "shade", Summary: "differential evolution that adapts its parameters by the history of successes",
+		Name: "shade", Summary: "differential evolution that adapts its parameters to the history of successes",
 		Source: "R. Tanabe, A. Fukunaga, \"Success-history based parameter adaptation for Differential Evolution\", 2013",
 		parts:  newSearch(ec.DefaultSHADE),
 	},
@@ -85,7 +85,7 @@ var searches = []Workflow{
 		parts:  newSearch(ec.DefaultCSO),
 	},
 	{
-		Name: "random-search", Summary: "candidates drawn about the beginning, the best of which is kept",
+		Name: "random-search", Summary: "random candidates around the start, of which the best is kept",
 		Source: "the baseline",
 		parts:  newSearch(ec.DefaultRandomSearch),
 	},
@@ -110,7 +110,7 @@ var searches = []Workflow{
 		parts:  newSearchOf(objectives, ec.DefaultNSGA3),
 	},
 	{
-		Name: "moead", Summary: "solutions of several objectives, each the best of its own weights (MOEA/D)",
+		Name: "moead", Summary: "solutions of several objectives, each the best for its own weights (MOEA/D)",
 		Source: "Q. Zhang, H. Li, \"MOEA/D: A Multiobjective Evolutionary Algorithm Based on Decomposition\", 2007",
 		parts:  newSearchOf(objectives, ec.DefaultMOEAD),
 	},

@@ -98,7 +98,7 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 	b.must("man", "man")
-	if page := string(b.read("man/evorl-run.1")); !strings.Contains(page, "Learn what a configuration says") {
+	if page := string(b.read("man/evorl-run.1")); !strings.Contains(page, "Run a configuration") {
 		t.Errorf("%s", page)
 	}
 }

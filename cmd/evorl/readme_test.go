@@ -23,7 +23,7 @@ func TestReadme(t *testing.T) {
 		names = append(names, "`evorl "+c.Name())
 	}
 	for _, w := range evorl.Workflows() {
-		names = append(names, "`"+w.Name+"`")
+		names = append(names, "| `"+w.Name+"` | "+w.Summary)
 	}
 	for _, e := range envs.Names() {
 		names = append(names, "`"+e+"`")

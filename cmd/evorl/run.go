@@ -38,13 +38,13 @@ func newRun() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run [flags] CONFIG.toml",
-		Short: "Learn what a configuration says",
+		Short: "Run a configuration",
 		Long: paragraphs(
-			"Learn what a configuration says, and keep it in a run directory: the configuration with all defaults, metrics (metrics.jsonl "+
+			"Run a configuration and keep the results in a run directory: the configuration with all defaults, metrics (metrics.jsonl "+
 				"and TensorBoard events), checkpoints and provenance. The best members are shown at the end.",
-			"Ctrl-C (SIGINT) and SIGTERM finish the iteration and write a checkpoint; an iteration that takes more than half a minute is given "+
-				"up. --resume goes on from the newest checkpoint, to the very same end that "+
-				"an uninterrupted run has; only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
+			"Ctrl-C (SIGINT) and SIGTERM finish the iteration and write a checkpoint; an iteration that takes more than half a minute is "+
+				"abandoned. --resume continues from the newest checkpoint and ends with the same bits as an uninterrupted run; only iterations may have changed. "+
+				"Without a CONFIG.toml it takes the run's own.",
 		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
 			"  evorl run --resume --out runs/fast",
