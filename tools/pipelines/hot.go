@@ -123,8 +123,8 @@ func checkConstant(kernel, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, match := range constantLine.FindAllStringSubmatch(source, -1) {
-		if match[2] == name {
+	for _, known := range constantNames(source) {
+		if known == name {
 			return nil
 		}
 	}

@@ -99,7 +99,32 @@ func treePipelines() ([]pipeline, error) {
 	return all, nil
 }
 
-var constantLine = regexp.MustCompile(`layout\s*\(\s*constant_id\s*=\s*(\d+)\s*\)\s*const\s+\w+\s+(\w+)`)
+var (
+	constantLine = regexp.MustCompile(`layout\s*\(\s*constant_id\s*=\s*(\w+)\s*\)\s*const\s+\w+\s+(\w+)`)
+	defineLine   = regexp.MustCompile(`(?m)^#define\s+(\w+)\s+(\d+)$`)
+)
+
+// constantNames returns the names of a composed source's specialization constants, by their id. An id is a number or a macro, of
+// which the first definition counts: an included file may have another one for sources that do not define it.
+func constantNames(source string) map[uint32]string {
+	macros := map[string]string{}
+	for _, match := range defineLine.FindAllStringSubmatch(source, -1) {
+		if _, defined := macros[match[1]]; !defined {
+			macros[match[1]] = match[2]
+		}
+	}
+	names := map[uint32]string{}
+	for _, match := range constantLine.FindAllStringSubmatch(source, -1) {
+		number, isMacro := macros[match[1]]
+		if !isMacro {
+			number = match[1]
+		}
+		if id, err := strconv.ParseUint(number, 10, 32); err == nil {
+			names[uint32(id)] = match[2]
+		}
+	}
+	return names
+}
 
 // treeShader reads a kernel's embedded module. The optimiser removed the names, so it reads the names of constants from the source.
 func treeShader(kernel string, environment *shaders.Environment) (*vk.Shader, error) {
@@ -119,12 +144,7 @@ func treeShader(kernel string, environment *shaders.Environment) (*vk.Shader, er
 	if err != nil {
 		return nil, err
 	}
-	constants := map[uint32]string{}
-	for _, match := range constantLine.FindAllStringSubmatch(source, -1) {
-		if id, err := strconv.ParseUint(match[1], 10, 32); err == nil {
-			constants[uint32(id)] = match[2]
-		}
-	}
+	constants := constantNames(source)
 	s := &vk.Shader{Name: name, SPIRV: vk.SPIRV(code), PushBytes: m.Push.Size, LocalSize: m.LocalSize, LocalSizeSpec: m.LocalSizeSpec}
 	for _, b := range m.Bindings {
 		s.Bindings = append(s.Bindings, vk.Binding{Name: b.Name, Index: b.Index, Access: access(b.Access), Texel: texel(b.Texel)})

@@ -109,6 +109,14 @@ func TestOnTarget(t *testing.T) {
 	}
 }
 
+func TestConstantNames(t *testing.T) {
+	names := constantNames("#define ID 7\n#ifndef ID\n#define ID 1\n#endif\n" +
+		"layout(constant_id = ID) const uint A = 0;\nlayout(constant_id = 2) const bool B = false;\n")
+	if len(names) != 2 || names[7] != "A" || names[2] != "B" {
+		t.Errorf("names %v; want A of 7 and B of 2", names)
+	}
+}
+
 func TestParseTargets(t *testing.T) {
 	for _, bad := range []string{"", "navi21", "navi21/16", "/64", "navi21/64,"} {
 		if got, err := parseTargets(bad); err == nil {
