@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/evorl/evorl/cmd/bench"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -113,7 +114,7 @@ func TestEvolution(t *testing.T) {
 	}
 }
 
-// An update of each algorithm, within the limit that its operations set.
+// An update of each algorithm, within the limit that its operations set; products in float16 on devices that have them.
 func TestOffPolicy(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {
@@ -124,10 +125,17 @@ func TestOffPolicy(t *testing.T) {
 	if !ok {
 		t.Fatal("there is no suite rl")
 	}
-	measure := map[string]bool{"td3/64x64/p2/k1": true, "sac/64x64/p1/k50": true, "dqn/120x84/p2/k1": true}
+	const half = "td3/256x256/p1/k1/float16"
+	measure := map[string]bool{"td3/64x64/p2/k1": true, "sac/64x64/p1/k50": true, "dqn/120x84/p2/k1": true, half: true}
 	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] }}
 	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
 		delete(measure, m.Case)
+		if m.Case == half {
+			if m.Unit != "ms" || m.Limit != nil || !(m.Value > 0) {
+				t.Errorf("%+v", m)
+			}
+			return nil
+		}
 		if m.Unit != "ms" || m.Limit == nil || !(*m.Limit > 0 && *m.Limit < m.Value) || *m.Fraction != *m.Limit/m.Value {
 			t.Errorf("%+v: limit %v, fraction %v", m, m.Limit, m.Fraction)
 		}
@@ -136,6 +144,10 @@ func TestOffPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if left := measure[half]; left != (nn.Float16.Check(dev.Info()) != nil) {
+		t.Errorf("%s was left out: %v", half, left)
+	}
+	delete(measure, half)
 	for name := range measure {
 		t.Errorf("%s was not measured", name)
 	}

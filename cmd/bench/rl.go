@@ -2,9 +2,11 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl"
 )
@@ -26,7 +28,7 @@ func offPolicy() (cases []Case) {
 	} {
 		for _, members := range []int{1, 2, 5, 10, 20, 40, 80, 160} {
 			for i, updates := range []int{1, 50} {
-				s := updateShape{of.hidden, of.batch, members, updates}
+				s := updateShape{hidden: of.hidden, batch: of.batch, members: members, updates: updates}
 				rank := 2
 				if updates == 50 && (members == 1 || members == 10 || members == 80) {
 					rank = 0
@@ -37,6 +39,15 @@ func offPolicy() (cases []Case) {
 					Summary: fmt.Sprintf("an update of %d members with %v networks and batches of %d, %d updates a submission", members, of.hidden, of.batch, updates),
 					Unit:    "ms", GPU: members > of.most[i], Rank: rank, run: updateTime(s, build, operations),
 				})
+				if of.hidden[0] < 256 {
+					continue
+				}
+				s.precision = nn.Float16
+				build, operations = of.make(s)
+				half := cases[len(cases)-1]
+				half.Name, half.Summary, half.GPU = half.Name+"/float16", half.Summary+", products in float16", members > 1
+				half.run = updateTime(s, build, operations)
+				cases = append(cases, half)
 			}
 		}
 	}
@@ -45,10 +56,11 @@ func offPolicy() (cases []Case) {
 
 // updateShape holds the sizes of an update.
 type updateShape struct {
-	hidden  []int
-	batch   int
-	members int
-	updates int // per submission
+	hidden    []int
+	batch     int
+	members   int
+	updates   int // per submission
+	precision nn.Precision
 }
 
 // updateMaker makes a workflow whose iterations have a submission's number of updates.
@@ -131,16 +143,20 @@ func dqnUpdates(s updateShape) (updateMaker, float64) {
 }
 
 func (s updateShape) network(c rl.NetworkConfig) rl.NetworkConfig {
-	c.Hidden = s.hidden
+	c.Hidden, c.Precision = s.hidden, s.precision
 	return c
 }
 
-// updateTime measures an update of all members. The limit is the time of the given operations per member.
+// updateTime measures an update of all members. The limit is the time of the given operations per member; in float16 none is
+// known. Devices without products of float16 leave those cases out.
 func updateTime(s updateShape, build updateMaker, operations float64) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		replay := rl.DefaultReplay()
 		replay.Capacity, replay.Batch = 1000, s.batch
 		w, err := build(ctx, b.eng, rl.Replays(replay))
+		if errors.Is(err, nn.ErrNoFloat16) {
+			err = errSkip
+		}
 		if err != nil {
 			return figure{}, err
 		}
@@ -162,6 +178,10 @@ func updateTime(s updateShape, build updateMaker, operations float64) func(conte
 			return figure{}, err
 		}
 		kernels, err := b.kernels(ctx, p)
-		return figure{1e3 / rate, 1e3 * operations * float64(s.members) / peak, kernels}, err
+		limit := 1e3 * operations * float64(s.members) / peak
+		if s.precision != nn.Float32 {
+			limit = 0
+		}
+		return figure{1e3 / rate, limit, kernels}, err
 	}
 }
