@@ -53,6 +53,7 @@ type CEMRL struct {
 	joint
 	cfg      CEMRLConfig
 	learners *engine.Tensor // [M, L] u32: indices of the candidates that learn
+	learned  *engine.Tensor // [M]: metric
 	stream   uint32         // for choosing them
 	mixed    *mixed         // nil: no importance mixing
 }
@@ -94,6 +95,7 @@ func (c *CEMRL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 		return err
 	}
 	c.population.candidates.measure("")
+	c.learned = newLearned(c.population)
 	if c.cfg.Updates != Fixed {
 		c.counted = newCounted(c.agents, c.cfg.Updates, c.population.space.Members)
 	}
@@ -173,6 +175,7 @@ func (c *CEMRL) after(r *engine.Recorder, of phase, rows func(*engine.Recorder))
 		p.generation.Tell(r, p.candidates.fitness)
 	}
 	if of == learning {
+		recordLearned(r, p.candidates.fitness, c.learners, c.learned)
 		c.agents.Measure(r)
 	}
 	p.rows(r)

@@ -72,6 +72,10 @@ func TestCEMRLIteration(t *testing.T) {
 					learners[i] = int(engine.Permute(uint32(i), 6, key))
 				}
 			}
+			best := orderOf(fitness[m*6:][:6])[0]
+			if got := values(t, c.learned)[m]; (got == 1) != slices.Contains(learners, best) || got != 0 && got != 1 {
+				t.Errorf("search %d: %s is %g; the best candidate is %d, and %v learn", m, learnedRow, got, best, learners)
+			}
 			x := rows(given, m, 2, 6)
 			for k, before := range rows(asked, m, 2, 6) {
 				i := slices.Index(learners, k)

@@ -74,8 +74,9 @@ func (c ERLConfig) Fits(agents int, network rl.NetworkConfig, replay rl.ReplayCo
 // of one population are adjacent members and share its metrics.
 type ERL struct {
 	joint
-	cfg    ERLConfig
-	actors *evaluated // evaluates the agents' actors before injection
+	cfg     ERLConfig
+	actors  *evaluated     // evaluates the agents' actors before injection
+	learned *engine.Tensor // [M]: metric
 }
 
 // injecting is the phase in which agents learn and their actors become candidates.
@@ -122,6 +123,7 @@ func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 	}
 	e.population.candidates.measure("population/")
 	e.actors.measure("injected/")
+	e.learned = newLearned(e.population)
 	return e.State().Allocate()
 }
 
@@ -185,6 +187,7 @@ func (e *ERL) inject(r *engine.Recorder) {
 	worst := g.Worst(r, all.fitness, e.cfg.Agents)
 	g.Replace(r, all.rows, worst, actors)
 	g.Replace(r, all.fitness, worst, e.actors.fitness)
+	recordLearned(r, all.fitness, worst, e.learned)
 	g.TellCandidates(r, all.rows, all.fitness)
 }
 

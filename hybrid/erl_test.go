@@ -56,6 +56,13 @@ func TestERLIteration(t *testing.T) {
 				want, x := slices.Clone(returns[m*6:][:6]), rows(asked, m, 2, 6)
 				worst := orderOf(want)[5]
 				want[worst], x[worst] = injected[m], rows(actors(e), m, 2, 1)[0]
+				learned := float32(0)
+				if injected[m] == slices.Max(want) {
+					learned = 1
+				}
+				if got := values(t, e.learned)[m]; got != learned {
+					t.Errorf("population %d: %s is %g; want %g", m, learnedRow, got, learned)
+				}
 				if got := fitness[m*6:][:6]; !slices.Equal(got, want) {
 					t.Errorf("population %d is told the fitness %v; want %v", m, got, want)
 				}
@@ -73,8 +80,9 @@ func TestERLIteration(t *testing.T) {
 			if m, err := e.Metrics().Read(2); err != nil || m["injected/episode/return"][1] != injected[1] || m["population/episode/length"][0] != 10 {
 				t.Errorf("metrics %v, %v; want returns of the injected %v, episodes of 10 steps", m, err, injected)
 			}
-			if m, err := other.Metrics().Read(2); err != nil || m["injected/episode/return"][1] == m["injected/episode/return"][1] {
-				t.Errorf("metrics %v, %v; want no return where nothing is injected", m, err)
+			m, err := other.Metrics().Read(2)
+			if err != nil || m["injected/episode/return"][1] == m["injected/episode/return"][1] || m[learnedRow][0] == m[learnedRow][0] {
+				t.Errorf("metrics %v, %v; want neither a return nor %s where nothing is injected", m, err, learnedRow)
 			}
 			if steps, err := engine.EnvSteps(t.Context(), e); err != nil || steps != 2*(7+3*episodes+2*7+2*10) {
 				t.Errorf("%d environment steps, %v", steps, err)

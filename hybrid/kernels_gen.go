@@ -220,6 +220,51 @@ func (k duelKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: duelShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/duel", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var learnedShader = &vk.Shader{
+	Name:  "hybrid/learned",
+	SPIRV: shaders.Code("hybrid/learned"),
+	Bindings: []vk.Binding{
+		{Name: "Fitness", Index: 0, Access: vk.Read},
+		{Name: "Index", Index: 1, Access: vk.Read},
+		{Name: "Learned", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 32},
+	},
+	LocalSize:     [3]uint32{32, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// learnedKernel is shaders/hybrid/learned.comp.
+type learnedKernel struct {
+	Fitness vk.Range // readonly float
+	Index   vk.Range // readonly uint
+	Learned vk.Range // writeonly float
+
+	Population uint32 // push constants, in order
+	Count      uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 32
+}
+
+// call dispatches x × y × z workgroups.
+func (k learnedKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [8]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Fitness, k.Index, k.Learned}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
+	a.spec = [1]uint32{32}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	return vk.Call{Shader: learnedShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/learned", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var learnersShader = &vk.Shader{
 	Name:  "hybrid/learners",
 	SPIRV: shaders.Code("hybrid/learners"),

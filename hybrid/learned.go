@@ -1,0 +1,22 @@
+package hybrid
+
+import "github.com/evorl/evorl/engine"
+
+// learnedRow is the metric that says from which side the best candidate of a generation came: 1 if it is an agent's
+// actor or learned by gradient descent, 0 if it is the search's.
+const learnedRow = "best/learned"
+
+// newLearned adds the metric, one value per group of agents.
+func newLearned(p *population) *engine.Tensor {
+	return p.agents.Metrics().Sub("", p.each).Row(learnedRow)
+}
+
+// recordLearned records into learned [M] whether the best of the fitness [M, N] is one at index [M, L] u32.
+func recordLearned(r *engine.Recorder, fitness, index, learned *engine.Tensor) {
+	members := learned.Len()
+	population, count := fitness.Len()/members, index.Len()/members
+	r.Dispatch(learnedKernel{
+		Fitness: fitness.Range(), Index: index.Range(), Learned: learned.Range(), Population: uint32(population), Count: uint32(count),
+		Workgroup: r.WorkgroupFor(population),
+	}.call(uint32(members), 1, 1))
+}
