@@ -23,7 +23,7 @@ func BenchmarkHybrids(b *testing.B) {
 			name string
 			make func(hybridShape, context.Context, *engine.Engine) (engine.Workflow, error)
 		}{{"erl", hybridShape.erl}, {"cem-rl", hybridShape.cemRL}, {"pbt-sac", hybridShape.pbtSAC}, {"pbt-ppo", hybridShape.pbtPPO}} {
-			for shape.population = 16; shape.population <= 1024; shape.population *= 2 {
+			for shape.population = 16; shape.population <= 8192; shape.population *= 2 {
 				b.Run(fmt.Sprintf("%s/%s/%d", c.name, shape.env, shape.population), func(b *testing.B) {
 					measureHybrid(b, func(eng *engine.Engine) (engine.Workflow, error) { return c.make(shape, b.Context(), eng) })
 				})
