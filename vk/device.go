@@ -90,7 +90,7 @@ func Open(opts ...Option) (*Device, error) {
 		}
 	}
 	if phys.info.Type == CPU {
-		setScheduling()
+		setScheduling(phys.info.Name)
 	}
 	d := &Device{cfg: cfg, in: in, pd: in.devices[phys.info.Index], phys: phys, buffers: map[*Buffer]struct{}{}}
 	d.life.idle.L = &d.life.mu
