@@ -123,6 +123,7 @@ type Limits struct {
 	MaxPushBytes     uint32    // bytes of push constants
 	MaxSharedBytes   uint32    // bytes of shared memory per workgroup
 	MaxInvocations   uint32    // invocations per workgroup
+	MaxSubgroups     uint32    // subgroups per workgroup of kernels that fix their size; 0: the device cannot fix it
 	MaxLocalSize     [3]uint32 // invocations per workgroup, by dimension
 	MaxGroups        [3]uint32 // workgroups per dispatch, by dimension
 	MaxBindings      uint32    // storage buffers per shader

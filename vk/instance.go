@@ -131,7 +131,6 @@ type physical struct {
 	requiredSize  bool
 	exact         bool // see ExactBuffers
 	timestampBits uint32
-	maxSubgroups  uint32 // subgroups per workgroup with a pinned size
 	atomSize      uint64 // nonCoherentAtomSize
 }
 
@@ -147,7 +146,7 @@ func (in *instance) describe(index int) *physical {
 	var c C.evk_physical
 	C.evk_describe(in.c, pointer(pd), C.uint32_t(p.api), &c)
 	p.family, p.timestampBits = int(c.compute_family), uint32(c.timestamp_bits)
-	p.atomSize, p.maxSubgroups = uint64(limits.NonCoherentAtomSize), uint32(c.max_workgroup_subgroups)
+	p.atomSize = uint64(limits.NonCoherentAtomSize)
 	p.requiredSize = Features(c.features).Has(SubgroupSizeControl) && c.required_size_stages&C.VK_SHADER_STAGE_COMPUTE_BIT != 0
 	for i := range int(c.heap_count) {
 		p.heaps = append(p.heaps, memoryHeap{size: uint64(c.heap_size[i]), local: c.heap_flags[i]&1 != 0})
@@ -173,6 +172,9 @@ func (in *instance) describe(index int) *physical {
 		},
 	}
 	props.Free()
+	if p.requiredSize {
+		p.info.Limits.MaxSubgroups = uint32(c.max_workgroup_subgroups)
+	}
 	// A null device has an infinite period, and some queues have no timestamps.
 	if period := float64(limits.TimestampPeriod); p.timestampBits > 0 && period > 0 && !math.IsInf(period, 0) {
 		p.info.Limits.TimestampPeriod = period

@@ -203,9 +203,9 @@ func (s *Shader) checkSizes(d *Device, spec []uint32, subgroup uint32) error {
 		}
 	case bits.OnesCount32(subgroup) != 1 || subgroup < info.MinSubgroupSize || subgroup > info.MaxSubgroupSize:
 		return fmt.Errorf("a subgroup size of %d, and this device has the powers of two from %d to %d", subgroup, info.MinSubgroupSize, info.MaxSubgroupSize)
-	case invocations > uint64(subgroup)*uint64(d.phys.maxSubgroups):
+	case invocations > uint64(subgroup)*uint64(info.Limits.MaxSubgroups):
 		subgroups := (invocations + uint64(subgroup) - 1) / uint64(subgroup)
-		return fmt.Errorf("a workgroup of %d subgroups of %d, and this device allows %d", subgroups, subgroup, d.phys.maxSubgroups)
+		return fmt.Errorf("a workgroup of %d subgroups of %d, and this device allows %d", subgroups, subgroup, info.Limits.MaxSubgroups)
 	}
 	return nil
 }

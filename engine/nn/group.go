@@ -124,8 +124,8 @@ const (
 //	Intel      1024 per hardware thread, which runs one subgroup (oneAPI GPU Optimization Guide, "Intel Xe GPU Architecture")
 //	others     64 per lane, as on Arm's GPUs, which have among the fewest (Arm GPU Best Practices Developer Guide)
 //
-// A workgroup of 256 lanes, or 512 on RDNA, uses all registers. The registers of a software driver are memory; the
-// same number is assumed.
+// A workgroup of 256 lanes, or 512 on RDNA, uses all registers; devices with narrow subgroups may allow fewer. The
+// registers of a software driver are memory; the same number is assumed.
 func groupOn(info vk.Info) workgroup {
 	lanes, registers := 256, laneRegisters
 	switch {
@@ -139,7 +139,10 @@ func groupOn(info vk.Info) workgroup {
 	default:
 		registers = 64
 	}
-	lanes = min(lanes, int(info.Limits.MaxInvocations))
 	subgroup := int(info.SubgroupSize)
+	lanes = min(lanes, int(info.Limits.MaxInvocations))
+	if most := int(info.Limits.MaxSubgroups); most > 0 {
+		lanes = min(lanes, most*subgroup)
+	}
 	return workgroup{lanes: subgroup, workgroup: lanes / subgroup * subgroup, registers: registers}
 }

@@ -37,6 +37,12 @@ func TestGroup(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, c.want)
 		}
 	}
+	narrow := vk.Info{
+		Type: vk.CPU, SubgroupSize: 4, MinSubgroupSize: 4, Limits: vk.Limits{MaxSharedBytes: 32 << 10, MaxInvocations: 1024, MaxSubgroups: 32},
+	}
+	if g, err := (MLP{In: 5, Out: 1, Hidden: []int{64, 64}}).Group(narrow, 1, 9); err != nil || g.Workgroup != 32*4 {
+		t.Errorf("on a device of 32 subgroups of 4: a workgroup of %d, %v; want %d", g.Workgroup, err, 32*4)
+	}
 	nvidia := vk.Info{
 		Type: vk.DiscreteGPU, VendorID: vendorNVIDIA, SubgroupSize: 32, MinSubgroupSize: 32,
 		Limits: vk.Limits{MaxSharedBytes: 48 << 10, MaxInvocations: 1024},
