@@ -5,7 +5,7 @@
 # make swiftshader   kernels and every workflow on SwiftShader, a second software driver; part of make test
 # make release   archives of all platforms (macOS by Zig) with checksums and bills of materials
 # make site      the documentation as a site that can be read offline, site/index.html
-# make check   formatting, vet, and that generated files and SPIR-V are those of their sources
+# make check   formatting, vet, and that generated files, SPIR-V and the pages of docs/algorithms are those of their sources
 # Each installs what it lacks by apt where it can.
 
 .PHONY: run test build check release site validate validate-gpu swiftshader setup-run setup-test
@@ -54,6 +54,7 @@ check: setup-test
 	go tool staticcheck ./...
 	go run ./tools/mjcf -check
 	go run ./tools/shaders -check
+	go test ./tools/algorithms
 
 release:
 	@tools/setup.sh release

@@ -33,6 +33,45 @@ func TestPagesAreCurrent(t *testing.T) {
 	}
 }
 
+// Every setting of every workflow, with its default, is in a section of the workflow's page or, if the page has none, of the index.
+func TestSettings(t *testing.T) {
+	text := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(root, folder, name+".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	index := text("index")
+	for _, w := range evorl.Workflows() {
+		sections, err := w.Sections()
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := text(w.Name)
+		for _, s := range sections {
+			heading := "\n| `" + title(s) + "` | default |"
+			_, table, ok := strings.Cut(page, heading)
+			if !ok {
+				_, table, ok = strings.Cut(index, heading)
+			}
+			if table, _, _ = strings.Cut(table, "\n\n"); !ok {
+				t.Errorf("%s: section [%s] is neither on its page nor on the index", w.Name, s.Name)
+				continue
+			}
+			for _, k := range s.Keys {
+				row := "\n| `" + k.Name + "` |  |"
+				if k.Default != "" {
+					row = "\n| `" + k.Name + "` | `" + strings.ReplaceAll(k.Default, "|", "\\|") + "` |"
+				}
+				if !strings.Contains(table, row) {
+					t.Errorf("%s: [%s] has no row %q", w.Name, s.Name, row)
+				}
+			}
+		}
+	}
+}
+
 // Every workflow has one page of the same form, in the index and in the site's navigation, and nothing else is in the folder.
 func TestEveryWorkflowHasAPage(t *testing.T) {
 	var names, files []string

@@ -35,24 +35,14 @@ func (d *document) learning(b *strings.Builder, p page) error {
 
 // reference writes settings, metrics, sources and configurations.
 func (d *document) reference(b *strings.Builder, p page) error {
-	w, err := d.workflow(p.name)
-	if err != nil {
-		return err
-	}
 	text, err := defaults(filepath.Join(d.root, p.files[0]))
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(b, "## Settings\n\n%s Settings marked *per member* may differ between members, and `pbt` can search them. ", text)
-	b.WriteString("Settings of all workflows are on the [index](index.md).\n\n")
-	sections, err := w.Sections()
-	if err != nil {
+	b.WriteString("Sections that are not here are on the [index](index.md).\n\n")
+	if err := d.settings(b, p.name); err != nil {
 		return err
-	}
-	for _, s := range sections {
-		if !isCommon(s.Name) {
-			table(b, s)
-		}
 	}
 	b.WriteString("## Metrics\n\nThose of the run above; [metrics](../metrics.md) has the names of other libraries.\n\n| metric | |\n|---|---|\n")
 	r := d.runs[p.name]
