@@ -10,6 +10,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/hybrid"
@@ -29,7 +30,7 @@ type Restored struct {
 
 // Restore loads the newest valid checkpoint of a run. cfg is the run's configuration, see Stored; if it differs from
 // the checkpoint's, except in iterations, the error is a *DifferenceError. The engine's seed determines the episodes
-// of evaluations and recordings.
+// of evaluations and recordings. A run in float16 ([network] precision) can be restored on every device.
 func Restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Restored, error) {
 	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) (err error) {
 		r.refused, err = checkpoint.Newest(dir.Checkpoints(), func(newest *checkpoint.Checkpoint) error { return r.load(ctx, newest) })
@@ -48,7 +49,7 @@ func restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string, 
 		return nil, err
 	}
 	r := &Restored{cfg: cfg, path: path, eng: eng}
-	if r.workflow, err = cfg.Build(ctx, eng); err != nil {
+	if r.workflow, err = cfg.buildToEvaluate(ctx, eng); err != nil {
 		return nil, err
 	}
 	if err := load(r, dir); err != nil {
@@ -56,6 +57,21 @@ func restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string, 
 		return nil, fmt.Errorf("loading %s: %w", path, err)
 	}
 	return r, nil
+}
+
+// buildToEvaluate is Build for a workflow that does not learn. Networks in a precision that the device does not have are in float32, as their
+// parameters are.
+func (c *Config) buildToEvaluate(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
+	if err := engine.Require(map[string]any{"configuration": c, "engine": eng}); err != nil {
+		return nil, fmt.Errorf("evorl: %w", err)
+	}
+	for _, s := range c.parts.sections() {
+		if network, ok := s.Value.(*rl.NetworkConfig); ok && network.Precision.Check(eng.Device().Info()) != nil {
+			defer func(of nn.Precision) { network.Precision = of }(network.Precision)
+			network.Precision = nn.Float32
+		}
+	}
+	return c.Build(ctx, eng)
 }
 
 // load loads a checkpoint of the configuration.

@@ -1,6 +1,8 @@
 package rl
 
 import (
+	"slices"
+
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
@@ -64,6 +66,10 @@ func (c NetworkConfig) Validate() error {
 	}
 	if c.StateDependentStd && !(c.MinLogStd < c.MaxLogStd) {
 		return config.Invalid("max_log_std", "%g is not above min_log_std, %g", c.MaxLogStd, c.MinLogStd)
+	}
+	if c.Precision == nn.Float16 && len(c.Hidden) > 0 && slices.Max(c.Hidden) < nn.Float16Least {
+		return config.Invalid("precision", "float16 has no effect on hidden layers of %v, since products with fewer than %d rows, columns or terms stay in float32; "+
+			"want \"float32\", or a layer of at least %d units", c.Hidden, nn.Float16Least, nn.Float16Least)
 	}
 	if c.Bins == 1 {
 		return config.Invalid("bins", "1 bin leaves no choice of actions; want 0, or at least 2")

@@ -279,8 +279,8 @@ func (g Gemm) check() error {
 		return x.holds(g.Members, rows, columns-tail) && (tail == 0 || columns > tail && g.Tail.Tensor != nil && g.Tail.holds(g.Members, rows, tail))
 	}
 	switch {
-	case g.ScaleA < 0 || g.ScaleB < 0:
-		return fmt.Errorf("nn: a product with scales 2^%d and 2^%d; want exponents of at least 0", g.ScaleA, g.ScaleB)
+	case g.ScaleA < 0 || g.ScaleB < 0 || g.ScaleA+g.ScaleB > maxScale:
+		return fmt.Errorf("nn: a product with scales 2^%d and 2^%d; want exponents of at least 0, and of at most %d together", g.ScaleA, g.ScaleB, maxScale)
 	case g.Members < 1 || g.M < 1 || g.N < 1 || g.K < 1:
 		return fmt.Errorf("nn: products of %d members, %d × %d × %d; want at least 1 of each", g.Members, g.M, g.K, g.N)
 	case !lies(g.A, g.M, g.K, g.TailColumns, g.TransposeA):

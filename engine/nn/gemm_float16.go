@@ -8,8 +8,11 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// float16Least is the fewest rows, columns and terms of a product in float16. Those of a smaller one would be mostly padding.
-const float16Least = 16
+// Float16Least is the fewest rows, columns and terms of a product in float16. Those of a smaller one would be mostly padding.
+const Float16Least = 16
+
+// maxScale is the largest exponent of a product's scales: 2^-126 is the smallest normal number of float32, which undoes them.
+const maxScale = 126
 
 // float16Form is a variant of gemm_float16.comp: its specialization constants.
 type float16Form struct {
@@ -115,7 +118,7 @@ func chooseFloat16(info vk.Info, g Gemm) (form float16Form, ok bool, err error) 
 		return form, false, nil
 	}
 	tile, err := float16On(info)
-	if err != nil || min(g.M, g.N, g.K) < float16Least {
+	if err != nil || min(g.M, g.N, g.K) < Float16Least {
 		return form, false, err
 	}
 	const (

@@ -433,6 +433,8 @@ func TestGemmErrors(t *testing.T) {
 		"tail missing":         {C: c, TailColumns: 1},
 		"sums with alpha":      {C: Matrix{Tensor: y, Stride: 12, Row: 4}, TransposeA: true, ColumnSums: true, Alpha: 2},
 		"sums without room":    {C: c, TransposeA: true, ColumnSums: true},
+		"negative scale":       {C: c, ScaleB: -1},
+		"scales too large":     {C: c, ScaleA: 100, ScaleB: 27},
 		"too small for panels": {C: Matrix{Tensor: y, Stride: 8, Row: 4}, TransposeA: true, ColumnSums: true},
 	} {
 		g.Members, g.M, g.N, g.K, g.A, g.B = 4, 4, 4, 4, m, m

@@ -16,8 +16,8 @@ const (
 	// Float32 multiplies and sums in float32.
 	Float32 Precision = iota
 	// Float16 rounds both matrices of a product to float16 and sums in float32, by cooperative matrices: mixed precision
-	// training (P. Micikevicius et al., 2018). Finite numbers beyond 65504 saturate. Products with fewer than
-	// float16Least rows, columns or terms, such as layers with one output, stay in float32.
+	// training (P. Micikevicius et al., 2018). Finite numbers beyond 65504 saturate. Products with fewer than Float16Least
+	// rows, columns or terms, such as layers with one output, stay in float32.
 	Float16
 )
 
