@@ -10,6 +10,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -17,9 +18,12 @@ import (
 const mostKeys = 3
 
 // explain turns the error of a configuration that needs more workgroups or memory than the device has into one that
-// names keys and, for each, the largest value that works with all other settings unchanged. Other errors are returned
-// unchanged.
+// names keys and, for each, the largest value that works with all other settings unchanged. That of a precision that
+// the device does not have gets the key of the precision. Other errors are returned unchanged.
 func (c *Config) explain(ctx context.Context, eng *engine.Engine, err error) error {
+	if errors.Is(err, nn.ErrNoFloat16) {
+		return config.Invalid("network.precision", "%v", nn.Float16.Check(eng.Device().Info()))
+	}
 	factor, within := exceeds(err), 0.0
 	if factor <= 1 {
 		return err

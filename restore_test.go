@@ -1,7 +1,6 @@
 package evorl_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,8 +58,8 @@ func TestRestoreFloat16(t *testing.T) {
 	if err == nil {
 		_ = run.Close() // all iterations are done
 	}
-	if missing != nil && !errors.Is(err, nn.ErrNoFloat16) {
-		t.Errorf("resumed with error %v; want %v", err, missing)
+	if missing != nil && (err == nil || !strings.Contains(err.Error(), missing.Error()) || !strings.Contains(err.Error(), "network.precision")) {
+		t.Errorf("resumed with error %v; want %v, at its key", err, missing)
 	}
 }
 

@@ -4,8 +4,9 @@
     nice -n 5 python tools/curves/cleanrl.py run --checkout DIR     # into runs/cleanrl, one at a time; what is complete is skipped
     python tools/curves/cleanrl.py figures                           # docs/off-policy.svg, tables on standard output
 
-DIR is a checkout of CleanRL (github.com/vwxyzjn/cleanrl). Its programs are adapted to Gymnasium 1.1 or newer, whose environments of version 5 they need, and write
-the returns of episodes to a file; the lines of the algorithms are untouched. --python has PyTorch, tyro, tensorboard and gymnasium[mujoco].
+DIR is a checkout of CleanRL (github.com/vwxyzjn/cleanrl). Its programs are adapted to Gymnasium 1.1 or newer, whose environments of version 5 they
+need, and write the returns of episodes to a file; the lines of the algorithms are untouched. --python has PyTorch, tyro, tensorboard and
+gymnasium[mujoco].
 """
 
 import argparse
