@@ -24,7 +24,9 @@ func TestSchedulingIsSet(t *testing.T) {
 
 // Only new versions of LLVM lose their machine scheduler.
 func TestSchedulingOptions(t *testing.T) {
-	for device, want := range map[string]int{"llvmpipe (LLVM 15.0.6, 256 bits)": 15, "llvmpipe (LLVM 22.1.8, 512 bits)": 22, "SwiftShader Device (LLVM)": 0, "": 0} {
+	for device, want := range map[string]int{
+		"llvmpipe (LLVM 15.0.6, 256 bits)": 15, "llvmpipe (LLVM 22.1.8, 512 bits)": 22, "SwiftShader Device (LLVM)": 0, "": 0,
+	} {
 		version := llvmVersion(device)
 		if version != want {
 			t.Errorf("%q: LLVM %d, want %d", device, version, want)
