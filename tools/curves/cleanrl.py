@@ -136,7 +136,7 @@ def figures(args):
                 runs.append(str(folder))
     named = [x for label in labels.values() for x in ("--label", label)]
     subprocess.run([args.evorl, "plot", "-o", "docs/off-policy.svg", "--metric", "evaluation", "--center", "mean", "--band", "range", *named,
-                    "--title", "TD3 and SAC here and by CleanRL's programs", "--ylabel", "Return of training episodes", *runs], check=True)
+                    "--title", "TD3 and SAC here and by CleanRL's programs", "--ylabel", "Training return", *runs], check=True)
 
 
 def table(title, of):
