@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
@@ -84,16 +83,7 @@ func TestDQNResume(t *testing.T) {
 				t.Errorf("the checkpoint's digest is %s; the state's is %s, at the end %s", m.Digest, before, through)
 			}
 			fresh := newDQNCase(t, c)
-			if err := fresh.State().Poison(t.Context()); err != nil { // memory may hold anything before a resume
-				t.Fatal(err)
-			}
-			saved, err := checkpoint.Open(filepath.Join(dir, "00000003"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := fresh.State().Load(t.Context(), saved); err != nil {
-				t.Fatal(err)
-			}
+			reload(t, fresh.State(), filepath.Join(dir, "00000003"))
 			if resumed := runDQN(t, fresh, 3, 6); resumed != through {
 				t.Errorf("the resumed run ends with the digest %s; want %s", resumed, through)
 			}

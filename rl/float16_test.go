@@ -46,7 +46,7 @@ func TestFloat16(t *testing.T) {
 				if _, err := c.make(t, engine.New(dev)); !errors.Is(err, nn.ErrNoFloat16) {
 					t.Fatalf("error %v, want %v", err, missing)
 				}
-				t.Skipf("float16 was refused, as it must be here; learning takes another device: %v", missing)
+				t.Skipf("float16 was refused, as it must be here; it learns on devices with cooperative matrices only, such as Mesa 26.2's software driver: %v", missing)
 			}
 			c.resumes(t, dev)
 			if got := learn(t, c.open(t, dev, 1), c.steps); !(got >= c.least) {

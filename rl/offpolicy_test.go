@@ -423,17 +423,8 @@ func resumedCopy(t *testing.T, dev *vk.Device, change func(*TD3Config, *ReplayCo
 	if _, err := half.State().Save(t.Context(), dir, 8); err != nil {
 		t.Fatal(err)
 	}
-	saved, err := checkpoint.Open(filepath.Join(dir, "00000008"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	o := newSmall(t, dev, change)
-	if err := o.State().Poison(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.State().Load(t.Context(), saved); err != nil {
-		t.Fatal(err)
-	}
+	reload(t, o.State(), filepath.Join(dir, "00000008"))
 	steps(t, o, 8, 12)
 	return o
 }

@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -316,16 +315,7 @@ func TestPrioritiesResume(t *testing.T) {
 	for i := range 2 { // of the model
 		f.model.append(t, c, f.tr, rand.New(rand.NewPCG(6, uint64(i))), false)
 	}
-	if err := f.state.Poison(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	saved, err := checkpoint.Open(filepath.Join(dir, "00000002"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.state.Load(t.Context(), saved); err != nil {
-		t.Fatal(err)
-	}
+	reload(t, f.state, filepath.Join(dir, "00000002"))
 	for i := 2; i < 4; i++ {
 		turn(f, i)
 	}

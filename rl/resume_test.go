@@ -130,21 +130,26 @@ func (w workflow) resumes(t *testing.T, dev *vk.Device) {
 	}
 
 	fresh := w.open(t, dev, 8)
-	// Memory may hold anything before a resume.
-	if err := fresh.State().Poison(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	saved, err := checkpoint.Open(filepath.Join(dir, "00000003"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := fresh.State().Load(t.Context(), saved); err != nil {
-		t.Fatal(err)
-	}
+	reload(t, fresh.State(), filepath.Join(dir, "00000003"))
 	if resumed := steps(t, fresh, 3, 6); resumed != through {
 		t.Errorf("the resumed run ends with the digest %s; want %s", resumed, through)
 	}
 	if other := steps(t, w.begin(t, dev, 9), 0, 6); other == through {
 		t.Error("another seed ends with the same digest")
+	}
+}
+
+// reload loads a checkpoint into poisoned state: memory may hold anything before a resume.
+func reload(t *testing.T, s *engine.State, path string) {
+	t.Helper()
+	if err := s.Poison(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := checkpoint.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Load(t.Context(), saved); err != nil {
+		t.Fatal(err)
 	}
 }

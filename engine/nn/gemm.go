@@ -197,18 +197,7 @@ func (f tiledForm) calls(g Gemm) []vk.Call {
 			k.BiasStep = 1
 		}
 	}
-	if g.Kept != nil {
-		k.Kept = g.Kept.Range()
-	}
-	if g.Addend != nil {
-		k.Addend = g.Addend.Range()
-	}
-	if g.Outputs != nil {
-		k.Outputs = g.Outputs.Range()
-	}
-	if g.Inputs != nil {
-		k.Inputs = g.Inputs.Range()
-	}
+	k.Kept, k.Addend, k.Outputs, k.Inputs = optional(g.Kept), optional(g.Addend), optional(g.Outputs), optional(g.Inputs)
 	rows, columns := int(f.workgroup*f.rows), int(f.workgroup*f.columns)
 	switch f.form {
 	case formTiles:
@@ -226,6 +215,14 @@ func (f tiledForm) calls(g Gemm) []vk.Call {
 		call.Subgroup = f.workgroup
 	}
 	return []vk.Call{call}
+}
+
+// optional returns the range of a tensor that a kernel may do without, an empty one for nil.
+func optional(t *engine.Tensor) vk.Range {
+	if t == nil {
+		return vk.Range{}
+	}
+	return t.Range()
 }
 
 // chooseGemm chooses a form by device and shape. The software driver uses panels; products with few rows or columns

@@ -180,18 +180,7 @@ func (f float16Form) calls(g Gemm) []vk.Call {
 	if g.Bias != nil {
 		k.Bias, k.BiasAt, k.BiasStride, k.BiasStep = g.Bias.Range(), uint32(g.BiasAt), uint32(g.BiasStride), 1
 	}
-	if g.Kept != nil {
-		k.Kept = g.Kept.Range()
-	}
-	if g.Addend != nil {
-		k.Addend = g.Addend.Range()
-	}
-	if g.Outputs != nil {
-		k.Outputs = g.Outputs.Range()
-	}
-	if g.Inputs != nil {
-		k.Inputs = g.Inputs.Range()
-	}
+	k.Kept, k.Addend, k.Outputs, k.Inputs = optional(g.Kept), optional(g.Addend), optional(g.Outputs), optional(g.Inputs)
 	rows, columns := f.size()
 	call := k.call(uint32(ceil(g.N, columns)), uint32(ceil(g.M, rows)), uint32(g.splits()*g.Members))
 	call.Subgroup = f.lanes
