@@ -194,8 +194,7 @@ func (ro *Rollout) Cap() *engine.Tensor { return ro.cap }
 
 // Seen returns sums over the observations on which the last recording's policy acted, [1 + 2 O, P, E]: their number,
 // and for each feature the sums of their deviations from the normalizer's mean and of the squared deviations.
-// Environments that diverged count none. If episodes are reset by the step that ends them (Normal and Fast), the first
-// observation of the next episode is not counted. It requires RolloutConfig.Seen.
+// Environments that diverged count none. It requires RolloutConfig.Seen.
 func (ro *Rollout) Seen() *engine.Tensor { return ro.seen }
 
 // Skip sets which members take no steps, [P] u32: those that are not 0. Their steps are Void, and none of their episodes

@@ -24,18 +24,18 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 		shortest = 64
 	)
 	lanes := int(info.SubgroupSize)
-	if info.Type != vk.CPU || lanes != 8 || !info.Features.Has(vk.Int64) || g.M < 2*lanes || g.N <= lanes || g.Addend != nil {
+	if info.Type != vk.CPU || lanes != 8 && lanes != 16 || !info.Features.Has(vk.Int64) || g.M < 2*lanes || g.N <= lanes || g.Addend != nil {
 		return f, false
 	}
 	f = panelForm{lanes: info.SubgroupSize, columns: 8}
-	if g.N <= 4*lanes {
+	if g.N <= 4*lanes || lanes == 16 {
 		f.columns = 4
 	}
 	// Deeper panels store fewer partial sums. With 4 columns per lane there is room for them: products with 256 × 32
 	// matrices are 1.4 times as fast. Unaligned rows of C are stored float by float, which takes as long as the
 	// products over 64 k: 257 × 253 by 253 × 255 is 1.4 times as fast, but takes 2 s longer to compile.
 	deep := deepest
-	if f.columns == 4 || !g.alignedC(4) {
+	if f.columns*f.lanes == 32 || !g.alignedC(4) {
 		deep = 2 * deepest
 	}
 	depths := ceil(g.chunk(), deep)

@@ -21,7 +21,7 @@ float power(float x, float p) { return x > 0.0 ? m_exp(p * m_log(x)) : (p > 0.0 
 float exp_less_one(float x) {
     float n = roundEven(x * M_LOG2_E);
     precise float r = (x - n * M_LN2_HIGH) - n * M_LN2_LOW;
-    float scale = intBitsToFloat((int(n) << 23) + 0x3F800000); // 2^n
+    float scale = intBitsToFloat((floatBitsToInt(n + M_INTEGER) << 23) + 0x3F800000); // 2^n
     float y = scale * m_expm1_reduced(r) + (scale - 1.0);
     y = x < -87.33 ? -1.0 : y;
     return x > 88.37 ? M_INFINITY : y;

@@ -18,16 +18,20 @@ const float M_LN2_HIGH = 0.693145751953125;
 const float M_LN2_LOW = 1.42860682030941723e-6;
 const float M_LOG2_E = 1.44269504088896341;
 
+// 1.5 * 2^23: the lowest bits of an integer below 2^22 plus this are those of the integer. A conversion would do too, but
+// newer software drivers convert lane by lane.
+const float M_INTEGER = 12582912.0;
+
 #define M_INFINITY uintBitsToFloat(0x7F800000u)
 #define M_NAN uintBitsToFloat(0x7FC00000u)
 
 // sin(x - n pi) for |x - n pi| <= pi/2, negated when turns is odd.
-float m_sin_reduced(float x, float n, int turns) {
+float m_sin_reduced(float x, float n, uint turns) {
     precise float r = ((x - n * M_PI_HIGH) - n * M_PI_MIDDLE) - n * M_PI_LOW;
     precise float z = r * r;
     precise float p = ((2.6056311e-6 * z - 1.9809539e-4) * z + 8.3330655e-3) * z - 0.16666660;
     precise float y = r + r * (z * p);
-    return uintBitsToFloat(floatBitsToUint(y) ^ (uint(turns) << 31));
+    return uintBitsToFloat(floatBitsToUint(y) ^ (turns << 31));
 }
 
 // Sine for |x| <= 1e4: within 2.2 ulp for |x| <= 100 except near multiples of pi, absolute error within 1.3e-7
@@ -35,7 +39,7 @@ float m_sin_reduced(float x, float n, int turns) {
 // 1].
 float m_sin(float x) {
     precise float n = roundEven(x * M_INVERSE_PI);
-    return m_sin_reduced(x, n, int(n));
+    return m_sin_reduced(x, n, floatBitsToUint(n + M_INTEGER));
 }
 
 // Cosine for |x| <= 1e4, absolute error within 1.3e-7; larger arguments as for m_sin.
@@ -43,7 +47,7 @@ float m_cos(float x) {
     // cos x = (-1)^(n+1) sin(x - (n + 1/2) pi)
     precise float n = floor(x * M_INVERSE_PI);
     precise float middle = n + 0.5;
-    return m_sin_reduced(x, middle, int(n) + 1);
+    return m_sin_reduced(x, middle, floatBitsToUint(n + M_INTEGER) + 1u);
 }
 
 // exp(r) - 1 for |r| <= ln(2) / 2.
@@ -57,7 +61,7 @@ float m_expm1_reduced(float r) {
 float m_exp(float x) {
     float n = roundEven(x * M_LOG2_E);
     precise float r = (x - n * M_LN2_HIGH) - n * M_LN2_LOW;
-    float scale = intBitsToFloat((int(n) << 23) + 0x3F800000); // 2^n
+    float scale = intBitsToFloat((floatBitsToInt(n + M_INTEGER) << 23) + 0x3F800000); // 2^n
     precise float y = 1.0 + m_expm1_reduced(r);
     y *= scale; // the sum first, so that no product is subnormal, which devices may flush to zero
     y = x < -87.33 ? 0.0 : y;
@@ -68,7 +72,7 @@ float m_exp(float x) {
 float m_tanh(float x) {
     float n = roundEven(x * (2.0 * M_LOG2_E));
     float r = (x + x) - n * M_LN2; // one part of ln 2 suffices: for large n the slope is small
-    float scale = intBitsToFloat((int(n) << 23) + 0x3F800000); // 2^n
+    float scale = intBitsToFloat((floatBitsToInt(n + M_INTEGER) << 23) + 0x3F800000); // 2^n
     float numerator = scale * m_expm1_reduced(r) + (scale - 1.0);
     float y = numerator / (numerator + 2.0);
     y = x > 10.0 ? 1.0 : y;
@@ -80,7 +84,7 @@ float m_tanh(float x) {
 vec4 m_tanh(vec4 x) {
     vec4 n = roundEven(x * (2.0 * M_LOG2_E));
     vec4 r = (x + x) - n * M_LN2;
-    vec4 scale = intBitsToFloat((ivec4(n) << 23) + 0x3F800000);
+    vec4 scale = intBitsToFloat((floatBitsToInt(n + M_INTEGER) << 23) + 0x3F800000);
     vec4 p = (((1.3814433e-3 * r + 8.3687968e-3) * r + 4.1668396e-2) * r + 0.16666520) * r + 0.49999993; // as m_expm1_reduced
     vec4 numerator = scale * (r + (r * r) * p) + (scale - 1.0);
     vec4 y = numerator / (numerator + 2.0);

@@ -176,7 +176,7 @@ void main() {
             network_forward(x, present, y);
         }
         if (helps) continue;
-        if (HAS_SEEN && ep.done == 0u) {
+        if (HAS_SEEN && (ep.done == 0u || AUTO_RESET == AUTO_RESET_NORMAL || AUTO_RESET == AUTO_RESET_FAST)) {
             count += 1.0;
             UNROLL for (uint k = 0u; k < IN; k++) {
                 float d = obs[k] - (HAS_NORMALIZER ? mean[k] : 0.0);

@@ -44,7 +44,8 @@ void learn_rows(uint begin, uint end, bool error, bool weights, inout uint i) {
             mlp_forward();
             float dy[OUT];
             UNROLL for (uint o = 0u; o < OUT; o++) {
-                float g = subgroupShuffle(row_given[o], lane);
+                float g = MLP_TURN_OF(row_given[o], lane);
+                MLP_TURN_NEXT(row_given[o])
                 if (o == 0u) g = error ? 2.0 * (mlp_y[0] - g) / float(BATCH) : g;
                 dy[o] = i < end ? g : 0.0;
             }

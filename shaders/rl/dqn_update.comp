@@ -139,7 +139,8 @@ void main() {
                         mlp_forward();
                         float dy[OUT];
                         UNROLL for (uint o = 0u; o < OUT; o++) {
-                            float g = subgroupShuffle(given[o], lane);
+                            float g = MLP_TURN_OF(given[o], lane);
+                            MLP_TURN_NEXT(given[o])
                             dy[o] = i < end ? g : 0.0;
                         }
                         mlp_backward_block(dy);

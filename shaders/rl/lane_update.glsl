@@ -46,8 +46,12 @@ layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer factor_texel
 
 float mlp_rows[IN]; // inputs of LANES rows, one a lane
 
+// Copies the row of a lane to mlp_x. Lanes take turns, from lane 0 on.
 void input_of(uint lane) {
-    UNROLL for (uint k = 0u; k < IN; k++) mlp_x[k] = subgroupShuffle(mlp_rows[k], lane);
+    UNROLL for (uint k = 0u; k < IN; k++) {
+        mlp_x[k] = MLP_TURN_OF(mlp_rows[k], lane);
+        MLP_TURN_NEXT(mlp_rows[k])
+    }
 }
 
 // Evaluates the rows from `begin` to before `end`, one a lane, and gives each lane the outputs of its own. i is `begin`, and

@@ -83,7 +83,13 @@ float mlp_sum(float v) {
 // each turn, and lane 0's is taken.
 const bool MLP_TURNS = LANES == 16u;
 #define MLP_TURN_OF(v, lane) subgroupShuffle(v, MLP_TURNS ? 0u : (lane))
-#define MLP_TURN_NEXT(v) if (MLP_TURNS) v = subgroupShuffle(v, (LANE + 1u) % LANES);
+#define MLP_TURN_NEXT(v) if (MLP_TURNS) v = mlp_next(v);
+
+// The value of the next lane, of the first one on the last: exchanges by a constant are few instructions, other shuffles a loop.
+float mlp_next(float v) {
+    float fifteen = subgroupShuffleXor(v, 15u), seven = subgroupShuffleXor(v, 7u), three = subgroupShuffleXor(v, 3u), one = subgroupShuffleXor(v, 1u);
+    return (LANE & 1u) == 0u ? one : (LANE & 3u) == 1u ? three : (LANE & 7u) == 3u ? seven : fifteen;
+}
 
 // The hidden unit in register q of a lane.
 uint mlp_unit(bool wide, uint q, uint lane) {
