@@ -56,6 +56,7 @@ func CacheDir(dir string) Option { return func(c *config) { c.cacheDir, c.cacheS
 func SliceBudget(d time.Duration) Option { return func(c *config) { c.budget = d } }
 
 // Timeout sets how long to wait without any submission finishing before failing with [ErrTimeout].
+// Time for which the process is stopped does not count.
 // The default is 2 minutes on GPUs and 30 minutes on software drivers, which compile at the first dispatch.
 func Timeout(d time.Duration) Option { return func(c *config) { c.timeout = d } }
 

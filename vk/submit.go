@@ -12,10 +12,12 @@ import (
 	"unsafe"
 )
 
-// Waits poll at this interval to notice a cancelled context. The interval is longer if the context cannot be cancelled.
+// Waits poll at this interval to notice a cancelled context. The interval is longer if the context cannot be cancelled, and at
+// most this part of the time-out.
 const (
 	waitSlice     = 20 * time.Millisecond
 	longWaitSlice = 500 * time.Millisecond
+	timeoutSlices = 16
 )
 
 // queue numbers submissions 1, 2, …; they finish in that order. A timeline semaphore counts them, or each has a fence.
@@ -125,6 +127,8 @@ func (d *Device) failLocked(op string, r Result) error {
 }
 
 // wait waits until submission value has finished, ctx is done, the device is lost, or no submission has finished within the time-out.
+// A slice counts as long as it was asked to last. It lasts longer if the process is stopped meanwhile (SIGSTOP, a frozen container), but
+// a software driver, which is part of the process, has no more time then.
 func (d *Device) wait(ctx context.Context, value uint64) error {
 	q := &d.queue
 	if q.completed.Load() >= value {
@@ -134,16 +138,18 @@ func (d *Device) wait(ctx context.Context, value uint64) error {
 	if ctx.Done() != nil {
 		slice = waitSlice
 	}
-	seen, since := q.completed.Load(), time.Now()
+	slice = min(slice, max(d.cfg.timeout/timeoutSlices, 1))
+	seen, waited := q.completed.Load(), time.Duration(0)
 	for {
 		if err := d.lost(); err != nil {
 			return err
 		}
-		switch r := d.waitOnce(value, min(slice, d.cfg.timeout)); r {
+		switch r := d.waitOnce(value, slice); r {
 		case resultSuccess:
 			d.finish(value)
 			return nil
 		case resultTimeout:
+			waited += slice
 		default:
 			return d.fail("waiting", r)
 		}
@@ -151,9 +157,9 @@ func (d *Device) wait(ctx context.Context, value uint64) error {
 			return err
 		}
 		if now := d.poll(); now > seen {
-			seen, since = now, time.Now()
+			seen, waited = now, 0
 		}
-		if time.Since(since) >= d.cfg.timeout {
+		if waited >= d.cfg.timeout {
 			return d.fail(fmt.Sprintf("waiting for %v", d.cfg.timeout), resultTimeout)
 		}
 	}
