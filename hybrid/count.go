@@ -42,12 +42,15 @@ type counted struct {
 	groups int
 	steps  *engine.Tensor // [2, 2] u32: environment steps at the start and end of the counted interval, low and high words
 	number *engine.Tensor // [1] u32: index of the update in the iteration
-	many   *engine.Program
-	one    *engine.Program
+
+	programs [countedPrograms]*engine.Program // of countedBlocks blocks, half as many, and so on to one
 }
 
-// countedBlocks is the number of blocks per submission.
-const countedBlocks = 64
+// countedBlocks is the largest number of blocks per submission. Any remainder is a sum of its halves.
+const (
+	countedPrograms = 7
+	countedBlocks   = 1 << (countedPrograms - 1)
+)
 
 func newCounted(agents *rl.OffPolicy, by Count, groups int) *counted {
 	s := agents.State().Sub("updates")
@@ -77,13 +80,25 @@ func (c *counted) next(r *engine.Recorder) {
 // record records the programs, once.
 func (c *counted) record() (err error) {
 	eng := c.agents.State().Engine()
-	if c.one == nil {
-		if c.many, err = eng.Record("updates", func(r *engine.Recorder) { c.agents.RecordBlocks(r, countedBlocks, c.number) }); err != nil {
+	for i := range c.programs {
+		if c.programs[i] != nil {
+			continue
+		}
+		c.programs[i], err = eng.Record("updates", func(r *engine.Recorder) { c.agents.RecordBlocks(r, countedBlocks>>i, c.number) })
+		if err != nil {
 			return err
 		}
-		c.one, err = eng.Record("updates", func(r *engine.Recorder) { c.agents.RecordBlocks(r, 1, c.number) })
 	}
-	return err
+	return nil
+}
+
+// build waits for the kernels.
+func (c *counted) build() error {
+	var errs []error
+	for _, p := range c.programs {
+		errs = append(errs, p.Build())
+	}
+	return errors.Join(errs...)
 }
 
 // blocks returns the number of blocks that follows from the counted steps, rounded to nearest.
@@ -99,25 +114,23 @@ func (c *counted) blocks(ctx context.Context) (int, error) {
 	return int(math.Round(float64(last-first) / float64(c.groups) * c.agents.UpdatesPerStep() / float64(c.agents.BlockSize()))), nil
 }
 
-// submit submits a number of blocks.
+// submit submits a number of blocks, in the fewest programs.
 func (c *counted) submit(ctx context.Context, blocks int) error {
-	for blocks > 0 {
-		program, n := c.many, countedBlocks
-		if blocks < n {
-			program, n = c.one, 1
+	for i, p := range c.programs {
+		for n := countedBlocks >> i; blocks >= n; blocks -= n {
+			if _, err := p.Submit(ctx); err != nil {
+				return err
+			}
 		}
-		if _, err := program.Submit(ctx); err != nil {
-			return err
-		}
-		blocks -= n
 	}
 	return nil
 }
 
 func (c *counted) free() {
 	if c != nil {
-		c.many.Free()
-		c.one.Free()
+		for _, p := range c.programs {
+			p.Free()
+		}
 	}
 }
 
@@ -155,7 +168,7 @@ func (s *stages) build() error {
 	if s.counted == nil {
 		return s.first.Build()
 	}
-	return errors.Join(s.first.Build(), s.counted.many.Build(), s.counted.one.Build(), s.second.Build())
+	return errors.Join(s.first.Build(), s.counted.build(), s.second.Build())
 }
 
 // submit submits an iteration.

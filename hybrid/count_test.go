@@ -1,6 +1,7 @@
 package hybrid
 
 import (
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -63,8 +64,8 @@ func TestCountedLearners(t *testing.T) {
 	}
 }
 
-// TestCountedTransfers: an iteration whose updates follow from steps is three submissions, of which one reads the count of steps, 16 bytes, and one for every
-// 64 blocks of updates and for every block beyond.
+// TestCountedTransfers: an iteration whose updates follow from steps is three submissions, of which one reads the count of steps, 16 bytes, one for every 64
+// blocks of updates, and one for every power of two of the remainder.
 func TestCountedTransfers(t *testing.T) {
 	const before, last, moved = 4, 9, 16
 	g, cfg := smallCEMRL("td3")
@@ -77,11 +78,12 @@ func TestCountedTransfers(t *testing.T) {
 			begun := updates()
 			steps(t, w, before, before+1)
 			blocks := updates() - begun // of one update each
-			if blocks < countedBlocks+1 {
-				t.Fatalf("%d updates in an iteration; want more than %d", blocks, countedBlocks)
+			remainder := uint64(bits.OnesCount64(blocks % 64))
+			if blocks < 64 || remainder < 2 {
+				t.Fatalf("%d updates in an iteration; want at least 64, and a remainder that is no power of two", blocks)
 			}
 			const n = last - before - 1
-			transfers(t, w, before+1, last, n*(3+blocks/countedBlocks+blocks%countedBlocks), n*moved)
+			transfers(t, w, before+1, last, n*(3+blocks/64+remainder), n*moved)
 		})
 	}
 }
