@@ -66,7 +66,7 @@ var populations = []Workflow{
 
 // agent holds the settings of an algorithm of package rl: [network], for off-policy algorithms [replay], and the
 // section of the algorithm's name, whose configuration is C.
-type agent[C any, W engine.Workflow] struct {
+type agent[C rl.Fitting, W engine.Workflow] struct {
 	name    string
 	network rl.NetworkConfig
 	replay  *rl.ReplayConfig // nil: none
@@ -76,16 +76,16 @@ type agent[C any, W engine.Workflow] struct {
 }
 
 // agentFunc makes an algorithm's workflow.
-type agentFunc[C any, W engine.Workflow] func(context.Context, *engine.Engine, *envs.Environment, C, ...rl.Option) (W, error)
+type agentFunc[C rl.Fitting, W engine.Workflow] func(context.Context, *engine.Engine, *envs.Environment, C, ...rl.Option) (W, error)
 
-func newAgent[C any, W engine.Workflow](name string, defaults func() C, new agentFunc[C, W], size func(*C) *int) func() parts {
+func newAgent[C rl.Fitting, W engine.Workflow](name string, defaults func() C, new agentFunc[C, W], size func(*C) *int) func() parts {
 	return func() parts {
 		return &agent[C, W]{name: name, network: rl.DefaultNetwork(), cfg: defaults(), new: new, size: size}
 	}
 }
 
 // newOffPolicy is newAgent for algorithms with a replay buffer; network and replay have their own defaults.
-func newOffPolicy[C any, W engine.Workflow](
+func newOffPolicy[C rl.Fitting, W engine.Workflow](
 	name string, network func() rl.NetworkConfig, replay func() rl.ReplayConfig, defaults func() C, new agentFunc[C, W], size func(*C) *int,
 ) func() parts {
 	return func() parts {
@@ -110,10 +110,11 @@ func (a *agent[C, W]) replays() *rl.ReplayConfig { return a.replay }
 func (a *agent[C, W]) members() (count *int, key string) { return a.size(&a.cfg), a.name + ".members" }
 
 func (a *agent[C, W]) check(env *envs.Environment, _ envs.Options) error {
-	if of, ok := any(a.cfg).(rl.Fitting); ok {
-		return of.Fits(env, a.network, *a.replay)
+	var replay rl.ReplayConfig
+	if a.replay != nil {
+		replay = *a.replay
 	}
-	return nil
+	return a.cfg.Fits(env, a.network, replay)
 }
 
 func (a *agent[C, W]) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {

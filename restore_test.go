@@ -1,6 +1,7 @@
 package evorl_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,14 +66,60 @@ func TestRestoreFloat16(t *testing.T) {
 
 // A precision that would change no product is refused before there is a device.
 func TestPrecisionWithoutEffect(t *testing.T) {
-	of := func(hidden string) error {
-		_, err := evorl.New("td3", "Pendulum-v1", evorl.Set("network.precision=float16"), evorl.Set("network.hidden="+hidden))
-		return err
-	}
-	if err := of("[8, 15]"); err == nil || !strings.Contains(err.Error(), "float16 has no effect on hidden layers of [8 15]") {
-		t.Errorf("error %v", err)
-	}
-	if err := of("[8, 16]"); err != nil {
-		t.Error(err)
+	const narrow, few = "float16 has no effect on networks [", "float16 needs at least 16 transitions per update, and "
+	for _, c := range []struct {
+		workflow, env string
+		set           []string
+		want          string // "": it has an effect
+	}{
+		{"td3", "Pendulum-v1", []string{"network.hidden=[8, 15]"}, narrow + "3-8-15-1 relu 4-8-15-1 relu]"},
+		{"td3", "Pendulum-v1", []string{"network.hidden=[8, 16]"}, narrow},
+		{"td3", "Pendulum-v1", []string{"network.hidden=[64]"}, narrow},
+		{"td3", "Pendulum-v1", []string{"network.hidden=[64]", "td3.atoms=16"}, ""},
+		{"td3", "Pendulum-v1", []string{"network.hidden=[16, 16]", "replay.batch=16"}, ""},
+		{"td3", "Pendulum-v1", []string{"replay.batch=15"}, few + "replay.batch gives 15"},
+		{"td3", "HalfCheetah-v5", []string{"network.hidden=[16]"}, ""},
+		{"td3", "HalfCheetah-v5", []string{"network.hidden=[]"}, narrow},
+		{"td3", "Humanoid-v5", []string{"network.hidden=[]"}, ""},
+		{"dvd", "Pendulum-v1", []string{"replay.batch=15", "dvd.states=4"}, few},
+		{"ddpg", "Pendulum-v1", []string{"replay.batch=1"}, few},
+		{"ddpg", "Pendulum-v1", []string{"network.hidden=[]"}, narrow},
+		{"sac", "Pendulum-v1", []string{"replay.batch=15"}, few},
+		{"sac", "Pendulum-v1", []string{"network.hidden=[]"}, narrow},
+		{"sac", "CartPole-v1", []string{"replay.batch=15"}, few},
+		{"sac", "CartPole-v1", []string{"network.hidden=[]"}, narrow + "4-2 relu 4-2 relu]"},
+		{"dqn", "CartPole-v1", []string{"replay.batch=15"}, few},
+		{"dqn", "CartPole-v1", []string{"network.hidden=[]"}, narrow + "4-2 relu]"},
+		{"dqn", "CartPole-v1", []string{"network.hidden=[64]"}, narrow},
+		{"dqn", "CartPole-v1", []string{"network.hidden=[64]", "dqn.atoms=51", "dqn.dueling=true"}, ""},
+		{"dqn", "CartPole-v1", nil, ""},
+		{"ppo", "CartPole-v1", []string{"ppo.environments=1", "ppo.rollout_length=60", "ppo.minibatches=4"},
+			few + "rollout_length × environments / minibatches gives 15"},
+		{"ppo", "CartPole-v1", []string{"ppo.environments=1", "ppo.rollout_length=61", "ppo.minibatches=4"}, ""},
+		{"ppo", "CartPole-v1", []string{"network.hidden=[]"}, narrow},
+		{"a2c", "CartPole-v1", []string{"a2c.environments=3"}, few + "rollout_length × environments gives 15"},
+		{"a2c", "CartPole-v1", []string{"network.hidden=[]"}, narrow},
+		{"a2c", "CartPole-v1", nil, ""},
+		{"impala", "CartPole-v1", []string{"impala.environments=32", "impala.minibatches=32", "impala.rollout_length=15"},
+			few + "environments / minibatches × rollout_length gives 15"},
+		{"impala", "CartPole-v1", []string{"network.hidden=[]"}, narrow},
+		{"erl", "Pendulum-v1", []string{"replay.batch=15"}, few},
+		{"cem-rl", "Pendulum-v1", []string{"network.hidden=[]"}, narrow},
+		{"pga-me", "Pendulum-v1", []string{"network.hidden=[]"}, narrow},
+		{"qd-pg", "Pendulum-v1", []string{"replay.batch=15"}, few},
+		{"openes", "Pendulum-v1", nil, `unknown key "precision" in [network]`},
+		{"dvd-es", "Pendulum-v1", nil, `unknown key "precision" in [network]`},
+	} {
+		var options []evorl.Option
+		for _, s := range append([]string{"network.precision=float16"}, c.set...) {
+			options = append(options, evorl.Set(s))
+		}
+		_, err := evorl.New(c.workflow, c.env, options...)
+		switch name := fmt.Sprint(c.workflow, " on ", c.env, " with ", c.set); {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: error %v; want none", name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "precision")):
+			t.Errorf("%s: error %v; want %s, at the key of the precision", name, err, c.want)
+		}
 	}
 }

@@ -39,17 +39,27 @@ func DefaultA2C() A2CConfig {
 	}
 }
 
+// Fits implements Fitting.
+func (c A2CConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayConfig) error {
+	return c.ppo().common().fits(env, network, "rollout_length × environments")
+}
+
 // NewA2C makes a synchronous advantage actor-critic workflow (V. Mnih et al., "Asynchronous Methods for Deep
 // Reinforcement Learning", 2016). A2C is PPO with one epoch, one minibatch and no clipping (S. Huang et al., "A2C is a
 // special case of PPO", 2022), so the workflow is a PPO named "a2c".
 func NewA2C(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg A2CConfig, opts ...Option) (*PPO, error) {
-	return newPPO(ctx, "a2c", cfg, eng, env, PPOConfig{
-		Members: cfg.Members, Environments: cfg.Environments, RolloutLength: cfg.RolloutLength, Epochs: 1, Minibatches: 1,
-		LearningRate: cfg.LearningRate, Discount: cfg.Discount, GAELambda: cfg.GAELambda, ClipEpsilon: unclipped,
-		ActorWeight: cfg.ActorWeight, CriticWeight: cfg.CriticWeight, EntropyWeight: cfg.EntropyWeight,
-		Optimizer: cfg.Optimizer, OptimizerEpsilon: cfg.OptimizerEpsilon, AnnealSteps: cfg.AnnealSteps, MaxGradNorm: cfg.MaxGradNorm,
-		NormalizeAdvantage: cfg.NormalizeAdvantage,
-	}, opts)
+	return newPPO(ctx, "a2c", cfg, eng, env, cfg.ppo(), opts)
+}
+
+// ppo returns the settings of PPO.
+func (c A2CConfig) ppo() PPOConfig {
+	return PPOConfig{
+		Members: c.Members, Environments: c.Environments, RolloutLength: c.RolloutLength, Epochs: 1, Minibatches: 1,
+		LearningRate: c.LearningRate, Discount: c.Discount, GAELambda: c.GAELambda, ClipEpsilon: unclipped,
+		ActorWeight: c.ActorWeight, CriticWeight: c.CriticWeight, EntropyWeight: c.EntropyWeight,
+		Optimizer: c.Optimizer, OptimizerEpsilon: c.OptimizerEpsilon, AnnealSteps: c.AnnealSteps, MaxGradNorm: c.MaxGradNorm,
+		NormalizeAdvantage: c.NormalizeAdvantage,
+	}
 }
 
 // unclipped is a ClipEpsilon that never clips.

@@ -80,11 +80,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 		// The critics use the first agent's values; none of these can be varied.
 		a.tau, c.criticRate, a.metrics = c.tau.Index(0), c.criticRate.Index(0), o.Metrics().Sub("", actors)
 	}
-	actor := a.cfg.mlp(c.env.ObsSize(), a.head.Outputs())
-	critic := a.cfg.mlp(c.env.ObsSize()+a.head.Size, max(c.critic.Atoms, 1))
-	if a.head.Kind.Discrete() {
-		critic = a.cfg.mlp(c.env.ObsSize(), a.head.Size)
-	}
+	actor, critic := a.cfg.actorAndCritic(c.env, a.head, c.critic.Atoms)
 	of := agentConfig{members: a.members * a.actors, rows: a.batch, optimizer: c.optimizer, rate: a.forActors(s, "learning_rate", c.actorRate)}
 	a.actorTau = a.forActors(s, "tau", c.tau)
 	var err error

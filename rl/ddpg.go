@@ -37,7 +37,7 @@ func defaultOffPolicy() OffPolicyConfig {
 
 // Fits implements Fitting.
 func (c DDPGConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
-	return c.fitsDeterministic("ddpg", env, network, replay)
+	return c.fitsDeterministic("ddpg", env, network, replay, 0)
 }
 
 // NewDDPG makes a workflow of deep deterministic policy gradient (T. P. Lillicrap et al., "Continuous control with

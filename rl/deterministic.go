@@ -89,12 +89,12 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	return d, d.makeFirst(s.Sub("update"))
 }
 
-// fitsDeterministic checks the networks of DDPG and TD3.
-func (c OffPolicyConfig) fitsDeterministic(name string, env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+// fitsDeterministic checks the networks of DDPG and TD3. atoms are those of the critics.
+func (c OffPolicyConfig) fitsDeterministic(name string, env *envs.Environment, network NetworkConfig, replay ReplayConfig, atoms int) error {
 	if network.StateDependentStd {
 		return config.Invalid("network.state_dependent_std", "the actor of %s outputs no deviation; want false", name)
 	}
-	return c.fitsContinuous(name, env, network, replay)
+	return c.fitsContinuous(name, env, network, replay, atoms)
 }
 
 // makeFirst makes the backward pass through the first critics to actions.

@@ -90,7 +90,7 @@ func (c DQNConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 		return config.Invalid("env", "dqn needs discrete actions, and %q has actions %v; want an environment with discrete actions, "+
 			"such as env = \"CartPole-v1\"", env.Name, env.Action)
 	}
-	return c.fits(network, replay)
+	return c.fits(network, replay, network.mlp(env.ObsSize(), c.head(env.Action.Size()).Outputs()))
 }
 
 // NewDQN makes a workflow of deep Q-learning (V. Mnih et al., "Human-level control through deep reinforcement

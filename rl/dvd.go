@@ -75,7 +75,7 @@ func (c DvDConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 	case size > maxBehaviour:
 		return config.Invalid("dvd.states", "%d numbers of an action × %d states; want a product of at most %d", env.Action.Size(), c.States, maxBehaviour)
 	}
-	return c.fitsDeterministic("dvd", env, network, replay)
+	return c.fitsDeterministic("dvd", env, network, replay, c.Atoms)
 }
 
 // NewDvD makes a workflow of diversity via determinants over TD3 (J. Parker-Holder et al., "Effective Diversity in

@@ -81,7 +81,7 @@ func (g *gradient) keepOutputs(s *engine.State, m *minibatches) {
 }
 
 func (g *gradient) outputDims(m *minibatches) []engine.Dim {
-	return []engine.Dim{engine.Members(m.members), engine.Axis("transition", m.rows()), engine.Axis("output", g.network.MLP().Out)}
+	return []engine.Dim{engine.Members(m.members), engine.Axis("transition", m.rows), engine.Axis("output", g.network.MLP().Out)}
 }
 
 // forward records the forward pass of the minibatch whose observations have been gathered.
@@ -102,11 +102,11 @@ func (g *gradient) recordLayered(r *engine.Recorder, m minibatch, k policyGradie
 		Output: g.outputs.Range(), Params: k.Params, Action: k.Action, LogProb: k.LogProb, Advantage: k.Advantage, Target: k.Target, Value: k.Value,
 		ClipEpsilon: k.ClipEpsilon, LossWeight: k.LossWeight, EntropyWeight: k.EntropyWeight, Clock: k.Clock, Moments: k.Moments,
 		AtOutputs: g.atOutputs.Range(), Gradient: k.Gradient, Losses: k.Losses,
-		Horizon: k.Horizon, Environments: k.Environments, Rows: uint32(m.rows()), Row: k.Row, HeadBase: k.HeadBase,
+		Horizon: k.Horizon, Environments: k.Environments, Rows: uint32(m.rows), Row: k.Row, HeadBase: k.HeadBase,
 		Seed: k.Seed, Stream: k.Stream, Update: k.Update, Minibatches: k.Minibatches,
 		Out: uint32(g.network.MLP().Out), Critic: k.Critic, Head: k.Head, HeadWidth: k.HeadWidth, LogStdLow: k.LogStdLow, LogStdHigh: k.LogStdHigh,
 		ClipValue: k.ClipValue, Trajectories: k.Trajectories, RatioInAdvantage: k.RatioInAdvantage,
-		Workgroup: r.WorkgroupFor((m.rows() + splits - 1) / splits),
+		Workgroup: r.WorkgroupFor((m.rows + splits - 1) / splits),
 	}
 	r.Dispatch(loss.call(uint32(m.members), uint32(splits), 1))
 	g.network.pass.Backward(r, g.atOutputs, nn.Gradients{Params: g.values})

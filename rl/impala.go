@@ -2,7 +2,6 @@ package rl
 
 import (
 	"context"
-	"errors"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -61,10 +60,15 @@ func (c IMPALAConfig) Validate() error {
 	return nil
 }
 
+// Fits implements Fitting.
+func (c IMPALAConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayConfig) error {
+	return c.common().fits(env, network, "environments / minibatches × rollout_length")
+}
+
 // common returns the settings that the parts of on-policy algorithms share.
 func (c IMPALAConfig) common() onPolicyConfig {
 	return onPolicyConfig{
-		members: c.Members, environments: c.Environments, horizon: c.RolloutLength, epochs: c.Epochs, minibatches: c.Minibatches,
+		members: c.Members, environments: c.Environments, horizon: c.RolloutLength, epochs: c.Epochs, minibatches: c.Minibatches, trajectories: true,
 		optimizer: c.Optimizer, epsilon: c.OptimizerEpsilon, annealSteps: c.AnnealSteps, maxGradNorm: c.MaxGradNorm,
 	}
 }
@@ -86,7 +90,7 @@ func NewIMPALA(ctx context.Context, eng *engine.Engine, env *envs.Environment, c
 		return nil, err
 	}
 	p, with := &IMPALA{onPolicy: common, cfg: cfg}, newSettings(settings{network: DefaultNetwork()}, opts)
-	if err = errors.Join(config.Check(cfg), with.check()); err == nil {
+	if err = p.check(cfg, with); err == nil {
 		if err = p.buildLearner(with.network); err == nil {
 			err = p.complete(ctx, with.options, p.Record)
 		}
@@ -107,7 +111,7 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 	}
 	scratch := s.Sub("impala")
 	m := newMinibatches(scratch, p.Clock(), p.common)
-	m.trajectories, p.minibatches = true, m
+	p.minibatches = m
 	if err := p.buildAgent(s.Sub("agent"), network); err != nil {
 		return err
 	}

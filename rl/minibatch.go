@@ -17,6 +17,7 @@ type minibatches struct {
 	horizon, members, environments int
 	epochs, count                  int // passes over the transitions; minibatches per pass
 	trajectories                   bool
+	rows                           int // transitions of the largest minibatch
 
 	moments *engine.Tensor // [epochs * count, P, 2]: of the advantages; nil: advantages are not normalized
 	obs     *engine.Tensor // [P, rows, O]: observations of a minibatch; nil if no network needs them gathered
@@ -32,6 +33,7 @@ func newMinibatches(s *engine.State, clock engine.Clock, c onPolicyConfig) *mini
 	return &minibatches{
 		clock: clock, stream: s.Stream("minibatch"),
 		horizon: c.horizon, members: c.members, environments: c.environments, epochs: c.epochs, count: c.minibatches,
+		trajectories: c.trajectories, rows: c.rows(),
 	}
 }
 
@@ -42,15 +44,7 @@ func (m *minibatches) normalizeAdvantage(s *engine.State) {
 
 // observations allocates a minibatch's observations [P, rows, O].
 func (m *minibatches) observations(s *engine.State, name string, env *envs.Environment) *engine.Tensor {
-	return s.Scratch(name, engine.Float32, engine.Members(m.members), engine.Axis("transition", m.rows()), engine.Axis("feature", env.ObsSize()))
-}
-
-// rows returns the number of transitions of the largest minibatch.
-func (m *minibatches) rows() int {
-	if m.trajectories {
-		return (m.environments + m.count - 1) / m.count * m.horizon
-	}
-	return (m.horizon*m.environments + m.count - 1) / m.count
+	return s.Scratch(name, engine.Float32, engine.Members(m.members), engine.Axis("transition", m.rows), engine.Axis("feature", env.ObsSize()))
 }
 
 // recordMoments records the moments of the advantages of every minibatch, if advantages are normalized.
@@ -61,7 +55,7 @@ func (m *minibatches) recordMoments(r *engine.Recorder) {
 	r.Dispatch(advantageMomentsKernel{
 		Advantage: m.estimates.advantage.Range(), Clock: m.clock.Tensor().Range(), Moments: m.moments.Range(),
 		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Minibatches: uint32(m.count),
-		Seed: r.Engine().Seed(), Stream: m.stream, Trajectories: m.trajectories, Workgroup: r.WorkgroupFor(m.rows()),
+		Seed: r.Engine().Seed(), Stream: m.stream, Trajectories: m.trajectories, Workgroup: r.WorkgroupFor(m.rows),
 	}.call(uint32(m.members), uint32(m.epochs*m.count), 1))
 }
 
@@ -77,7 +71,7 @@ func (m minibatch) recordObs(r *engine.Recorder, a *Agent) {
 func (m minibatch) gather(r *engine.Recorder, a *Agent, obs, rows *engine.Tensor) {
 	k := minibatchRowsKernel{
 		Obs: obs.Range(), Clock: m.clock.Tensor().Range(), Batch: rows.Range(),
-		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Features: uint32(rows.Size("feature")), Rows: uint32(m.rows()),
+		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Features: uint32(rows.Size("feature")), Rows: uint32(m.rows),
 		Seed: r.Engine().Seed(), Stream: m.stream, Update: m.update.Range(), Minibatches: uint32(m.count), Trajectories: m.trajectories,
 		ObsLimit: float32(a.cfg.ObsLimit),
 	}

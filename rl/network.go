@@ -67,14 +67,38 @@ func (c NetworkConfig) Validate() error {
 	if c.StateDependentStd && !(c.MinLogStd < c.MaxLogStd) {
 		return config.Invalid("max_log_std", "%g is not above min_log_std, %g", c.MaxLogStd, c.MinLogStd)
 	}
-	if c.Precision == nn.Float16 && len(c.Hidden) > 0 && slices.Max(c.Hidden) < nn.Float16Least {
-		return config.Invalid("precision", "float16 has no effect on hidden layers of %v, since products with fewer than %d rows, columns or terms stay in float32; "+
-			"want \"float32\", or a layer of at least %d units", c.Hidden, nn.Float16Least, nn.Float16Least)
-	}
 	if c.Bins == 1 {
 		return config.Invalid("bins", "1 bin leaves no choice of actions; want 0, or at least 2")
 	}
 	return nil
+}
+
+// fitsPrecision returns an error if the precision would change no product of the networks in updates of so many transitions;
+// from names the settings that determine their number. Where a critic learns from several actors' batches, it is that of one.
+func (c NetworkConfig) fitsPrecision(transitions int, from string, networks ...nn.MLP) error {
+	const least = nn.Float16Least
+	halves := func(m nn.MLP) bool { return m.Halves(transitions) }
+	switch {
+	case c.Precision != nn.Float16 || slices.ContainsFunc(networks, halves):
+		return nil
+	case transitions < least:
+		return config.Invalid("network.precision", "float16 needs at least %d transitions per update, and %s gives %d: "+
+			"products with fewer than %d rows, columns or terms stay in float32; want \"float32\", or more transitions",
+			least, from, transitions, least)
+	}
+	return config.Invalid("network.precision", "float16 has no effect on networks %v, none of whose layers has %d inputs and %d outputs: "+
+		"products with fewer rows, columns or terms stay in float32; want \"float32\", or wider layers, such as hidden = [64, 64]",
+		networks, least, least)
+}
+
+// actorAndCritic returns the networks of an agent that acts by the head: critics of states and continuous actions have atoms
+// outputs, at least one, those of states alone a value for each action.
+func (c NetworkConfig) actorAndCritic(env *envs.Environment, head nn.Head, atoms int) (actor, critic nn.MLP) {
+	actor, critic = c.mlp(env.ObsSize(), head.Outputs()), c.mlp(env.ObsSize()+head.Size, max(atoms, 1))
+	if head.Kind.Discrete() {
+		critic = c.mlp(env.ObsSize(), head.Size)
+	}
+	return actor, critic
 }
 
 // head returns the actor's head for an action space.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -49,23 +50,26 @@ func (c OffPolicyConfig) updates() (int, error) {
 // maxUpdates is the largest number of updates per iteration, which are submitted as one program.
 const maxUpdates = 1 << 20
 
-// Fitting is the configuration of an off-policy algorithm.
+// Fitting is the configuration of an algorithm.
 type Fitting interface {
-	// Fits checks the configuration against the environment, the networks and the replay, before any device work. Its
-	// errors are those of config.Invalid, with the full key.
+	// Fits checks the configuration against the environment, the networks and the replay, which on-policy algorithms
+	// ignore, before any device work. Its errors are those of config.Invalid, with the full key.
 	Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error
 }
 
-// fits makes the checks that all off-policy algorithms have in common.
-func (c OffPolicyConfig) fits(network NetworkConfig, replay ReplayConfig) error {
+// fits makes the checks that all off-policy algorithms have in common; networks are those that learn.
+func (c OffPolicyConfig) fits(network NetworkConfig, replay ReplayConfig, networks ...nn.MLP) error {
 	if network.NormalizeReward {
 		return config.Invalid("network.normalize_reward", "rewards in the replay would have different scales; want false, and reward_scale instead")
+	}
+	if err := network.fitsPrecision(replay.Batch, "replay.batch", networks...); err != nil {
+		return err
 	}
 	return replay.holds(c.Members, c.Environments, c.RolloutLength)
 }
 
-// fitsContinuous makes the checks that algorithms with an actor of continuous actions have in common.
-func (c OffPolicyConfig) fitsContinuous(name string, env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+// fitsContinuous makes the checks that algorithms with an actor of continuous actions have in common. atoms are those of the critics.
+func (c OffPolicyConfig) fitsContinuous(name string, env *envs.Environment, network NetworkConfig, replay ReplayConfig, atoms int) error {
 	switch {
 	case env.Action.IsDiscrete():
 		return config.Invalid("env", "%s needs continuous actions, and %q has actions %v; want an environment with a box of actions, such as env = \"Pendulum-v1\"",
@@ -77,5 +81,6 @@ func (c OffPolicyConfig) fitsContinuous(name string, env *envs.Environment, netw
 	case !network.Squash:
 		return config.Invalid("network.squash", "%s squashes actions by tanh; want true", name)
 	}
-	return c.fits(network, replay)
+	actor, critic := network.actorAndCritic(env, network.head(env.Action), atoms)
+	return c.fits(network, replay, actor, critic)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 )
@@ -15,7 +16,7 @@ import (
 type onPolicy struct {
 	engine.Base
 	name   string
-	config any // as given
+	config Fitting // as given
 	env    *envs.Environment
 	common onPolicyConfig
 
@@ -33,10 +34,24 @@ type onPolicy struct {
 type onPolicyConfig struct {
 	members, environments, horizon int
 	epochs, minibatches            int
+	trajectories                   bool // minibatches are of whole trajectories
 	optimizer                      optim.Rule
 	epsilon                        float64 // of the optimizer
 	annealSteps                    int
 	maxGradNorm                    float64
+}
+
+// rows returns the transitions of the largest minibatch.
+func (c onPolicyConfig) rows() int {
+	if c.trajectories {
+		return (c.environments + c.minibatches - 1) / c.minibatches * c.horizon
+	}
+	return (c.horizon*c.environments + c.minibatches - 1) / c.minibatches
+}
+
+// fits checks the networks; rows names the settings that determine the transitions of a minibatch.
+func (c onPolicyConfig) fits(env *envs.Environment, network NetworkConfig, rows string) error {
+	return network.fitsPrecision(c.rows(), rows, network.mlp(env.ObsSize(), network.head(env.Action).Outputs()), network.mlp(env.ObsSize(), 1))
 }
 
 // onPolicyRows are the metrics [P] of a step, except the collector's. Losses are those of the iteration's last
@@ -52,11 +67,19 @@ type onPolicyRows struct {
 const maxMetrics = 32
 
 // newOnPolicy starts a workflow with its name and its configuration as given.
-func newOnPolicy(eng *engine.Engine, env *envs.Environment, name string, config any, c onPolicyConfig) (onPolicy, error) {
+func newOnPolicy(eng *engine.Engine, env *envs.Environment, name string, config Fitting, c onPolicyConfig) (onPolicy, error) {
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
 		return onPolicy{}, fmt.Errorf("rl: %s: %w", name, err)
 	}
 	return onPolicy{Base: engine.NewBase(eng, c.members, maxMetrics), name: name, config: config, env: env, common: c}, nil
+}
+
+// check checks the configuration, for A2C as PPO's, and the options.
+func (o *onPolicy) check(cfg any, with settings) error {
+	if err := errors.Join(config.Check(cfg), with.check()); err != nil {
+		return err
+	}
+	return o.config.Fits(o.env, with.network, ReplayConfig{})
 }
 
 // fail closes a partly made workflow and returns the error, with the names of workflow and environment.
@@ -93,7 +116,7 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig) (err error) {
 		rule.MaxNorm = c.maxGradNorm // ClipUp limits its velocity instead, of actor and critic separately
 	}
 	o.agent, err = newAgent(s, o.env, agentConfig{
-		network: cfg, members: c.members, rows: o.minibatches.rows(), optimizer: rule, rate: o.rate, maxNorm: c.maxGradNorm,
+		network: cfg, members: c.members, rows: o.minibatches.rows, optimizer: rule, rate: o.rate, maxNorm: c.maxGradNorm,
 	})
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ package rl
 
 import (
 	"context"
-	"errors"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -60,6 +59,11 @@ func (c PPOConfig) Validate() error {
 	return nil
 }
 
+// Fits implements Fitting.
+func (c PPOConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayConfig) error {
+	return c.common().fits(env, network, "rollout_length × environments / minibatches")
+}
+
 // maxTransitions is the largest number of a member's transitions that the permutations support.
 const maxTransitions = 1 << 31
 
@@ -85,13 +89,13 @@ func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 }
 
 // newPPO makes a PPO with another name; given is the configuration from which cfg was made.
-func newPPO(ctx context.Context, name string, given any, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts []Option) (*PPO, error) {
+func newPPO(ctx context.Context, name string, given Fitting, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts []Option) (*PPO, error) {
 	common, err := newOnPolicy(eng, env, name, given, cfg.common())
 	if err != nil {
 		return nil, err
 	}
 	p, with := &PPO{onPolicy: common, cfg: cfg}, newSettings(settings{network: DefaultNetwork()}, opts)
-	if err = errors.Join(config.Check(cfg), with.check()); err == nil {
+	if err = p.check(cfg, with); err == nil {
 		if err = p.buildLearner(with.network); err == nil {
 			err = p.complete(ctx, with.options, p.Record)
 		}

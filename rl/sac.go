@@ -60,11 +60,12 @@ func (c SACConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 	case env.Action.IsDiscrete() && c.Atoms != 0:
 		return config.Invalid("sac.atoms", "critics of discrete actions output values; want 0")
 	case env.Action.IsDiscrete():
-		return c.fits(network, replay)
+		actor, critic := network.actorAndCritic(env, network.head(env.Action), 0)
+		return c.fits(network, replay, actor, critic)
 	case !network.StateDependentStd:
 		return config.Invalid("network.state_dependent_std", "the actor of sac outputs the deviations; want true")
 	}
-	return c.fitsContinuous("sac", env, network, replay)
+	return c.fitsContinuous("sac", env, network, replay, c.Atoms)
 }
 
 // sac is the learner of SAC with continuous actions.

@@ -53,7 +53,7 @@ func (c TD3Config) Validate() error {
 
 // Fits implements Fitting.
 func (c TD3Config) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
-	return c.fitsDeterministic("td3", env, network, replay)
+	return c.fitsDeterministic("td3", env, network, replay, c.Atoms)
 }
 
 // NewTD3 makes a workflow of twin delayed deep deterministic policy gradient (S. Fujimoto et al., "Addressing Function Approximation Error

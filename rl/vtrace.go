@@ -29,7 +29,7 @@ type vtrace struct {
 // makeTensors makes the scratch tensors for minibatches of whole trajectories.
 func (v *vtrace) makeTensors(s *engine.State, env *envs.Environment, m *minibatches) {
 	v.nextObs = m.observations(s, "next_observations", env)
-	v.nextValue = s.Scratch("next_value", engine.Float32, engine.Members(m.members), engine.Axis("transition", m.rows()), engine.Axis("output", 1))
+	v.nextValue = s.Scratch("next_value", engine.Float32, engine.Members(m.members), engine.Axis("transition", m.rows), engine.Axis("output", 1))
 	tensor := func(name string) *engine.Tensor {
 		return s.Scratch(name, engine.Float32, engine.Time(m.horizon), engine.Members(m.members), engine.Environments(m.environments))
 	}
@@ -49,14 +49,14 @@ func (v *vtrace) Record(r *engine.Recorder, m minibatch, actor, critic *gradient
 // recordCorrection is Record after the forward passes.
 func (v *vtrace) recordCorrection(r *engine.Recorder, m minibatch, actor *gradient, value *engine.Tensor) {
 	t, h, params := m.trajectory, actor.agent.head.Constants(), actor.network.params()
-	width := m.rows() / m.horizon
+	width := m.rows / m.horizon
 	size := r.WorkgroupFor(width)
 	r.Dispatch(vtraceKernel{
 		Output: actor.outputs.Range(), Params: params.Range(), Value: value.Range(), NextValue: v.nextValue.Range(),
 		Action: t.Action.Range(), LogProb: t.LogProb.Range(), Reward: t.Reward.Range(), Done: t.Done.Range(),
 		Discount: v.discount.Range(), Lambda: v.lambda.Range(), Rho: v.rho.Range(), C: v.c.Range(), PgRho: v.policyRho.Range(),
 		Clock: m.clock.Tensor().Range(), Update: m.update.Range(), Advantage: v.advantage.Range(), Target: v.target.Range(),
-		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Rows: uint32(m.rows()),
+		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Rows: uint32(m.rows),
 		Row: uint32(params.Size("parameter")), HeadBase: uint32(actor.agent.headBase()),
 		Seed: r.Engine().Seed(), Stream: m.stream, Minibatches: uint32(m.count), Trajectories: true,
 		LocalSizeX: size, Out: uint32(actor.network.MLP().Out), MixValues: v.mixed,

@@ -252,7 +252,7 @@ func (c *vtraceCase) check(t *testing.T, eng *engine.Engine) {
 func (c *vtraceCase) writeOutputs(t *testing.T, of [][]int) {
 	t.Helper()
 	m, out := c.minibatches, c.agent.head.Outputs()
-	rows := m.rows()
+	rows := m.rows
 	y, value, next := make([]float64, m.members*rows*out), make([]float64, m.members*rows), make([]float64, m.members*rows)
 	for i := range y {
 		y[i], value[i/out], next[i/out] = math.NaN(), math.NaN(), math.NaN()

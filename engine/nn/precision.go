@@ -3,6 +3,7 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/vk"
@@ -38,6 +39,12 @@ func (p *Precision) UnmarshalText(text []byte) error {
 // MarshalText returns a precision's name.
 func (p Precision) MarshalText() ([]byte, error) {
 	return config.MarshalName(p, "precision", precisionNames[:])
+}
+
+// Halves reports whether a precision of Float16 changes any product of the network over a batch of so many rows: whether rows,
+// inputs and outputs of a layer are at least Float16Least.
+func (m MLP) Halves(rows int) bool {
+	return slices.ContainsFunc(m.Layers(), func(l Layer) bool { return min(rows, l.In, l.Out) >= Float16Least })
 }
 
 // ErrNoFloat16 is wrapped by the error of Precision.Check if a device cannot compute products in float16.
