@@ -6,10 +6,11 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
 
-// float16Case is a workflow of networks in float16, and what its test in float32 learns.
+// float16Case is a workflow of networks in float16, and what its test in float32 learns; DQN has fewer steps, a minute of processor time.
 type float16Case struct {
 	workflow
 	steps int     // of a member
@@ -17,19 +18,32 @@ type float16Case struct {
 }
 
 func float16Cases(t *testing.T) []float16Case {
-	_, td3, sac, replay, network, stochastic := pendulumOffPolicy()
+	ddpg, td3, sac, replay, network, stochastic := pendulumOffPolicy()
 	small := smallNetwork()
-	for _, n := range []*NetworkConfig{&network, &stochastic, &small} {
+	dqn, values, batches := learning()
+	for _, n := range []*NetworkConfig{&network, &stochastic, &small, &values} {
 		n.Precision = nn.Float16
 	}
 	pendulum, cartPole := lookup(t, "Pendulum-v1"), lookup(t, "CartPole-v1")
 	return []float16Case{
+		{workflow{"ddpg", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewDDPG(t.Context(), eng, pendulum, ddpg, Network(network), Replays(replay))
+		}}, 3000, -300},
 		{workflow{"td3", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewTD3(t.Context(), eng, pendulum, td3, Network(network), Replays(replay))
 		}}, 3000, -300},
 		{workflow{"sac", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewSAC(t.Context(), eng, pendulum, sac, Network(stochastic), Replays(replay))
 		}}, 3000, -300},
+		{workflow{"dqn", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewDQN(t.Context(), eng, cartPole, dqn, Network(values), Replays(batches))
+		}}, 45000, 300},
+		{workflow{"a2c", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewA2C(t.Context(), eng, cartPole, cartPoleA2C(), Network(small))
+		}}, 150000, 300},
+		{workflow{"impala", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewIMPALA(t.Context(), eng, cartPole, cartPoleIMPALA(), Network(small), Environment(envs.Options{RewardScale: 0.1}))
+		}}, 100000, 450},
 		{workflow{"ppo", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewPPO(t.Context(), eng, cartPole, cartPolePPO(), Network(small))
 		}}, 100000, 400},

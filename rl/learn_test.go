@@ -118,11 +118,16 @@ func TestPPOLearnsInvertedPendulums(t *testing.T) {
 	}
 }
 
-func TestA2CLearnsCartPole(t *testing.T) {
+// cartPoleA2C returns settings by which A2C learns CartPole in 150,000 steps of a member.
+func cartPoleA2C() A2CConfig {
 	cfg := DefaultA2C()
 	cfg.Members, cfg.RolloutLength = 8, 8
 	cfg.LearningRate, cfg.AnnealSteps, cfg.Discount, cfg.GAELambda, cfg.Optimizer = 5e-3, 150000, 0.98, 0.95, optim.Adam
-	p, err := NewA2C(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg, Network(smallNetwork()))
+	return cfg
+}
+
+func TestA2CLearnsCartPole(t *testing.T) {
+	p, err := NewA2C(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cartPoleA2C(), Network(smallNetwork()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,12 +137,17 @@ func TestA2CLearnsCartPole(t *testing.T) {
 	}
 }
 
-// The settings of configs/impala-cartpole.toml, with fewer steps.
-func TestIMPALALearnsCartPole(t *testing.T) {
+// cartPoleIMPALA returns the settings of configs/impala-cartpole.toml, with fewer steps: 100,000 of a member, whose rewards are
+// scaled by 0.1.
+func cartPoleIMPALA() IMPALAConfig {
 	cfg := DefaultIMPALA()
 	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 4, 16, 32, 2, 4
 	cfg.LearningRate, cfg.AnnealSteps = 1e-3, 100000
-	p, err := NewIMPALA(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg,
+	return cfg
+}
+
+func TestIMPALALearnsCartPole(t *testing.T) {
+	p, err := NewIMPALA(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cartPoleIMPALA(),
 		Network(smallNetwork()), Environment(envs.Options{RewardScale: 0.1}))
 	if err != nil {
 		t.Fatal(err)
