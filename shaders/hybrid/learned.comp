@@ -1,7 +1,7 @@
 #version 450
 
-// Whether the best candidate of a population is one of those with the given indices: 1 or 0. A fitness of NaN is the
-// lowest. One workgroup per population. Groups: x = populations.
+// Whether the best candidate of a population is one of those with the given indices: 1 or 0, or NaN if no fitness is
+// above -infinity. A fitness of NaN is the lowest. One workgroup per population. Groups: x = populations.
 
 layout(local_size_x = 32, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 32;
@@ -37,6 +37,7 @@ void main() {
     all = workgroup_min(all);
     some = workgroup_min(some);
     if (gl_LocalInvocationID.x == 0u) {
-        learned[member] = some == all ? 1.0 : 0.0;
+        float none = uintBitsToFloat(0x7FC00000u);
+        learned[member] = all == infinity() ? none : some == all ? 1.0 : 0.0;
     }
 }
