@@ -43,6 +43,8 @@ type climbing struct {
 	parents *engine.Tensor // [M, n] u32: cells of the elites that climb, those of an agent adjacent
 	places  *engine.Tensor // [M, n] u32: indices of the candidates that they become
 	own     *engine.Tensor // [M, agents] u32: indices of the agents' own actors; nil: none
+	taught  *engine.Tensor // [M, n] u32: indices of all candidates that come from gradients: climbers and the agents' own actors
+	learned *engine.Tensor // [M]: metric
 }
 
 // newClimbing makes the workflow of a method over archives with the given number of agents each. The agents are closed
@@ -83,9 +85,11 @@ func (c *climbing) build(ctx context.Context, each int, algorithm ec.Algorithm, 
 	c.stream = s.Stream("parents")
 	c.parents = s.Scratch("parents", engine.Uint32, m, climber)
 	c.places = engine.Constant(s, "places", c.last(all, climber.Size), m, climber)
+	c.taught = engine.Constant(s, "all_places", c.last(all, all), m, engine.Axis("candidate", all))
 	if c.cfg.Greedy {
 		c.own = engine.Constant(s, "own_place", c.last(each, each), m, engine.Axis("actor", each))
 	}
+	c.learned = newLearned(p)
 	return c.State().Allocate()
 }
 
@@ -122,6 +126,7 @@ func (c *climbing) before(r *engine.Recorder, of phase) {
 	}
 	p.candidates.record(r, p.candidates.rows)
 	if of == learning {
+		recordLearned(r, p.candidates.fitness, c.taught, c.learned)
 		p.generation.TellCandidates(r, p.candidates.rows, p.candidates.fitness)
 	} else {
 		p.generation.Tell(r, p.candidates.fitness)

@@ -3,7 +3,7 @@ package hybrid
 import "github.com/evorl/evorl/engine"
 
 // learnedRow is the metric that says from which side the best candidate of a generation came: 1 if it is an agent's
-// actor or learned by gradient descent, 0 if it is the search's. It has no value (NaN) in iterations in which no candidate
+// actor or learned by gradient descent (in archives: an elite that climbed), 0 if it is the search's. It has no value (NaN) in iterations in which no candidate
 // learned, or none has a fitness.
 const learnedRow = "best/learned"
 

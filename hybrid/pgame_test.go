@@ -73,9 +73,13 @@ func TestPGAMEIteration(t *testing.T) {
 		asked, given, parents := values(t, other.population.candidates.rows), values(t, p.population.candidates.rows), words(t, p.parents)
 		fitness, descriptors := values(t, p.population.candidates.fitness), values(t, p.Generation().Descriptors())
 		after, kept := values(t, p.archive.Fitness), values(t, p.archive.Elites)
+		sides := learnedBest(t, p, 2)
 		for m := range 2 {
 			x := rows(given, m, 2, 6)
 			offspring := 6 - cfg.gradients(1)
+			if of := fitness[6*m:][:6]; sides[m] != (slices.Max(of[offspring:]) == slices.Max(of)) {
+				t.Errorf("archive %d: %s is %v; fitness %v, the last %d of gradients", m, learnedRow, sides[m], of, cfg.gradients(1))
+			}
 			for k, formed := range rows(asked, m, 2, 6)[:offspring] {
 				if !slices.Equal(x[k], formed) {
 					t.Errorf("archive %d: candidate %d is not what the archive formed", m, k)
@@ -108,6 +112,27 @@ func TestPGAMEIteration(t *testing.T) {
 			}
 		}
 	}
+}
+
+// learnedBest returns the metric of the best candidates' sides after an iteration with learners that followed one
+// without, in which it must have no value.
+func learnedBest(t *testing.T, w engine.Workflow, archives int) (learned []bool) {
+	t.Helper()
+	for i := range 2 {
+		metrics, err := w.Metrics().Read(i)
+		if err != nil || len(metrics[learnedRow]) != archives {
+			t.Fatalf("%s: %v, %v; want %d values", learnedRow, metrics[learnedRow], err, archives)
+		}
+		for m, x := range metrics[learnedRow] {
+			switch {
+			case (x != x) != (i == 0), i == 1 && x != 0 && x != 1:
+				t.Errorf("iteration %d, archive %d: %s is %g; want no value before candidates learn, then 0 or 1", i, m, learnedRow, x)
+			case i == 1:
+				learned = append(learned, x == 1)
+			}
+		}
+	}
+	return learned
 }
 
 // TestPGAMECounters: an iteration is one submission, and nothing crosses the bus.
