@@ -43,7 +43,8 @@ func valuesOf(r engine.Report) map[string]float64 {
 func MemberMetric(metric string, member int) string { return fmt.Sprintf("%s/%d", metric, member) }
 
 // memberValues returns what members.jsonl stores of a report, by the names of MemberMetric: the mean returns of each
-// member's finished training episodes and of its evaluation. Members without a value (NaN) are omitted.
+// member's finished training episodes and of its evaluation; of hybrids of agents and a search also the fitness of the
+// generation's best candidate and its side. Members without a value (NaN) are omitted.
 func memberValues(r engine.Report) map[string]float64 {
 	values := map[string]float64{}
 	add := func(metric string, member int, x float64) {
@@ -53,6 +54,13 @@ func memberValues(r engine.Report) map[string]float64 {
 	}
 	for member, x := range r.Metrics["episode/return"] {
 		add("return", member, float64(x))
+	}
+	if _, ok := r.Metrics[learnedMetric]; ok {
+		for _, metric := range []string{learnedMetric, fitnessMetric} {
+			for member, x := range r.Metrics[metric] {
+				add(metric, member, float64(x))
+			}
+		}
 	}
 	if r.Evaluation != nil {
 		for member, x := range r.Evaluation.Means() {

@@ -118,6 +118,14 @@ func (j *joint) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	return j.agents.Evaluator(), nil
 }
 
+// Side returns the side whose policies evaluations run.
+func (j *joint) Side() Side {
+	if j.solves {
+		return Population
+	}
+	return Agents
+}
+
 // Hyper returns the agents' hyperparameters, which may differ between members.
 func (j *joint) Hyper() *engine.Hyper { return j.agents.Hyper() }
 

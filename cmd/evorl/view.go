@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +38,8 @@ type viewed struct {
 	Length    int          `json:"length"` // environment steps
 	Seconds   float64      `json:"seconds"`
 	Files     []string     `json:"files"`
+
+	Origin *evorl.Origin `json:"origin,omitempty"` // of PBT, and of hybrids of agents and a search
 }
 
 func newView() *cobra.Command {
@@ -48,6 +51,8 @@ func newView() *cobra.Command {
 			"Run one episode with the newest checkpoint of a run and write a web page that plays it, with the return and the actions "+
 				"beside it. The page needs nothing but a browser. The episode is the first of those that evorl eval runs with the same seed, "+
 				"and actions are the policy's most likely ones.",
+			"Of a member of PBT it names the copies that led to it; of hybrids of agents and a search, whether evolution or learning made the "+
+				"best candidate, and when.",
 			"--gif and --png write pictures for other pages, instead of the page unless --out names one.",
 		),
 		Example: "  evorl view runs/ppo-Hopper-v5-1\n  evorl view --gif hopper.gif --at 1 --seconds 5 runs/ppo-Hopper-v5-1\n" +
@@ -131,6 +136,7 @@ func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, eng *engine.En
 	v := viewed{
 		Workflow: cfg.Run.Workflow, Env: cfg.Run.Env, Seed: eng.Seed(), Iteration: restored.Iteration(), Member: member,
 		Return: evorl.Number(episode.Return()), Length: episode.Steps, Seconds: show.Seconds(), Files: []string{},
+		Origin: origin(restored, member, func(format string, args ...any) { warn(cmd.ErrOrStderr(), format, args...) }),
 	}
 	for _, file := range []struct {
 		path  string
@@ -162,17 +168,15 @@ func (f *viewFlags) report(cmd *cobra.Command, v viewed) error {
 	if f.asJSON {
 		return json.NewEncoder(out).Encode(v)
 	}
-	_, err := fmt.Fprintf(out, "%s on %s at iteration %d, member %d: return %s in %s\n",
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s on %s at iteration %d, member %d: return %s in %s\n",
 		v.Workflow, v.Env, v.Iteration, v.Member, short(float64(v.Return)), plural(v.Length, "step"))
-	if err != nil {
-		return err
-	}
+	writeOrigin(&b, v.Member, v.Origin)
 	for _, file := range v.Files {
-		if _, err := fmt.Fprintln(out, file); err != nil {
-			return err
-		}
+		fmt.Fprintln(&b, file)
 	}
-	return nil
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
 // recordEpisode records an episode of a member for a viewer.

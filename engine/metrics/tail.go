@@ -11,9 +11,9 @@ import (
 
 const (
 	tailChunk = 64 << 10
-	// maxLine is the maximum number of bytes of a record's line. The longest lines are those of members.jsonl, with two values of up to 46 bytes for
+	// maxLine is the maximum number of bytes of a record's line. The longest lines are those of members.jsonl, with four values of up to 46 bytes for
 	// each of at most 1,048,576 members.
-	maxLine = 128 << 20
+	maxLine = 256 << 20
 )
 
 // lastRecord finds the last record up to the given iteration, or nil, and the offset of its end. bad counts the later

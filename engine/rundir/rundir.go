@@ -5,7 +5,7 @@
 //	  provenance.json  what computed the run: program, device, driver, seed, sessions
 //	  metrics.jsonl    see [metrics.Record]
 //	  members.jsonl    for several members: the same with each member's own values, such as return/0 and return/1
-//	  lineage.jsonl    for PBT: one record per member and exchange, see hybrid.PBT.Lineage
+//	  lineage.jsonl    for PBT: one record per member and exchange, see hybrid.PBT.Lineage and evorl.Lineage
 //	  tensorboard/     event files of the same numbers, for TensorBoard
 //	  checkpoints/     see package checkpoint
 //	  best/            the checkpoint of the best evaluation

@@ -16,10 +16,10 @@ import (
 
 // Generation is a population between two exchanges of population based training.
 type Generation struct {
-	Iteration float64              // it begins with
-	Parent    []int                // of each member: its number in the generation before
-	Fitness   []float64            // of each member, by which the exchange went; NaN where there was none
-	Hyper     map[string][]float64 // of each member
+	At      float64              // where it begins along the bottom: an iteration
+	Parent  []int                // of each member: its number in the generation before
+	Fitness []float64            // of each member, by which the exchange went; NaN where there was none
+	Hyper   map[string][]float64 // of each member
 }
 
 // Scale is the axis of a hyperparameter.
@@ -81,7 +81,7 @@ func Lineage(generations []Generation, end float64, panels []Panel, o Options) (
 			}
 		}
 	}
-	l := &lineage{generations: generations, end: max(end, generations[len(generations)-1].Iteration+1), panels: slices.Clone(panels)}
+	l := &lineage{generations: generations, end: max(end, generations[len(generations)-1].At+1), panels: slices.Clone(panels)}
 	l.classify()
 	for i := range l.panels {
 		l.checkScale(&l.panels[i])
@@ -204,13 +204,13 @@ func (l *lineage) addLines(p *plot.Plot, y func(generation, member int) float64)
 		for g, generation := range l.generations {
 			until := l.end
 			if g+1 < len(l.generations) {
-				until = l.generations[g+1].Iteration
+				until = l.generations[g+1].At
 			}
 			for m, parent := range generation.Parent {
 				if l.class[g][m] != of {
 					continue
 				}
-				at := plotter.XY{X: generation.Iteration, Y: y(g, m)}
+				at := plotter.XY{X: generation.At, Y: y(g, m)}
 				lines.all = append(lines.all, [2]plotter.XY{at, {X: until, Y: at.Y}})
 				if g > 0 {
 					lines.all = append(lines.all, [2]plotter.XY{{X: at.X, Y: y(g-1, parent)}, at})
@@ -219,7 +219,7 @@ func (l *lineage) addLines(p *plot.Plot, y func(generation, member int) float64)
 		}
 		p.Add(lines)
 	}
-	p.X.Min, p.X.Max = min(0, l.generations[0].Iteration), l.end
+	p.X.Min, p.X.Max = min(0, l.generations[0].At), l.end
 }
 
 // segments are straight lines of one style.

@@ -17,9 +17,9 @@ func TestLineage(t *testing.T) {
 	nan := math.NaN()
 	rates := map[string][]float64{"rate": {1e-4, 2e-4, 1e-3, 0.5}, "flat": {1, 2, 0, 1}, "discount": {0.9, 0.99, 0.5, 0.999}}
 	generations := []Generation{
-		{Iteration: 1, Parent: []int{0, 1, 2, 3}, Fitness: []float64{nan, nan, nan, nan}, Hyper: rates},
-		{Iteration: 6, Parent: []int{0, 0, 2, 2}, Fitness: []float64{5, 1, 4, nan}, Hyper: rates},
-		{Iteration: 11, Parent: []int{3, 1, 2, 3}, Fitness: []float64{nan, 2, 3, 9}, Hyper: rates},
+		{At: 1, Parent: []int{0, 1, 2, 3}, Fitness: []float64{nan, nan, nan, nan}, Hyper: rates},
+		{At: 6, Parent: []int{0, 0, 2, 2}, Fitness: []float64{5, 1, 4, nan}, Hyper: rates},
+		{At: 11, Parent: []int{3, 1, 2, 3}, Fitness: []float64{nan, 2, 3, 9}, Hyper: rates},
 	}
 	f, err := Lineage(generations, 15, []Panel{{"rate", Log}, {"flat", Log}, {"discount", Horizon}}, Options{Title: "T"})
 	if err != nil {
