@@ -38,7 +38,7 @@ func writeOrigin(b *strings.Builder, member int, o *evorl.Origin) {
 	policy := map[string]string{"agents": "policy: the agent's own", "population": "policy: the population's solution"}[string(text)]
 	b.WriteString(policy)
 	if o.Best != nil {
-		fmt.Fprintf(b, "; best candidate: %s", made(*o.Best))
+		fmt.Fprintf(b, "; best candidate so far: %s", made(*o.Best))
 		if *o.Last != *o.Best {
 			fmt.Fprintf(b, "; best of the last generation: %s", made(*o.Last))
 		}

@@ -36,14 +36,15 @@ func (b *box) kill(run string, records int, args ...string) {
 	cmd.Wait() // says only that it was killed
 }
 
-// evorl view tells where a member came from: in a run that was killed and resumed as in one that was not, and with files whose last line is cut. Of
-// other runs it tells nothing.
-func TestViewOrigin(t *testing.T) {
+// evorl view and plot show where a member came from: of a run that was killed and resumed as of one that was not, and with files whose last line is
+// cut. Of other runs they show nothing of it.
+func TestOriginShown(t *testing.T) {
 	b := newBox(t)
 	b.write("erl.toml", tinyERL)
 	b.write("es.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 2\n[search]\nmembers = 2\n[openes]\npopulation = 8\n")
-	for _, c := range []struct{ config, file, want string }{
-		{"tiny.toml", "lineage.jsonl", "lineage: member "}, {"erl.toml", "members.jsonl", "policy: the population's solution; best candidate: fitness "},
+	for _, c := range []struct{ config, file, want, panel string }{
+		{"tiny.toml", "lineage.jsonl", "lineage: member ", "Lineage: thick"},
+		{"erl.toml", "members.jsonl", "policy: the population's solution; best candidate so far: fitness ", "orange, made by learning"},
 	} {
 		b.must("run", "--out", "whole", c.config)
 		b.kill("killed", 7, c.config)
@@ -61,6 +62,11 @@ func TestViewOrigin(t *testing.T) {
 		if stdout, stderr, status := b.run("view", "--out", "a.html", "killed"); status != 0 || stderr != "" ||
 			!strings.Contains(stdout, c.want) {
 			t.Errorf("%s: with a cut line, status %d\n%s%s", c.config, status, stdout, stderr)
+		}
+		for metric, panels := range map[string]int{"": 1, "return": 0} {
+			if svg := b.plotted("killed", metric); strings.Count(svg, c.panel) != panels {
+				t.Errorf("%s: a figure of %d bytes; want %d panels %q", c.config, len(svg), panels, c.panel)
+			}
 		}
 		b.write("killed/"+c.file, strings.Replace(whole, "{\"iteration\":5,", "{\"iteration\"5,", 1))
 		if _, stderr, status := b.run("view", "--out", "a.html", "killed"); status != 0 || !strings.Contains(stderr, "warning: ") ||
@@ -80,6 +86,20 @@ func TestViewOrigin(t *testing.T) {
 	if text := b.must("view", "--out", "a.html", "es"); strings.Count(text, "\n") != 2 {
 		t.Errorf("openes: view writes\n%s\nwant the return and the file", text)
 	}
+	if svg := b.plotted("es", ""); svg != b.plotted("es", "return") {
+		t.Error("openes: by default the figure is another than that of the return")
+	}
+}
+
+// plotted is the figure of a run.
+func (b *box) plotted(run, metric string) string {
+	b.t.Helper()
+	args := []string{"plot", "-o", "p.svg"}
+	if metric != "" {
+		args = append(args, "--metric", metric)
+	}
+	b.must(append(args, run)...)
+	return string(b.read("p.svg"))
 }
 
 // origin is the origin of member 1 as evorl view --json writes it.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl/cmd/evorl/internal/plot"
+	"github.com/evorl/evorl/engine/metrics"
 )
 
 // The values of the flags --x, --center and --band.
@@ -44,7 +45,8 @@ func newPlot() *cobra.Command {
 		Long: paragraphs(
 			"Draw learning curves with their spread, as SVG or PNG. Runs that differ only in their seed become one line, whose spread is "+
 				"over the runs; a single run's is over its members. Steps and evaluations along the bottom are those of one member, or with "+
-				"--total of all members together. Several environments get panels of their own.",
+				"--total of all members together. Several environments get panels of their own. Under the curve of one run of PBT is who descends "+
+				"from whom, under that of a hybrid of agents and a search which side made the best candidates.",
 			"With --band bootstrap or --center iqm every member of an agent or a search counts as a run. --scores, --improvement and --profile draw what evorl "+
 				"compare tells: statistics, probabilities of improvement and performance profiles of methods, with 95% bootstrap intervals.",
 			"With --front: what runs with several objectives have found, and the true front. With --lineage: who descends from whom in a run of "+
@@ -154,7 +156,8 @@ func (f *plotFlags) draw(cmd *cobra.Command, paths []string) (*plot.Figure, erro
 
 // drawCurves draws learning curves.
 func (f *plotFlags) drawCurves(cmd *cobra.Command, paths []string, o plot.Options, warn func(string, ...any)) (*plot.Figure, error) {
-	read, err := readSeries(paths, o.Center == plot.IQM || o.Band == plot.Bootstrap, f.metric, warn)
+	repeated := o.Center == plot.IQM || o.Band == plot.Bootstrap
+	read, err := readSeries(paths, repeated, f.metric, warn)
 	if err != nil {
 		return nil, err
 	}
@@ -170,11 +173,35 @@ func (f *plotFlags) drawCurves(cmd *cobra.Command, paths []string, o plot.Option
 	if !cmd.Flags().Changed("x") {
 		o.X = shownAxis(read.all())
 	}
-	if len(read.panels) == 1 {
-		return plot.Draw(read.panels[0].Series, o)
+	if len(read.panels) > 1 {
+		return plot.DrawPanels(read.panels, o)
 	}
-	return plot.DrawPanels(read.panels, o)
+	series := read.panels[0].Series
+	figure, err := plot.Draw(series, o)
+	if err == nil && len(paths) == 1 && !repeated && !cmd.Flags().Changed("metric") {
+		err = addOrigin(figure, paths[0], series[0], warn)
+	}
+	return figure, err
 }
+
+// addOrigin adds a panel to the curve of a run: the lineage of PBT, or the side of which the best candidates of a hybrid are. Of other runs there is none.
+func addOrigin(figure *plot.Figure, path string, run plot.Series, warn func(string, ...any)) error {
+	generations, err := readLineage(path, warn)
+	if err != nil {
+		warn("no lineage: %v", err)
+		return nil
+	}
+	if len(generations) > 0 {
+		return figure.AddLineage(generations, run)
+	}
+	if anyRecord([]plot.Series{run}, func(r metrics.Record) bool { _, ok := r.Values[learnedMetric]; return ok }) {
+		figure.AddShare(learnedMetric, "Best candidates of the generations: orange, made by learning; blue, by evolution", "Share of searches", run)
+	}
+	return nil
+}
+
+// learnedMetric is the share of searches whose best candidate of a generation learned.
+const learnedMetric = "best/learned"
 
 // choose returns the value that a flag's argument selects.
 func choose[T any](flag, name string, of map[string]T) (T, error) {

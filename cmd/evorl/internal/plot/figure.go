@@ -50,6 +50,7 @@ type Figure struct {
 	heat    *heat      // instead of curves
 	clouds  []Cloud    // of a scatter, which has no curves
 	lineage *lineage   // of a descent, which has neither
+	beneath *beneath   // panel under curves; nil: none
 	note    string
 	scale   axisScale
 }
@@ -229,7 +230,11 @@ func (f *Figure) draw(c draw.Canvas) error {
 	if err != nil {
 		return err
 	}
-	p.Draw(c)
+	if f.beneath != nil {
+		f.drawBeneath(c, p)
+	} else {
+		p.Draw(c)
+	}
 	return nil
 }
 

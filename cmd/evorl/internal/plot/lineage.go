@@ -67,6 +67,22 @@ var classStyles = [classes]draw.LineStyle{
 // Lineage makes the figure of the members' descent and of hyperparameters over the iterations, up to the last iteration end. Colours tell the
 // line of the fittest member of the last exchange, the lines of other members that are alive, and lines that ended.
 func Lineage(generations []Generation, end float64, panels []Panel, o Options) (*Figure, error) {
+	if n := len(generations); n > 0 {
+		end = max(end, generations[n-1].At+1)
+	}
+	l, err := newLineage(generations, end, panels)
+	if err != nil {
+		return nil, err
+	}
+	rows := 1 + (len(panels)+1)/2
+	o.Width, o.Height = cmp.Or(o.Width, 10), cmp.Or(o.Height, 1.2+2.1*float64(rows))
+	f := &Figure{options: o, lineage: l, scale: scaleFor(Iterations, l.end)}
+	f.note = fmt.Sprintf("thick: the line of member %d, the fittest at the last exchange; blue: lines of the other members; grey: lines that ended", l.best)
+	return f, nil
+}
+
+// newLineage classifies the members of generations with the hyperparameters of the panels.
+func newLineage(generations []Generation, end float64, panels []Panel) (*lineage, error) {
 	if len(generations) == 0 {
 		return nil, fmt.Errorf("plot: no generations")
 	}
@@ -81,16 +97,12 @@ func Lineage(generations []Generation, end float64, panels []Panel, o Options) (
 			}
 		}
 	}
-	l := &lineage{generations: generations, end: max(end, generations[len(generations)-1].At+1), panels: slices.Clone(panels)}
+	l := &lineage{generations: generations, end: end, panels: slices.Clone(panels)}
 	l.classify()
 	for i := range l.panels {
 		l.checkScale(&l.panels[i])
 	}
-	rows := 1 + (len(panels)+1)/2
-	o.Width, o.Height = cmp.Or(o.Width, 10), cmp.Or(o.Height, 1.2+2.1*float64(rows))
-	f := &Figure{options: o, lineage: l, scale: scaleFor(Iterations, l.end)}
-	f.note = fmt.Sprintf("thick: the line of member %d, the fittest at the last exchange; blue: lines of the other members; grey: lines that ended", l.best)
-	return f, nil
+	return l, nil
 }
 
 // classify follows the descent from the last generation back.
