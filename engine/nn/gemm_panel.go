@@ -19,7 +19,7 @@ type panelForm struct {
 // in the first-level caches.
 func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	const (
-		deepest  = 64  // depth in k of a panel: 16 KiB with 8 columns per lane, half of a core's first-level cache
+		deepest  = 64  // depth in k of a panel: 16 KiB with 64 columns, half of a core's first-level cache; 16 lanes have 4 each
 		longest  = 256 // rows per workgroup: their partial sums stay in the second-level cache
 		shortest = 64
 	)
@@ -31,7 +31,7 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	if g.N <= 4*lanes || lanes == 16 {
 		f.columns = 4
 	}
-	// Deeper panels store fewer partial sums. With 4 columns per lane there is room for them: products with 256 × 32
+	// Deeper panels store fewer partial sums. With 32 columns, 4 per lane of 8, there is room for them: products with 256 × 32
 	// matrices are 1.4 times as fast. Unaligned rows of C are stored float by float, which takes as long as the
 	// products over 64 k: 257 × 253 by 253 × 255 is 1.4 times as fast, but takes 2 s longer to compile.
 	deep := deepest
