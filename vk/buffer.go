@@ -6,6 +6,7 @@ import "C"
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -114,8 +115,11 @@ func (d *Device) newBuffer(bytes int64, kind Kind, use memoryUse) (*Buffer, erro
 	b := &Buffer{d: d, kind: kind, size: bytes}
 	// Round up to texels of four words, so that views and kernels that work by words reach the last byte.
 	end := alignUp(uint64(bytes), 16)
-	if d.phys.exact {
+	switch most := d.phys.info.Limits.MaxBufferBytes; {
+	case d.phys.exact:
 		end = max(uint64(bytes), 16) // a view is at least one texel
+	case d.phys.info.Type == CPU && bits.OnesCount64(end) == 1 && end+32 <= most:
+		end = max(end+16, 48) // Mesa's software driver translates a kernel again for texel buffers whose sizes are powers of two
 	}
 	info := vkBufferCreateInfo{SType: structureTypeBufferCreateInfo, Size: vkDeviceSize(end), Usage: bufferUsage}
 	r := create(&b.handle, func(h *vkBuffer) vkResult { return vkCreateBuffer(d.handle, &info, nil, h) })

@@ -84,7 +84,8 @@ func (p *Program) pipelines() []*pipeline {
 }
 
 func (p *Program) build() error {
-	if err := p.d.compileAll(p.pipelines()); err != nil {
+	p.untranslated = p.pipelines()
+	if err := p.d.compileAll(p.untranslated); err != nil {
 		return err
 	}
 	p.deriveBarriers()

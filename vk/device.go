@@ -92,13 +92,21 @@ func Open(opts ...Option) (*Device, error) {
 	if phys.info.Type == CPU {
 		setScheduling(phys.info.Name)
 	}
+	d, err := openLogical(cfg, in, phys)
+	if err != nil {
+		in.close()
+	}
+	return d, err
+}
+
+// openLogical makes a logical device of a physical one. destroy destroys it.
+func openLogical(cfg *config, in *instance, phys *physical) (*Device, error) {
 	d := &Device{cfg: cfg, in: in, pd: in.devices[phys.info.Index], phys: phys, buffers: map[*Buffer]struct{}{}}
 	d.life.idle.L = &d.life.mu
 	d.programs.all = map[*Program]struct{}{}
 	var c *C.evk_device
 	r := Result(C.evk_create_device(in.c, pointer(d.pd), C.uint32_t(phys.api), C.uint32_t(phys.info.Features), C.uint32_t(phys.family), &c))
 	if r != resultSuccess {
-		in.close()
 		return nil, &DeviceError{Op: fmt.Sprintf("opening device %d (%s)", phys.info.Index, phys.info.Name), Result: r}
 	}
 	d.c, d.handle = c, fromPointer[vkDevice](C.evk_device_handle(c))
@@ -203,7 +211,16 @@ func (d *Device) Close() error {
 		d.life.idle.Wait()
 	}
 	d.life.mu.Unlock()
+	err := d.destroy()
+	if !errors.Is(err, ErrTimeout) {
+		d.drainMessages()
+		d.in.close()
+	}
+	return err
+}
 
+// destroy destroys the logical device and all that was made by it.
+func (d *Device) destroy() error {
 	known := d.lost() != nil
 	err := d.wait(context.Background(), d.queue.submitted)
 	if errors.Is(err, ErrTimeout) {
@@ -229,8 +246,6 @@ func (d *Device) Close() error {
 	d.queue.destroy(d)
 	vkDestroyDevice(d.handle, nil)
 	C.evk_free_device(d.c)
-	d.drainMessages()
-	d.in.close()
 	return err
 }
 

@@ -30,6 +30,7 @@ type config struct {
 	exact       bool            // see ExactBuffers
 	poison      bool            // see PoisonMemory
 	pipelineLog string          // folder; "": off
+	ahead       bool            // see TranslateAhead
 }
 
 // Index selects a device by its index in the list of [Devices]. Without Index and Name, the environment variable EVORL_DEVICE selects the
@@ -81,6 +82,11 @@ func ExactBuffers(on bool) Option { return func(c *config) { c.exact = on } }
 // previous contents, often zeros. The default is off, or on if the environment variable EVORL_POISON_MEMORY is not empty.
 func PoisonMemory(on bool) Option { return func(c *config) { c.poison = on } }
 
+// TranslateAhead has kernels translated to machine code on all processors before they run, with Mesa's software driver, which itself translates
+// one after the other at their first dispatch. The first start with new kernels is faster, and takes more processor time and memory. It needs
+// the pipeline cache and the driver's on disk. The default is on, or off if the environment variable EVORL_TRANSLATE_AHEAD is 0.
+func TranslateAhead(on bool) Option { return func(c *config) { c.ahead = on } }
+
 // Loader sets the file name of the Vulkan loader library. The default is the environment variable EVORL_VULKAN_LOADER, else
 // the system's: libvulkan.so.1, vulkan-1.dll, libvulkan.1.dylib. A process can use one loader only.
 func Loader(library string) Option { return func(c *config) { c.loader = library } }
@@ -95,7 +101,7 @@ func validationMode(on bool, mode int) int {
 func newConfig(opts []Option) *config {
 	c := &config{logger: slog.New(slog.DiscardHandler), maxAPI: uint32(MakeVersion(1, 3, 0)),
 		loader: os.Getenv("EVORL_VULKAN_LOADER"), pipelineLog: os.Getenv("EVORL_PIPELINE_LOG"),
-		exact: os.Getenv("EVORL_EXACT_BUFFERS") != "", poison: os.Getenv("EVORL_POISON_MEMORY") != ""}
+		ahead: os.Getenv("EVORL_TRANSLATE_AHEAD") != "0", exact: os.Getenv("EVORL_EXACT_BUFFERS") != "", poison: os.Getenv("EVORL_POISON_MEMORY") != ""}
 	if device := os.Getenv("EVORL_DEVICE"); device != "" {
 		if n, err := strconv.Atoi(device); err == nil {
 			Index(n)(c)

@@ -7,7 +7,6 @@ import "C"
 import (
 	"crypto/sha256"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +19,9 @@ type pipelines struct {
 	modules map[*Shader]*module
 	byKey   map[pipelineKey]*pipeline
 	cache   diskCache
-	slots   chan struct{} // one for each pipeline that is being compiled
+	tasks   tasks
+
+	translator translator
 }
 
 // module is a shader loaded into the driver, with the layouts of its pipelines and its pipeline cache.
@@ -48,8 +49,9 @@ type pipeline struct {
 	module   *module
 	spec     []uint32
 	subgroup uint32
-	start    sync.Once
+	begun    bool          // guarded by pipelines
 	done     chan struct{} // closed when it is compiled, or err is set
+	ready    chan struct{} // closed when it need not be translated any more
 	err      error
 	handle   vkPipeline
 	compiled bool // guarded by pipelines
@@ -57,8 +59,8 @@ type pipeline struct {
 
 func (p *pipelines) open(d *Device) {
 	p.modules, p.byKey = map[*Shader]*module{}, map[pipelineKey]*pipeline{}
-	p.slots = make(chan struct{}, runtime.GOMAXPROCS(0))
 	p.cache.open(d)
+	p.translator.open(d)
 }
 
 // pipeline returns the pipeline of a call without compiling it.
@@ -76,7 +78,7 @@ func (d *Device) pipeline(s *Shader, spec []uint32, subgroup uint32) *pipeline {
 	}
 	p := d.pipes.byKey[key]
 	if p == nil {
-		p = &pipeline{module: m, spec: slices.Clone(spec), subgroup: subgroup, done: make(chan struct{})}
+		p = &pipeline{module: m, spec: slices.Clone(spec), subgroup: subgroup, done: make(chan struct{}), ready: make(chan struct{})}
 		d.pipes.byKey[key] = p
 	}
 	return p
@@ -89,31 +91,62 @@ func (d *Device) knows(s *Shader) bool {
 	return d.pipes.modules[s] != nil
 }
 
-// begin starts compiling pipelines in the background: as many at once as there are processors, the largest first, as they take longest.
+// begin starts translating and compiling pipelines in the background: as many at once as there are processors, the largest first, as they
+// take longest, and translations before, as they take longer.
 func (d *Device) begin(all []*pipeline) {
-	all = slices.Clone(all)
+	all = d.fresh(all)
 	size := map[*pipeline]int{}
 	for _, p := range all {
 		size[p] = len(p.module.shader.SPIRV())
 	}
 	slices.SortStableFunc(all, func(a, b *pipeline) int { return size[b] - size[a] })
+	alone := len(all) == 1 && d.pipes.tasks.idle() // the queue translates it as soon
 	for _, p := range all {
-		p.start.Do(func() {
-			if p.err = d.enter(); p.err != nil {
-				close(p.done)
-				return
+		mark := d.pipes.translator.missing(p)
+		if mark == "" || alone {
+			close(p.ready)
+			continue
+		}
+		d.background(p.ready, func(closed error) {
+			if closed == nil {
+				d.translate(p, mark)
 			}
-			go func() {
-				defer d.exit()
-				defer close(p.done)
-				d.pipes.slots <- struct{}{}
-				defer func() { <-d.pipes.slots }()
-				if p.err = d.open(); p.err == nil {
-					p.err = d.compile(p)
-				}
-			}()
 		})
 	}
+	for _, p := range all {
+		d.background(p.done, func(closed error) {
+			if p.err = closed; p.err == nil {
+				p.err = d.compile(p)
+			}
+		})
+	}
+}
+
+// fresh returns those pipelines that have not begun yet, and notes that they have.
+func (d *Device) fresh(all []*pipeline) (some []*pipeline) {
+	d.pipes.Lock()
+	defer d.pipes.Unlock()
+	for _, p := range all {
+		if !p.begun {
+			p.begun = true
+			some = append(some, p)
+		}
+	}
+	return some
+}
+
+// background lets f run as one of the tasks, with an error if the device is closed by then, and closes done after it.
+func (d *Device) background(done chan struct{}, f func(closed error)) {
+	if err := d.enter(); err != nil {
+		f(err)
+		close(done)
+		return
+	}
+	d.pipes.tasks.add(func() {
+		defer d.exit()
+		defer close(done)
+		f(d.open())
+	})
 }
 
 // compileAll compiles pipelines in parallel and saves the cache. It returns the first error, in the order of all.

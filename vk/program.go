@@ -35,6 +35,8 @@ type Program struct {
 	lists      [][]vkCommandBuffer // the submissions of send, reused so that a run allocates nothing
 	last       uint64
 	measure    measurement
+	// untranslated are the pipelines for whose translation the first run waits.
+	untranslated []*pipeline
 }
 
 type opKind uint8

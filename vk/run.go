@@ -46,6 +46,9 @@ func (p *Program) submit(ctx context.Context) (Ticket, error) {
 	case !p.built:
 		return Ticket{}, fmt.Errorf("vk: program %q is not built: call Build before Run and Submit", p.name)
 	}
+	if err := p.translated(ctx); err != nil {
+		return Ticket{}, err
+	}
 	// A run that is being measured causes a new recording when it has finished.
 	if p.measure.pending {
 		if err := p.d.wait(ctx, p.last); err != nil {
@@ -67,6 +70,18 @@ func (p *Program) submit(ctx context.Context) (Ticket, error) {
 		p.measure.pending, p.measure.began = true, began
 	}
 	return Ticket{p: p, value: p.last}, nil
+}
+
+// translated waits until all pipelines are translated.
+func (p *Program) translated(ctx context.Context) error {
+	for ; len(p.untranslated) > 0; p.untranslated = p.untranslated[1:] {
+		select {
+		case <-p.untranslated[0].ready:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // The most submissions of a run that may be queued. They bound the memory of a run of millions, and the time that the device needs to
