@@ -28,10 +28,13 @@ type translator struct {
 // open turns the translator on for devices that profit: those of Mesa's software driver with a cache on disk, if there is more than one processor.
 func (t *translator) open(d *Device) {
 	p := d.phys
-	if !d.cfg.ahead || p.info.Type != CPU || !strings.HasPrefix(p.info.Driver, "llvmpipe") || p.exact || d.cfg.cacheDir == "" || runtime.GOMAXPROCS(0) == 1 || disabled("MESA_SHADER_CACHE_DISABLE") || disabled("MESA_GLSL_CACHE_DISABLE") {
-		return
+	switch {
+	case p.info.Type != CPU, !strings.HasPrefix(p.info.Driver, "llvmpipe"):
+	case disabled("MESA_SHADER_CACHE_DISABLE"), disabled("MESA_GLSL_CACHE_DISABLE"):
+	case runtime.GOMAXPROCS(0) == 1, p.exact, !d.cfg.ahead, d.cfg.cacheDir == "":
+	default:
+		t.dir = filepath.Join(d.cfg.cacheDir, "translated", filepath.Base(d.pipes.cache.dir))
 	}
-	t.dir = filepath.Join(d.cfg.cacheDir, "translated", filepath.Base(d.pipes.cache.dir))
 }
 
 // disabled reports whether a variable of Mesa is set to what Mesa takes for true.
