@@ -19,21 +19,37 @@ import (
 // code when the program is submitted. That makes each pipeline twice, so it is done once: an empty file, the pipeline's mark, remembers it.
 // Where a mark is wrong, since the driver's cache was deleted, the queue translates as it would anyway.
 
+// llvmSerial is the first version of LLVM known to translate for one device at a time, so that nothing is gained. Those after 15 and before it
+// have not been measured.
+const llvmSerial = 22
+
+// The largest kernels that are translated ahead, in bytes of SPIR-V. On two processors, making Ant's twice takes as long as is saved. Humanoid's would take
+// twice the memory, and one alone takes as long as all of them in the queue.
+const (
+	largestOnTwo = 600 << 10
+	largest      = 1500 << 10
+)
+
 // translator translates pipelines ahead of their first dispatch.
 type translator struct {
-	dir    string // of marks; "": off
-	failed atomic.Bool
+	dir     string // of marks; "": off
+	largest int
+	failed  atomic.Bool
 }
 
 // open turns the translator on for devices that profit: those of Mesa's software driver with a cache on disk, if there is more than one processor.
 func (t *translator) open(d *Device) {
-	p := d.phys
+	info := &d.phys.info
+	processors := runtime.GOMAXPROCS(0)
 	switch {
-	case p.info.Type != CPU, !strings.HasPrefix(p.info.Driver, "llvmpipe"):
+	case info.Type != CPU, !strings.HasPrefix(info.Driver, "llvmpipe"), llvmVersion(info.Name) >= llvmSerial:
 	case disabled("MESA_SHADER_CACHE_DISABLE"), disabled("MESA_GLSL_CACHE_DISABLE"):
-	case runtime.GOMAXPROCS(0) == 1, p.exact, !d.cfg.ahead, d.cfg.cacheDir == "":
+	case processors == 1, d.phys.exact, !d.cfg.ahead, d.cfg.cacheDir == "":
 	default:
-		t.dir = filepath.Join(d.cfg.cacheDir, "translated", filepath.Base(d.pipes.cache.dir))
+		t.dir, t.largest = filepath.Join(d.cfg.cacheDir, "translated", filepath.Base(d.pipes.cache.dir)), largest
+		if processors == 2 {
+			t.largest = largestOnTwo
+		}
 	}
 }
 
@@ -46,14 +62,14 @@ func disabled(variable string) bool {
 	return false
 }
 
-// missing returns the name of p's mark if that does not exist, or "". It depends on where the driver's cache is.
+// missing returns the name of p's mark if p should be translated and the mark does not exist, or "". It depends on where the driver's cache is.
 func (t *translator) missing(p *pipeline) string {
 	if t.dir == "" || t.failed.Load() {
 		return ""
 	}
 	code, err := p.module.shader.code()
-	if err != nil {
-		return "" // compiling will report it
+	if err != nil || len(code) > t.largest { // compiling will report the error
+		return ""
 	}
 	h := sha256.New()
 	h.Write(code)

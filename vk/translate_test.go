@@ -19,8 +19,8 @@ import (
 // two and others are one case, since the driver's translations of these differ. A second process translates nothing ahead.
 func TestTranslatedAhead(t *testing.T) {
 	info := openTest(t).Info()
-	if !strings.HasPrefix(info.Driver, "llvmpipe") {
-		t.Skipf("%s has no translator", info.Driver)
+	if !strings.HasPrefix(info.Driver, "llvmpipe") || llvmVersion(info.Name) >= llvmSerial {
+		t.Skipf("kernels of %s are not translated ahead", info.Name)
 	}
 	type result struct{ entries, marks int }
 	results := map[string]result{}
