@@ -73,7 +73,13 @@ func (a *Agent) behaviour() behaviour {
 
 // Values records the critic's values of observations [T, P, E, O].
 func (a *Agent) Values(r *engine.Recorder, obs, values *engine.Tensor) {
-	a.critic.Evaluate(r, a.critic.weights(), nn.Inputs{Parts: []*engine.Tensor{obs}, Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit)}, values)
+	a.valuesAt(r, obs, nil, values)
+}
+
+// valuesAt is Values, with ends only where they say that values are needed (nn.Inputs).
+func (a *Agent) valuesAt(r *engine.Recorder, obs, ends, values *engine.Tensor) {
+	inputs := nn.Inputs{Parts: []*engine.Tensor{obs}, Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit), Ends: ends}
+	a.critic.Evaluate(r, a.critic.weights(), inputs, values)
 }
 
 // Step records an update of actor and critic with their gradients [splits, P, row].

@@ -25,7 +25,7 @@ func newEstimates(s *engine.State, discount, lambda *engine.Tensor, c onPolicyCo
 // Record records the estimates of a trajectory.
 func (e *estimates) Record(r *engine.Recorder, a *Agent, t *envs.Trajectory) {
 	a.Values(r, t.Obs, e.value)
-	a.Values(r, t.NextObs, e.nextValue)
+	a.valuesAt(r, t.NextObs, t.Done, e.nextValue)
 	gae(r, t.Reward, t.Done, e.value, e.nextValue, e.discount, e.lambda, e.advantage, e.target)
 }
 
@@ -43,7 +43,7 @@ func (e *estimates) explained(r *engine.Recorder, to *engine.Tensor) {
 }
 
 // gae records generalized advantage estimation: from reward, done, value and nextValue [T, P, E], and each member's
-// discount and lambda [P], to advantage and target [T, P, E].
+// discount and lambda [P], to advantage and target [T, P, E]. Of nextValue it reads truncated steps and the last one.
 func gae(r *engine.Recorder, reward, done, value, nextValue, discount, lambda, advantage, target *engine.Tensor) {
 	t, p, e, ok := reward.Split(engine.MemberAxis)
 	if !ok {

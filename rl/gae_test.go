@@ -2,6 +2,7 @@ package rl
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -46,10 +47,18 @@ func TestGAE(t *testing.T) {
 			gammas := draw(discount, func() float64 { return 0.9 + 0.1*dice.Float64() })
 			lambdas := draw(lambda, func() float64 { return 0.8 + 0.2*dice.Float64() })
 
+			all := members * environments
+			for i := range nexts { // what is not needed is not read
+				last := i/all == horizon-1
+				switch d := envs.Done(flags[i]); {
+				case d&envs.Terminated != 0 || !d.Over() && !last:
+					nexts[i] = math.NaN()
+				}
+			}
+			write(t, next, nexts)
 			poison(t, advantage, target)
 			run(t, eng, func(r *engine.Recorder) { gae(r, reward, done, value, next, discount, lambda, advantage, target) })
 			want, wantTarget := make([]float64, len(rewards)), make([]float64, len(rewards))
-			all := members * environments
 			for at := range all {
 				gamma, decay := gammas[at/environments], lambdas[at/environments]
 				for start := range horizon {
@@ -59,8 +68,13 @@ func TestGAE(t *testing.T) {
 						i := k*all + at
 						d := envs.Done(flags[i])
 						delta := rewards[i] - values[i]
-						if d&envs.Terminated == 0 {
-							delta += gamma * nexts[i]
+						switch {
+						case d.Over() || k == horizon-1:
+							if d&envs.Terminated == 0 {
+								delta += gamma * nexts[i]
+							}
+						default:
+							delta += gamma * values[i+all]
 						}
 						want[start*all+at] += weight * delta
 						if d.Over() {

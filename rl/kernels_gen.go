@@ -17,10 +17,12 @@ var advantageMomentsShader = &vk.Shader{
 		{Name: "Advantage", Index: 0, Access: vk.Read},
 		{Name: "Clock", Index: 1, Access: vk.Read},
 		{Name: "Moments", Index: 2, Access: vk.Write},
+		{Name: "advantages_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -40,28 +42,32 @@ type advantageMomentsKernel struct {
 	Stream       uint32
 
 	Workgroup    uint32 // specialization constants, zero for their default 64
+	TexelLoads   uint32 // default 0
 	Trajectories bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
 func (k advantageMomentsKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [3]vk.Range
+		ranges [4]vk.Range
 		push   [20]byte
-		spec   [2]uint32
+		spec   [3]uint32
 	})
-	a.ranges = [3]vk.Range{k.Advantage, k.Clock, k.Moments}
+	a.ranges = [4]vk.Range{k.Advantage, k.Clock, k.Moments, k.Advantage}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Minibatches)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
-	a.spec = [2]uint32{64, 0}
+	a.spec = [3]uint32{64, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
+	if k.TexelLoads != 0 {
+		a.spec[1] = k.TexelLoads
+	}
 	if k.Trajectories {
-		a.spec[1] = 1
+		a.spec[2] = 1
 	}
 	return vk.Call{Shader: advantageMomentsShader, Groups: [3]uint32{x, y, z}, Label: "rl/advantage_moments", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -142,7 +143,13 @@ func TestUpdate(t *testing.T) {
 				p.recordGradients(r, 1)
 			})
 			compare("value", read(t, estimates.value), c.Expect.Value.Data, 2e-6)
-			compare("next value", read(t, estimates.nextValue), c.Expect.NextValue.Data, 2e-6)
+			next, wantNext := read(t, estimates.nextValue), slices.Clone(c.Expect.NextValue.Data)
+			for i := range next {
+				if last := len(next) - cfg.Members*cfg.Environments; done[i] == 0 && i < last { // the value of the step after it
+					next[i], wantNext[i] = 0, 0
+				}
+			}
+			compare("next value", next, wantNext, 2e-6)
 			compare("advantage", read(t, estimates.advantage), c.Expect.Advantage.Data, 2e-6)
 			compare("return", read(t, estimates.target), c.Expect.Return.Data, 2e-6)
 			members("first gradient", p.gradients().read(t), assemble(c.Expect.FirstGradient), 2e-6)

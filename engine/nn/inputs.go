@@ -16,6 +16,9 @@ type Inputs struct {
 	// normalized.
 	Normalizer *engine.Tensor
 	Limit      float32 // normalized features are clipped to ±Limit
+	// Ends [T, P, E] are the done flags of a trajectory, or nil. With them, only the outputs of rows at which an episode ends, and of the last
+	// step, are needed: Evaluate may leave the others as they are.
+	Ends *engine.Tensor
 }
 
 // MaxParts is the maximum number of input parts.
@@ -31,6 +34,7 @@ type batch struct {
 	outputs      *engine.Tensor
 	outer, inner int // a network's rows: inner rows in each of outer blocks
 	stack        int // networks per member, consecutive
+	ends         *engine.Tensor
 }
 
 // part is one part of the inputs.
@@ -61,7 +65,7 @@ func (n *Network) batch(w Weights, in Inputs, outputs *engine.Tensor) (batch, er
 	if err != nil {
 		return batch{}, err
 	}
-	b := batch{weights: w, row: row, normalizer: in.Normalizer, limit: in.Limit, outputs: outputs, stack: n.stack}
+	b := batch{weights: w, row: row, normalizer: in.Normalizer, limit: in.Limit, outputs: outputs, stack: n.stack, ends: in.Ends}
 	outer, shared, inner, ok := n.rowsOf(outputs)
 	if !ok || shared != 1 || inner%n.mlp.Out != 0 {
 		return batch{}, fmt.Errorf("nn: %v: outputs %v; want [member %d, network %d, rows, %d]", n, outputs, n.members, n.stack, n.mlp.Out)
@@ -73,6 +77,11 @@ func (n *Network) batch(w Weights, in Inputs, outputs *engine.Tensor) (batch, er
 	if v := in.Normalizer; v != nil {
 		if _, members, inner, ok := v.Split(engine.MemberAxis); !ok || members != n.members || inner != 2*b.inputs[0].features || v.Len() != members*inner {
 			return batch{}, fmt.Errorf("nn: %v: normalizer %v; want [member %d, 2, %d]", n, v, n.members, b.inputs[0].features)
+		}
+	}
+	if t := in.Ends; t != nil {
+		if outer, members, inner, ok := t.Split(engine.MemberAxis); !ok || n.stack != 1 || outer != b.outer || members != n.members || inner != b.inner {
+			return batch{}, fmt.Errorf("nn: %v: ends %v; want [time %d, member %d, environment %d], one network per member", n, t, b.outer, n.members, b.inner)
 		}
 	}
 	return b, nil

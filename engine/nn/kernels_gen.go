@@ -276,6 +276,7 @@ var forwardShader = &vk.Shader{
 		{Name: "inputs_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "Inputs2", Index: 7, Access: vk.Read, Optional: true},
 		{Name: "inputs_2_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "Ends", Index: 9, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
@@ -287,6 +288,7 @@ var forwardShader = &vk.Shader{
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
+		{Name: "HAS_ENDS", ID: 8, Default: 0},
 		{Name: "IN_1", ID: 9, Default: 1},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -301,6 +303,7 @@ type forwardKernel struct {
 	Inputs     vk.Range // readonly float
 	Output     vk.Range // writeonly float
 	Inputs2    vk.Range // readonly float, optional
+	Ends       vk.Range // readonly uint, optional
 
 	Outer            uint32 // push constants, in order
 	Inner            uint32
@@ -325,11 +328,11 @@ type forwardKernel struct {
 // call dispatches x × y × z workgroups.
 func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [9]vk.Range
+		ranges [10]vk.Range
 		push   [32]byte
-		spec   [10]uint32
+		spec   [11]uint32
 	})
-	a.ranges = [9]vk.Range{k.Params, k.Params, k.Normalizer, k.Inputs, k.Output, k.Params, k.Inputs, k.Inputs2, k.Inputs2}
+	a.ranges = [10]vk.Range{k.Params, k.Params, k.Normalizer, k.Inputs, k.Output, k.Params, k.Inputs, k.Inputs2, k.Inputs2, k.Ends}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -338,7 +341,7 @@ func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[20:], k.Shared2)
 	binary.LittleEndian.PutUint32(a.push[24:], k.NormalizerShared)
 	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.ObsLimit))
-	a.spec = [10]uint32{8, 64, 0, 0, 0, 1, 1, 0, 1, 0}
+	a.spec = [11]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 1, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -363,11 +366,14 @@ func (k forwardKernel) call(x, y, z uint32) vk.Call {
 	if k.Normalizer.Buffer != nil {
 		a.spec[7] = 1
 	}
+	if k.Ends.Buffer != nil {
+		a.spec[8] = 1
+	}
 	if k.In1 != 0 {
-		a.spec[8] = k.In1
+		a.spec[9] = k.In1
 	}
 	if k.TexelLoads != 0 {
-		a.spec[9] = k.TexelLoads
+		a.spec[10] = k.TexelLoads
 	}
 	return vk.Call{Shader: forwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/forward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

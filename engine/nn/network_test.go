@@ -3,6 +3,7 @@ package nn
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -381,6 +382,49 @@ func TestNetworkTrajectories(t *testing.T) {
 		c.forms(t, fmt.Sprint("normalize ", normalize))
 		c.stack, c.first = 2, 2
 		c.forms(t, fmt.Sprint("normalize ", normalize, " twins of parts"))
+	}
+}
+
+// With the ends of episodes, rows at ends and of the last step have the same outputs as otherwise, to the last bit. Networks in lanes leave the others as
+// they are.
+func TestNetworkEnds(t *testing.T) {
+	net := MLP{In: 3, Out: 2, Hidden: []int{7, 6}, Activation: Tanh}
+	for _, c := range []networkCase{
+		{net: net, members: 2, outer: 1, inner: 3}, {net: net, members: 3, outer: 67, inner: 5, normalize: true},
+		{net: net, members: 1, outer: 700, inner: 3}, {net: net, members: 2, outer: 9, inner: 5, layered: true},
+	} {
+		for _, share := range []float64{0, 0.05, 0.5, 1} {
+			s := testState(t)
+			f := c.fixture(t, s)
+			ends := s.Tensor("ends", engine.Uint32, engine.Time(f.outer), engine.Members(f.members), engine.Environments(f.inner))
+			if err := s.Err(); err != nil {
+				t.Fatal(err)
+			}
+			record(t, s, func(r *engine.Recorder) { f.network.Evaluate(r, f.w, f.inputs, f.outputs) })
+			all := read(t, f.outputs)
+			words := make([]uint32, ends.Len())
+			for i := range words {
+				if rand.Float64() < share {
+					words[i] = 1 + rand.Uint32N(3)
+				}
+			}
+			if err := ends.WriteUint32(t.Context(), words); err != nil {
+				t.Fatal(err)
+			}
+			fill(t, f.outputs, nil)
+			in := f.inputs
+			in.Ends = ends
+			record(t, s, func(r *engine.Recorder) { f.network.Evaluate(r, f.w, in, f.outputs) })
+			for i, y := range read(t, f.outputs) {
+				row := i / net.Out
+				switch needed := words[row] != 0 || row >= (f.outer-1)*f.members*f.inner; {
+				case needed && y != all[i]:
+					t.Fatalf("%v, share %v: row %d: %v, want %v", c, share, row, y, all[i])
+				case !needed && !c.layered && !isPoison(y):
+					t.Fatalf("%v, share %v: row %d, which is not needed, is %v", c, share, row, y)
+				}
+			}
+		}
 	}
 }
 

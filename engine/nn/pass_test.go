@@ -86,6 +86,7 @@ func TestNetworkErrors(t *testing.T) {
 	}{
 		{"outputs too short", "short", forward(w, of(x), short)},
 		{"normalizer", "normalizer short", forward(w, Inputs{Parts: []*engine.Tensor{x}, Normalizer: short}, y)},
+		{"ends", "ends values", forward(w, Inputs{Parts: []*engine.Tensor{x}, Ends: values}, y)},
 		{"no inputs", "0 parts", forward(w, of(), y)},
 		{"three parts", "3 parts", forward(w, of(x, x, x), y)},
 		{"features of parts", "5 features; want 3", forward(w, of(x, two), y)},

@@ -43,6 +43,9 @@ func (n *stationary) forward(r *engine.Recorder, b batch, _ *activations) {
 	if b.normalizer != nil {
 		k.Normalizer = b.normalizer.Range()
 	}
+	if b.ends != nil {
+		k.Ends = b.ends.Range()
+	}
 	first, second := b.inputs[0], b.inputs[len(b.inputs)-1]
 	k.Inputs, k.In1, k.Shared1 = first.tensor.Range(), uint32(first.features), uint32(first.shared)
 	k.Inputs2, k.Shared2 = second.tensor.Range(), uint32(second.shared)

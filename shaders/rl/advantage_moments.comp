@@ -9,6 +9,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
+#include "engine/load.glsl"
 #include "engine/rng.glsl"
 #include "engine/workgroup.glsl"
 #include "rl/minibatch.glsl"
@@ -16,6 +17,8 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(std430, set = 0, binding = 0) readonly buffer Advantage { float advantages[]; }; // [T, P, E]
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutation
 layout(std430, set = 0, binding = 2) writeonly buffer Moments { float moments[]; };     // [epochs * minibatches, P, 2]
+
+layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer advantages_texels;
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -31,10 +34,10 @@ void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x, update = gl_WorkGroupID.y;
     Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
     float sum = 0.0, square = 0.0;
-    for (uint i = gl_LocalInvocationID.x; i < mb.count; i += WORKGROUP) sum += advantages[minibatch_at(mb, i)];
+    for (uint i = gl_LocalInvocationID.x; i < mb.count; i += WORKGROUP) sum += LOAD(advantages, advantages_texels, minibatch_at(mb, i));
     float mean = workgroup_sum(sum) / float(mb.count);
     for (uint i = gl_LocalInvocationID.x; i < mb.count; i += WORKGROUP) {
-        float d = advantages[minibatch_at(mb, i)] - mean;
+        float d = LOAD(advantages, advantages_texels, minibatch_at(mb, i)) - mean;
         square += d * d;
     }
     square = workgroup_sum(square);

@@ -5,12 +5,17 @@
 // A network has outer * inner rows, stored [outer, N, inner]: [N, B] with outer = 1, or trajectories [T, N, E]; N
 // counts the networks of all members. A part of the inputs shared by `shared` consecutive networks is stored [outer,
 // N / shared, inner]. Groups: x = networks, y = parts that the rows are split into.
+//
+// With Ends, only rows whose word in it is not 0, and those of the last of the outer blocks, are evaluated.
+
+#extension GL_KHR_shader_subgroup_ballot : require
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;
 layout(constant_id = 7) const bool HAS_NORMALIZER = false; // the first part of the inputs is normalized
+layout(constant_id = 8) const bool HAS_ENDS = false;
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };  // [N, row]
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; }; // the same
@@ -21,6 +26,7 @@ layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer params_texels
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(std430, set = 0, binding = 7) readonly buffer Inputs2 { float inputs_2[]; };   // [outer, N / shared_2, inner, IN - IN_1]; optional
 layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer inputs_2_texels;
+layout(std430, set = 0, binding = 9) readonly buffer Ends { uint ends[]; };       // [outer, N, inner]; optional
 
 layout(push_constant) uniform Push {
     uint outer;
@@ -35,24 +41,50 @@ layout(push_constant) uniform Push {
 #include "engine/nn/parts.glsl"
 #include "engine/nn/input.glsl"
 
+const uint READ = LANES < 32u ? LANES : 32u; // lanes that look for rows
+
+uint network, networks, rows, end;
+uint read, waiting = 0u; // rows looked at so far, and a bit for each of the last READ that must be evaluated
+
+// Where row r of the network is in [outer, N, inner].
+uint row_at(uint r) { return (r / inner * networks + network) * inner + r % inner; }
+
+// Looks for rows until one is waiting or all have been looked at. The condition is tested at the end, since software drivers run the body once
+// more, masked, if it is at the start.
+void look() {
+    [[dont_unroll]] do {
+        uint r = read + LANE;
+        bool wanted = LANE < READ && r < end;
+        if (HAS_ENDS) wanted = wanted && (r + inner >= rows || ends[row_at(min(r, rows - 1u))] != 0u);
+        waiting = waiting == 0u ? subgroupBallot(wanted).x : waiting;
+        read += READ;
+    } while (waiting == 0u && read < end);
+}
+
 void main() {
     unroll_apart();
-    uint network = gl_WorkGroupID.x, networks = gl_NumWorkGroups.x;
+    network = gl_WorkGroupID.x;
+    networks = gl_NumWorkGroups.x;
     mlp_load(network * row + base);
     mlp_input_begin(network / normalizer_shared);
-    uint rows = outer * inner;
-    uint begin = rows * gl_WorkGroupID.y / gl_NumWorkGroups.y;
-    uint end = rows * (gl_WorkGroupID.y + 1u) / gl_NumWorkGroups.y;
-    [[dont_unroll]] for (uint r = begin; r < end; r++) {
+    rows = outer * inner;
+    read = rows * gl_WorkGroupID.y / gl_NumWorkGroups.y;
+    end = rows * (gl_WorkGroupID.y + 1u) / gl_NumWorkGroups.y;
+    look();
+    if (waiting == 0u) return;
+    [[dont_unroll]] do {
+        uint r = read - READ + uint(findLSB(waiting));
+        waiting &= waiting - 1u;
         part_1 = part_row(network, networks, shared_1, r, inner) * IN_1;
         if (IN_2 != 0u) part_2 = part_row(network, networks, shared_2, r, inner) * IN_2;
         mlp_input(r);
         mlp_forward();
-        uint at = (r / inner * networks + network) * inner + r % inner;
+        uint at = row_at(r);
         UNROLL for (uint o = 0u; o < OUT; o += LANES) {
             float y = 0.0;
             UNROLL for (uint i = 0u; i < LANES; i++) y = o + i < OUT && LANE == i ? mlp_y[min(o + i, OUT - 1u)] : y;
             if (o + LANE < OUT) outputs[at * OUT + o + LANE] = y;
         }
-    }
+        if (waiting == 0u && read < end) look();
+    } while (waiting != 0u);
 }
