@@ -18,12 +18,15 @@ var advantageMomentsShader = &vk.Shader{
 		{Name: "Clock", Index: 1, Access: vk.Read},
 		{Name: "Moments", Index: 2, Access: vk.Write},
 		{Name: "advantages_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Order", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "order_texels", Index: 5, Access: vk.Read, Texel: vk.TexelUint4, Optional: true},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+		{Name: "HAS_ORDER", ID: 52, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -34,6 +37,7 @@ type advantageMomentsKernel struct {
 	Advantage vk.Range // readonly float
 	Clock     vk.Range // readonly uint
 	Moments   vk.Range // writeonly float
+	Order     vk.Range // readonly uint, optional
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -49,17 +53,17 @@ type advantageMomentsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k advantageMomentsKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [4]vk.Range
+		ranges [6]vk.Range
 		push   [20]byte
-		spec   [3]uint32
+		spec   [4]uint32
 	})
-	a.ranges = [4]vk.Range{k.Advantage, k.Clock, k.Moments, k.Advantage}
+	a.ranges = [6]vk.Range{k.Advantage, k.Clock, k.Moments, k.Advantage, k.Order, k.Order}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Minibatches)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
-	a.spec = [3]uint32{64, 0, 0}
+	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
@@ -68,6 +72,9 @@ func (k advantageMomentsKernel) call(x, y, z uint32) vk.Call {
 	}
 	if k.Trajectories {
 		a.spec[2] = 1
+	}
+	if k.Order.Buffer != nil {
+		a.spec[3] = 1
 	}
 	return vk.Call{Shader: advantageMomentsShader, Groups: [3]uint32{x, y, z}, Label: "rl/advantage_moments", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -1442,6 +1449,58 @@ func (k gaeKernel) call(x, y, z uint32) vk.Call {
 	return vk.Call{Shader: gaeShader, Groups: [3]uint32{x, y, z}, Label: "rl/gae", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
+var minibatchOrderShader = &vk.Shader{
+	Name:  "rl/minibatch_order",
+	SPIRV: shaders.Code("rl/minibatch_order"),
+	Bindings: []vk.Binding{
+		{Name: "Clock", Index: 0, Access: vk.Read},
+		{Name: "Order", Index: 1, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// minibatchOrderKernel is shaders/rl/minibatch_order.comp.
+type minibatchOrderKernel struct {
+	Clock vk.Range // readonly uint
+	Order vk.Range // writeonly uint
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+	Seed         uint32
+	Stream       uint32
+
+	Workgroup    uint32 // specialization constants, zero for their default 64
+	Trajectories bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k minibatchOrderKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [2]vk.Range
+		push   [16]byte
+		spec   [2]uint32
+	})
+	a.ranges = [2]vk.Range{k.Clock, k.Order}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
+	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
+	binary.LittleEndian.PutUint32(a.push[8:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[12:], k.Stream)
+	a.spec = [2]uint32{64, 0}
+	if k.Workgroup != 0 {
+		a.spec[0] = k.Workgroup
+	}
+	if k.Trajectories {
+		a.spec[1] = 1
+	}
+	return vk.Call{Shader: minibatchOrderShader, Groups: [3]uint32{x, y, z}, Label: "rl/minibatch_order", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
 var minibatchRowsShader = &vk.Shader{
 	Name:  "rl/minibatch_rows",
 	SPIRV: shaders.Code("rl/minibatch_rows"),
@@ -2072,6 +2131,8 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "CriticUpdates", Index: 30, Access: vk.Write},
 		{Name: "CriticRefused", Index: 31, Access: vk.ReadWrite},
+		{Name: "Order", Index: 32, Access: vk.Read, Optional: true},
+		{Name: "order_texels", Index: 33, Access: vk.Read, Texel: vk.TexelUint4, Optional: true},
 	},
 	PushBytes: 96,
 	Spec: []vk.SpecConstant{
@@ -2091,6 +2152,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
 		{Name: "RATIO_IN_ADVANTAGE", ID: 51, Default: 0},
+		{Name: "HAS_ORDER", ID: 52, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -2130,6 +2192,7 @@ type policyUpdateKernel struct {
 	CriticLosses  vk.Range // writeonly float
 	CriticUpdates vk.Range // writeonly uint
 	CriticRefused vk.Range // read-write uint
+	Order         vk.Range // readonly uint, optional
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -2184,11 +2247,11 @@ type policyUpdateKernel struct {
 // call dispatches x × y × z workgroups.
 func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [32]vk.Range
+		ranges [34]vk.Range
 		push   [96]byte
-		spec   [25]uint32
+		spec   [26]uint32
 	})
-	a.ranges = [32]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.CriticUpdates, k.CriticRefused}
+	a.ranges = [34]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.CriticUpdates, k.CriticRefused, k.Order, k.Order}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.ActorRow)
@@ -2213,7 +2276,7 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[84:], math.Float32bits(k.Epsilon))
 	binary.LittleEndian.PutUint32(a.push[88:], math.Float32bits(k.WeightDecay))
 	binary.LittleEndian.PutUint32(a.push[92:], math.Float32bits(k.Anneal))
-	a.spec = [25]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
+	a.spec = [26]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -2262,32 +2325,35 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	if k.RatioInAdvantage {
 		a.spec[15] = 1
 	}
+	if k.Order.Buffer != nil {
+		a.spec[16] = 1
+	}
 	if k.Head != 0 {
-		a.spec[16] = k.Head
+		a.spec[17] = k.Head
 	}
 	if k.HeadWidth != 0 {
-		a.spec[17] = k.HeadWidth
+		a.spec[18] = k.HeadWidth
 	}
 	if k.Squash {
-		a.spec[18] = 1
+		a.spec[19] = 1
 	}
 	if k.LogStdLow != 0 {
-		a.spec[19] = math.Float32bits(k.LogStdLow)
+		a.spec[20] = math.Float32bits(k.LogStdLow)
 	}
 	if k.LogStdHigh != 0 {
-		a.spec[20] = math.Float32bits(k.LogStdHigh)
+		a.spec[21] = math.Float32bits(k.LogStdHigh)
 	}
 	if k.Explore {
-		a.spec[21] = 1
+		a.spec[22] = 1
 	}
 	if k.NoiseLimit != 0 {
-		a.spec[22] = math.Float32bits(k.NoiseLimit)
+		a.spec[23] = math.Float32bits(k.NoiseLimit)
 	}
 	if k.HeadAtoms != 0 {
-		a.spec[23] = k.HeadAtoms
+		a.spec[24] = k.HeadAtoms
 	}
 	if k.HeadDueling {
-		a.spec[24] = 1
+		a.spec[25] = 1
 	}
 	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

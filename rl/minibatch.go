@@ -19,6 +19,7 @@ type minibatches struct {
 	trajectories                   bool
 	rows                           int // transitions of the largest minibatch
 
+	order   *engine.Tensor // [epochs, P, T * E] u32: the permutations, if updates are fused, which read them often; nil: computed where needed
 	moments *engine.Tensor // [epochs * count, P, 2]: of the advantages; nil: advantages are not normalized
 	obs     *engine.Tensor // [P, rows, O]: observations of a minibatch; nil if no network needs them gathered
 }
@@ -42,6 +43,24 @@ func (m *minibatches) normalizeAdvantage(s *engine.State) {
 	m.moments = s.Scratch("advantage_moments", engine.Float32, engine.Axis("update", m.epochs*m.count), engine.Members(m.members), engine.Axis("moment", 2))
 }
 
+// storeOrder allocates the permutations of an iteration.
+func (m *minibatches) storeOrder(s *engine.State) {
+	m.order = s.Scratch("order", engine.Uint32, engine.Axis("epoch", m.epochs), engine.Members(m.members), engine.Axis("transition", m.horizon*m.environments))
+}
+
+// recordOrder records the permutations of an iteration, if they are stored.
+func (m *minibatches) recordOrder(r *engine.Recorder) {
+	if m.order == nil {
+		return
+	}
+	n := m.horizon * m.environments
+	k := minibatchOrderKernel{
+		Clock: m.clock.Tensor().Range(), Order: m.order.Range(), Horizon: uint32(m.horizon), Environments: uint32(m.environments),
+		Seed: r.Engine().Seed(), Stream: m.stream, Trajectories: m.trajectories, Workgroup: r.WorkgroupFor(n),
+	}
+	r.Dispatch(k.call((uint32(n)+k.Workgroup-1)/k.Workgroup, uint32(m.members), uint32(m.epochs)))
+}
+
 // observations allocates a minibatch's observations [P, rows, O].
 func (m *minibatches) observations(s *engine.State, name string, env *envs.Environment) *engine.Tensor {
 	return s.Scratch(name, engine.Float32, engine.Members(m.members), engine.Axis("transition", m.rows), engine.Axis("feature", env.ObsSize()))
@@ -52,11 +71,15 @@ func (m *minibatches) recordMoments(r *engine.Recorder) {
 	if m.moments == nil {
 		return
 	}
-	r.Dispatch(advantageMomentsKernel{
+	k := advantageMomentsKernel{
 		Advantage: m.estimates.advantage.Range(), Clock: m.clock.Tensor().Range(), Moments: m.moments.Range(),
 		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Minibatches: uint32(m.count),
 		Seed: r.Engine().Seed(), Stream: m.stream, Trajectories: m.trajectories, Workgroup: r.WorkgroupFor(m.rows),
-	}.call(uint32(m.members), uint32(m.epochs*m.count), 1))
+	}
+	if m.order != nil {
+		k.Order = m.order.Range()
+	}
+	r.Dispatch(k.call(uint32(m.members), uint32(m.epochs*m.count), 1))
 }
 
 // recordObs records gathering and normalizing the minibatch's observations, if a network needs them gathered.

@@ -140,6 +140,9 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	}
 	p.held = updatedTransitions(c) >= heldPasses
 	p.fused = together && !p.both && uint64(p.agent.Actor().StackBytes()) <= info.Limits.MaxStorageRange
+	if p.fused {
+		p.minibatches.storeOrder(scratch)
+	}
 	if network.NormalizeReward {
 		p.agent.rewards = newRewardScale(s.Sub("agent"), discount, network.RewardLimit, p.common)
 	}
@@ -169,6 +172,7 @@ func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 
 // recordUpdates records the updates of all epochs and minibatches.
 func (p *PPO) recordUpdates(r *engine.Recorder) {
+	p.minibatches.recordOrder(r)
 	p.minibatches.recordMoments(r)
 	if p.fused {
 		p.recordFused(r)

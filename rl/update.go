@@ -84,6 +84,9 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 	if m.moments != nil {
 		k.Moments = m.moments.Range()
 	}
+	if m.order != nil {
+		k.Order = m.order.Range()
+	}
 	updates := m.epochs * m.count
 	step := max(1, maxFusedIterations/fusedIterations(p.cfg, net))
 	for first := 0; first < updates; first += step {

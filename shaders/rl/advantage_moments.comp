@@ -9,7 +9,6 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
-#include "engine/load.glsl"
 #include "engine/rng.glsl"
 #include "engine/workgroup.glsl"
 #include "rl/minibatch.glsl"
@@ -19,6 +18,10 @@ layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };   
 layout(std430, set = 0, binding = 2) writeonly buffer Moments { float moments[]; };     // [epochs * minibatches, P, 2]
 
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer advantages_texels;
+layout(std430, set = 0, binding = 4) readonly buffer Order { uint order[]; };           // [epochs, P, T * E]; optional
+layout(set = 0, binding = 5, rgba32ui) readonly uniform uimageBuffer order_texels;
+
+#include "rl/order.glsl"
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -33,11 +36,12 @@ const float DEVIATION_EPSILON = 1e-8;
 void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x, update = gl_WorkGroupID.y;
     Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
+    uint epoch = update / minibatches;
     float sum = 0.0, square = 0.0;
-    for (uint i = gl_LocalInvocationID.x; i < mb.count; i += WORKGROUP) sum += LOAD(advantages, advantages_texels, minibatch_at(mb, i));
+    for (uint i = gl_LocalInvocationID.x; i < mb.count; i += WORKGROUP) sum += LOAD(advantages, advantages_texels, order_at(mb, epoch, i));
     float mean = workgroup_sum(sum) / float(mb.count);
     for (uint i = gl_LocalInvocationID.x; i < mb.count; i += WORKGROUP) {
-        float d = LOAD(advantages, advantages_texels, minibatch_at(mb, i)) - mean;
+        float d = LOAD(advantages, advantages_texels, order_at(mb, epoch, i)) - mean;
         square += d * d;
     }
     square = workgroup_sum(square);

@@ -50,6 +50,8 @@ layout(set = 0, binding = 26, rgba32f) readonly uniform imageBuffer log_probs_te
 layout(set = 0, binding = 27, rgba32f) readonly uniform imageBuffer advantages_texels;
 layout(set = 0, binding = 28, rgba32f) readonly uniform imageBuffer targets_texels;
 layout(set = 0, binding = 29, rgba32f) readonly uniform imageBuffer values_texels;
+layout(std430, set = 0, binding = 32) readonly buffer Order { uint order[]; };           // [epochs, P, T * E]; optional
+layout(set = 0, binding = 33, rgba32ui) readonly uniform uimageBuffer order_texels;
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -89,6 +91,7 @@ uint outputs; // of this subgroup's network
 #include "engine/nn/mlp_update.glsl"
 #include "engine/optim/bias.glsl"
 #include "rl/loss.glsl"
+#include "rl/order.glsl"
 
 shared float squares[2];
 
@@ -129,7 +132,7 @@ void main() {
         uint begin = 0u, i = 0u;
         [[dont_unroll]] do {
             // Every lane reads a transition.
-            uint at = minibatch_at(mb, min(begin + LANE, mb.count - 1u)); // in [T, P, E]
+            uint at = order_at(mb, update / minibatches, min(begin + LANE, mb.count - 1u)); // in [T, P, E]
             mlp_input_rows(at);
             float actions_read[DIMS];
             UNROLL for (uint o = 0u; o < DIMS; o++) actions_read[o] = LOAD(actions, actions_texels, at * DIMS + o);

@@ -1,0 +1,61 @@
+package rl
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// The stored order of every epoch is the permutation, and the moments of advantages are the same with it and without.
+func TestMinibatchOrder(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(5))
+	for _, c := range []onPolicyConfig{
+		{members: 1, environments: 1, horizon: 1, epochs: 1, minibatches: 1},
+		{members: 3, environments: 5, horizon: 7, epochs: 2, minibatches: 4}, // minibatches of 8 and 9 transitions
+		{members: 2, environments: 13, horizon: 33, epochs: 3, minibatches: 2},
+	} {
+		s := eng.NewState()
+		defer s.Close()
+		m := newMinibatches(s, engine.NewClock(s), c)
+		m.storeOrder(s)
+		m.normalizeAdvantage(s)
+		m.estimates = newEstimates(s, nil, nil, c)
+		if err := s.Err(); err != nil {
+			t.Fatal(err)
+		}
+		const iteration = 9
+		write(t, m.clock.Tensor(), []float64{iteration, 0})
+		advantages := make([]float64, m.estimates.advantage.Len())
+		for i := range advantages {
+			advantages[i] = rand.NormFloat64()
+		}
+		write(t, m.estimates.advantage, advantages)
+		write(t, m.order, slices.Repeat([]float64{1e9}, m.order.Len()))
+		poison(t, m.moments)
+		run(t, eng, func(r *engine.Recorder) {
+			m.recordOrder(r)
+			m.recordMoments(r)
+		})
+		moments, got, n := read(t, m.moments), read(t, m.order), c.horizon*c.environments
+		for epoch := range c.epochs {
+			for member := range c.members {
+				key := engine.Philox([2]uint32{eng.Seed(), m.stream}, [4]uint32{uint32(member), 0, iteration, uint32(epoch)})
+				for i := range n {
+					x := int(engine.Permute(uint32(i), uint32(n), key))
+					want := (x/c.environments*c.members+member)*c.environments + x%c.environments
+					if at := (epoch*c.members+member)*n + i; int(got[at]) != want {
+						t.Fatalf("%+v: epoch %d, member %d, transition %d: %v, want %d", c, epoch, member, i, got[at], want)
+					}
+				}
+			}
+		}
+		m.order = nil
+		poison(t, m.moments)
+		run(t, eng, m.recordMoments)
+		if computed := read(t, m.moments); !slices.Equal(moments, computed) {
+			t.Errorf("%+v: moments %v with the stored order, %v without", c, moments, computed)
+		}
+	}
+}
