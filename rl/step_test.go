@@ -53,7 +53,7 @@ func (p *PPO) dispatches() int {
 		n++
 	}
 	if p.fused {
-		return n + 1 + p.around()
+		return n + 2 + p.around() // the order of transitions, all updates
 	}
 	return n + p.updates(0) + p.around()
 }
