@@ -135,20 +135,6 @@ func (d *Device) fresh(all []*pipeline) (some []*pipeline) {
 	return some
 }
 
-// background lets f run as one of the tasks, with an error if the device is closed by then, and closes done after it.
-func (d *Device) background(done chan struct{}, f func(closed error)) {
-	if err := d.enter(); err != nil {
-		f(err)
-		close(done)
-		return
-	}
-	d.pipes.tasks.add(func() {
-		defer d.exit()
-		defer close(done)
-		f(d.open())
-	})
-}
-
 // compileAll compiles pipelines in parallel and saves the cache. It returns the first error, in the order of all.
 func (d *Device) compileAll(all []*pipeline) error {
 	d.begin(all)

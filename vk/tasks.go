@@ -43,3 +43,17 @@ func (t *tasks) work() {
 		f()
 	}
 }
+
+// background lets f run as one of the tasks, with an error if the device is closed by then, and closes done after it.
+func (d *Device) background(done chan struct{}, f func(closed error)) {
+	if err := d.enter(); err != nil {
+		f(err)
+		close(done)
+		return
+	}
+	d.pipes.tasks.add(func() {
+		defer d.exit()
+		defer close(done)
+		f(d.open())
+	})
+}
