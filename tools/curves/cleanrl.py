@@ -2,11 +2,12 @@
 """Learning curves of TD3 and SAC beside CleanRL's programs: configs/cleanrl, three agents as members of one run, and three seeds of each program.
 
     nice -n 5 python tools/curves/cleanrl.py run --checkout DIR     # into runs/cleanrl, one at a time; what is complete is skipped
-    python tools/curves/cleanrl.py figures                           # docs/off-policy.svg, tables on standard output
+    python tools/curves/cleanrl.py figures                           # off-policy.csv, docs/off-policy.svg, tables on standard output
 
 DIR is a checkout of CleanRL (github.com/vwxyzjn/cleanrl). Its programs are adapted to Gymnasium 1.1 or newer, whose environments of version 5 they
 need, and write the returns of episodes to a file; the lines of the algorithms are untouched. --python has PyTorch, tyro, tensorboard and
-gymnasium[mujoco].
+gymnasium[mujoco]. off-policy.csv, beside this script, keeps the curves; figures replaces those of the tasks that are in runs/cleanrl and draws
+all. It has every second point of the tasks that were run before the file existed: TD3's, and SAC's on HalfCheetah-v5 to 90,000 steps.
 """
 
 import argparse
@@ -27,6 +28,7 @@ SEEDS = (1, 2, 3)  # of CleanRL's programs; here three members
 BLOCK = 50  # steps of an iteration here
 EPISODE = 1_000  # steps of the longest episode
 WINDOW = 5_000  # steps over which returns are averaged
+DATA = Path(__file__).with_name("off-policy.csv")
 
 
 def name(algorithm, env):
@@ -118,25 +120,45 @@ def curves(args, algorithm, env):
 
 
 def figures(args):
-    """A picture and tables of the tasks of which both programs have run."""
-    drawn = args.out / "drawn"
-    shutil.rmtree(drawn, ignore_errors=True)
-    runs, labels = [], {}
+    """A picture of all curves, and tables of the tasks of which both programs have run."""
+    stored = read(DATA)
     for algorithm, env in TASKS:
         of = curves(args, algorithm, env)
         if of is None:
-            print(f"{algorithm} on {env}: missing")
+            print(f"{algorithm} on {env}: not in {args.out}")
             continue
         table(f"{algorithm} on {env}", of)
         for program, agents in of.items():
-            labels[algorithm, program] = f"{algorithm.upper()}, {program}"
-            for i, curve in enumerate(agents):
-                folder = drawn / f"{name(algorithm, env)}-{program}-{i}"
-                as_run(folder, args.out / name(algorithm, env), program, i, curve)
-                runs.append(str(folder))
+            stored = {k: v for k, v in stored.items() if k[:3] != (algorithm, env, program)}
+            stored.update(((algorithm, env, program, i), agent) for i, agent in enumerate(agents))
+    write(DATA, stored)
+    drawn = args.out / "drawn"
+    shutil.rmtree(drawn, ignore_errors=True)
+    runs, labels = [], {}
+    for (algorithm, env, program, agent), curve in stored.items():
+        labels[algorithm, program] = f"{algorithm.upper()}, {program}"
+        runs.append(as_run(drawn, algorithm, env, program, agent, curve))
     named = [x for label in labels.values() for x in ("--label", label)]
     subprocess.run([args.evorl, "plot", "-o", "docs/off-policy.svg", "--metric", "evaluation", "--center", "mean", "--band", "range", *named,
                     "--title", "TD3 and SAC here and by CleanRL's programs", "--ylabel", "Training return", *runs], check=True)
+
+
+def read(path):
+    """{(algorithm, environment, program, agent): {step: return}} of a file of curves."""
+    stored = {}
+    for row in csv.DictReader(open(path)):
+        key = row["algorithm"], row["environment"], row["program"], int(row["agent"])
+        stored.setdefault(key, {})[int(row["step"])] = float(row["return"])
+    return stored
+
+
+def write(path, stored):
+    with open(path, "w") as f:
+        f.write("algorithm,environment,program,agent,step,return\n")
+        for task in TASKS:
+            for key, curve in stored.items():
+                if key[:2] == task:
+                    f.writelines(f"{','.join(map(str, key))},{at},{value:.1f}\n" for at, value in curve.items() if value is not None)
 
 
 def table(title, of):
@@ -158,19 +180,20 @@ def table(title, of):
         print(f"\n{part}: {shown}; t = {(mean(a) - mean(b)) / error:.2f}")
 
 
-def as_run(folder, run, program, seed, curve):
+def as_run(drawn, algorithm, env, program, agent, curve):
     """A curve as the run directory of one agent, for evorl plot."""
+    folder = drawn / f"{name(algorithm, env)}-{program}-{agent}"
     folder.mkdir(parents=True)
-    shutil.copy(run / "provenance.json", folder)
     config = []
-    for line in (run / "config.toml").read_text().splitlines():
+    for line in Path(f"configs/cleanrl/{name(algorithm, env)}.toml").read_text().splitlines():
         key = line.split(" = ")[0]
         if key == "rollout_length" and program == "CleanRL":
             line = "rollout_length = 1"  # it updates after every step
-        config.append({"seed": f"seed = {seed}", "members": "members = 1"}.get(key, line))
+        config.append({"seed": f"seed = {agent}", "members": "members = 1"}.get(key, line))
     (folder / "config.toml").write_text("\n".join(config) + "\n")
     rows = ({"iteration": at // BLOCK, "env_steps": at, "seconds": 0, "evaluation/mean": value} for at, value in curve.items() if value is not None)
     (folder / "metrics.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    return str(folder)
 
 
 def main():
