@@ -18,7 +18,7 @@ import (
 type builder struct {
 	root  string
 	cache cache
-	// agreed has existing modules, by the digest of their source, that -check need not make again.
+	// agreed has existing modules, by the digest of their source, that need not be made again.
 	agreed map[string][]byte
 }
 

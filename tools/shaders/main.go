@@ -17,8 +17,8 @@
 //
 // Compiled modules are cached in the user's cache folder by the digest of their composed source, so only changed ones are
 // compiled. Modules depend on the compiler's version, which shaders/spv/VERSION records. With another version, -check compares
-// the digests in shaders/spv/MANIFEST instead of bytes. Optimizing a robot takes glslc a minute, so -check compiles and validates
-// without optimization, and takes a module as optimized from its source if the manifest has the digests of both.
+// the digests in shaders/spv/MANIFEST instead of bytes. Optimizing a robot takes glslc a minute, so a module is taken as optimized
+// from its source if the manifest has the digests of both; all are compiled and validated without optimization.
 package main
 
 import (
@@ -79,6 +79,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
+func (b *builder) versionFile() string { return filepath.Join(b.root, filepath.FromSlash(versionFile)) }
+
 func findRoot() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -94,11 +96,16 @@ func findRoot() (string, error) {
 	}
 }
 
-// write updates all outputs and prints those that changed.
+// write updates all outputs and prints those that changed. Modules that agree with their manifest are not made again.
 func (b *builder) write(ctx context.Context, stdout io.Writer) error {
 	glslc, err := findGlslc(ctx)
 	if err != nil {
 		return err
+	}
+	if built, err := os.ReadFile(b.versionFile()); err == nil && glslc.version == string(built) {
+		if b.agreed, err = b.agreeing(); err != nil {
+			return err
+		}
 	}
 	want, err := b.outputs(ctx, glslc)
 	if err != nil {
@@ -130,7 +137,7 @@ func (b *builder) write(ctx context.Context, stdout io.Writer) error {
 
 // check compares all outputs with the expected ones. With manifest it does not optimize modules that agree with their manifest.
 func (b *builder) check(ctx context.Context, stdout io.Writer, manifest bool) error {
-	built, err := os.ReadFile(filepath.Join(b.root, filepath.FromSlash(versionFile)))
+	built, err := os.ReadFile(b.versionFile())
 	if err != nil {
 		return fmt.Errorf("shaders: nothing was built yet: %w; run go run ./tools/shaders", err)
 	}

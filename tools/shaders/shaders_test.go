@@ -132,6 +132,7 @@ func TestBuildAndCheck(t *testing.T) {
 	}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	expect(t, root, 0, nil)
+	expect(t, root, 0, reproduce)
 	if after, err := os.ReadFile(filepath.Join(root, module)); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("compiled again, the module differs (%v)", err)
 	}
