@@ -78,7 +78,7 @@ func (r *Run) Result(ctx context.Context) (Result, error) {
 		if out.Members, err = rankMembers(ctx, r.workflow, *r.evaluation); err != nil {
 			return Result{}, err
 		}
-		if x := returns(r.evaluation); len(x) > 0 {
+		if x := slices.DeleteFunc(r.evaluation.Means(), math.IsNaN); len(x) > 0 {
 			out.BestReturn, out.MeanReturn = Number(slices.Max(x)), Number(metrics.Mean(x))
 		}
 	}

@@ -68,7 +68,7 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 		engine.Iterations(r.cfg.Run.Iterations),
 		engine.EvaluateEvery(cmp.Or(r.cfg.Evaluation.Every, r.cfg.Run.Iterations), r.cfg.Evaluation.Episodes),
 		engine.CheckpointTo(r.dir.Checkpoints(), r.cfg.Checkpoint.Every, r.cfg.Checkpoint.Keep,
-			checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts), checkpoint.Before(r.dir.Check)),
+			checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts), checkpoint.Before(r.settle)),
 		engine.OnReport(r.keep),
 	}
 	for _, h := range hooks {
@@ -79,7 +79,27 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 		r.outcome = gone // the cause of any other error
 		return gone
 	}
-	return errors.Join(r.outcome, r.file.Sync(), r.events.Sync())
+	return errors.Join(r.outcome, r.sync(), r.events.Sync())
+}
+
+// settle is what comes before a checkpoint: the folder must still be the run's, and the records up to the checkpoint must be on disk, since a run that
+// continues from it does not write them again.
+func (r *Run) settle() error {
+	if err := r.dir.Check(); err != nil {
+		return err
+	}
+	return r.sync()
+}
+
+// sync waits until all records are on disk.
+func (r *Run) sync() error {
+	errs := []error{r.file.Sync()}
+	for _, f := range []*metrics.File{r.members, r.lineage} {
+		if f != nil {
+			errs = append(errs, f.Sync())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // facts returns the facts that are stored with each checkpoint.

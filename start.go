@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/evorl/evorl/engine"
@@ -29,7 +28,7 @@ func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_
 	r := &Run{cfg: cfg, dir: dir, eng: eng, began: time.Now()}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(path), r.Close())
+			err = errors.Join(err, dir.Remove(), r.Close())
 		}
 	}()
 	if err := r.build(ctx, func(w engine.Workflow) error { return cfg.Init(ctx, w) }); err != nil {
@@ -44,20 +43,17 @@ func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_
 	return r, r.open(ctx, 0)
 }
 
-// startFrom begins a run in a new folder whose members continue some members of another run, that of the configuration with of members, from its newest
+// startFrom begins a run in a new folder whose members continue some members of another run, that of the configuration with `all` members, from its newest
 // checkpoint. What a killed process left there, without a run, is removed.
-func startFrom(ctx context.Context, eng *engine.Engine, cfg *Config, path string, other *rundir.Dir, of int, members []int) (_ *Run, err error) {
-	if err := os.RemoveAll(path); err != nil {
-		return nil, err
-	}
-	dir, err := rundir.Create(path)
+func startFrom(ctx context.Context, eng *engine.Engine, cfg *Config, path string, other *rundir.Dir, all int, of *rundir.Continued) (_ *Run, err error) {
+	dir, err := rundir.Renew(path)
 	if err != nil {
 		return nil, err
 	}
 	r := &Run{cfg: cfg, dir: dir, eng: eng, began: time.Now()}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(path), r.Close())
+			err = errors.Join(err, dir.Remove(), r.Close())
 		}
 	}()
 	var refused []*checkpoint.CorruptError
@@ -66,7 +62,7 @@ func startFrom(ctx context.Context, eng *engine.Engine, cfg *Config, path string
 			if err := w.State().Zero(ctx); err != nil {
 				return err
 			}
-			return w.State().LoadMembers(ctx, c, of, members)
+			return w.State().LoadMembers(ctx, c, all, of.Members)
 		})
 		return err
 	})
@@ -79,7 +75,7 @@ func startFrom(ctx context.Context, eng *engine.Engine, cfg *Config, path string
 	if r.from, _, err = r.workflow.Clock().Read(ctx); err != nil {
 		return nil, err
 	}
-	r.done = r.from
+	r.done, r.provenance.Continues = r.from, of
 	if err := r.writeSource(); err != nil {
 		return nil, err
 	}
@@ -91,7 +87,8 @@ func startFrom(ctx context.Context, eng *engine.Engine, cfg *Config, path string
 		return nil, err
 	}
 	// Resume needs it, since the configuration does not tell where the run began.
-	if _, err := r.workflow.State().Save(ctx, dir.Checkpoints(), r.from, checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts)); err != nil {
+	if _, err := r.workflow.State().Save(ctx, dir.Checkpoints(), r.from, checkpoint.Version(rundir.Version()), checkpoint.Provenance(facts),
+		checkpoint.Before(r.settle)); err != nil {
 		return nil, err
 	}
 	return r, r.writeConfig()
@@ -271,25 +268,24 @@ func (r *Run) open(ctx context.Context, done int) (err error) {
 		return err
 	}
 	var last *metrics.Record
-	var bad *metrics.LineError
-	if r.file, last, bad, err = metrics.ResumeFile(r.dir.Metrics(), int64(done)); err != nil {
+	if r.file, last, err = r.resumeFile(r.dir.Metrics(), done); err != nil {
 		return err
 	}
 	if last != nil {
 		r.before = last.Seconds
 	}
-	if bad != nil {
-		r.warnings.addf("%v: cut off, with all that follows the checkpoint", bad)
-	}
 	if r.workflow.Describe().Members > 1 {
-		if r.members, err = r.resumeFile(r.dir.Members(), done); err != nil {
+		if r.members, _, err = r.resumeFile(r.dir.Members(), done); err != nil {
 			return err
 		}
 	}
 	if _, ok := r.workflow.(lineal); ok {
-		if r.lineage, err = r.resumeFile(r.dir.Lineage(), done); err != nil {
+		if r.lineage, _, err = r.resumeFile(r.dir.Lineage(), done); err != nil {
 			return err
 		}
+	}
+	if err = r.dir.Check(); err != nil {
+		return err
 	}
 	if r.events, err = metrics.NewEvents(r.dir.Events(), r.steps); err != nil {
 		return err
@@ -301,11 +297,12 @@ func (r *Run) open(ctx context.Context, done int) (err error) {
 	return r.dir.WriteProvenance(r.provenance)
 }
 
-// resumeFile opens a file of records beside the metrics, to continue after the given number of iterations.
-func (r *Run) resumeFile(path string, done int) (*metrics.File, error) {
-	file, _, bad, err := metrics.ResumeFile(path, int64(done))
+// resumeFile opens a file of records to continue after the given number of iterations, and returns the last record that stays. The folder must still be
+// the run's.
+func (r *Run) resumeFile(path string, done int) (*metrics.File, *metrics.Record, error) {
+	file, last, bad, err := metrics.ResumeFile(path, int64(done), r.dir.Check)
 	if bad != nil {
 		r.warnings.addf("%v: cut off, with all that follows the checkpoint", bad)
 	}
-	return file, err
+	return file, last, err
 }

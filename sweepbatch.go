@@ -24,6 +24,7 @@ type batch struct {
 	names  map[string]string // hyperparameters of members that are tried, by their keys
 	cfg    *Config
 	from   *batch // the run of the rung before, if it had more trials
+	begun  int    // iterations of that run
 }
 
 // batches returns the runs of a sweep whose trials share runs; nil if they do not: members that are no repetitions or do not learn by themselves, a
@@ -110,7 +111,8 @@ func (s *Sweep) narrow(all []*batch, alive []Trial, rung int) (next []*batch, er
 			continue
 		}
 		root, _, _ := strings.Cut(filepath.Base(b.folder), rungMark)
-		of := &batch{folder: filepath.Join(filepath.Dir(b.folder), fmt.Sprint(root, rungMark, rung)), trials: trials, names: b.names, from: b}
+		folder := filepath.Join(filepath.Dir(b.folder), fmt.Sprint(root, rungMark, rung))
+		of := &batch{folder: folder, trials: trials, names: b.names, from: b, begun: s.rungs()[rung-1]}
 		if of.cfg, err = s.shared(trials, b.names); err != nil {
 			return nil, err
 		}
@@ -189,7 +191,7 @@ func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b *batch, iteratio
 		return nil, err
 	}
 	b.cfg.Run.Iterations = iterations
-	if err := runTo(ctx, dev, b.cfg, b.folder, s.beginning(b), func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.trials) }); err != nil {
+	if err := s.sweepRun(b).run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.trials) }); err != nil {
 		return nil, err
 	}
 	of, err := s.scores(b, iterations)
@@ -244,16 +246,18 @@ func (s *Sweep) continued(b *batch) (members []int) {
 	return members
 }
 
-// beginning returns how the run of a batch begins: with the members of its trials in the run of the rung before.
-func (s *Sweep) beginning(b *batch) startFunc {
+// sweepRun returns the run of a batch, which begins with the members of its trials in the run of the rung before.
+func (s *Sweep) sweepRun(b *batch) *sweepRun {
 	if b.from == nil {
-		return Start
+		return &sweepRun{folder: b.folder, cfg: b.cfg, begin: Start}
 	}
-	return func(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Run, error) {
+	of := &rundir.Continued{Run: filepath.Base(b.from.folder), Members: s.continued(b)}
+	begin := func(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Run, error) {
 		dir, err := rundir.Open(b.from.folder)
 		if err != nil {
 			return nil, err
 		}
-		return startFrom(ctx, eng, cfg, path, dir, b.from.cfg.Members(), s.continued(b))
+		return startFrom(ctx, eng, cfg, path, dir, b.from.cfg.Members(), of)
 	}
+	return &sweepRun{folder: b.folder, cfg: b.cfg, begin: begin, from: b.begun, origin: of}
 }

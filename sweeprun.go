@@ -7,14 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/durable"
+	"github.com/evorl/evorl/internal/regular"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -42,42 +42,79 @@ type TrialResult struct {
 type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of []Trial) error
 
 // CreateSweep makes the folder of a sweep. If the folder exists, it checks that it has the same sweep, which Run then
-// continues.
+// continues. A folder that another process uses gives rundir.ErrInUse.
 func (s *Sweep) CreateSweep(folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	lock, err := rundir.NewLock(folder)
+	if err != nil {
+		return fmt.Errorf("sweep folder %s: %w", folder, err)
+	}
+	return errors.Join(s.write(folder), lock.Close())
+}
+
+// write writes the files of a new sweep, sweep.toml last: a folder without it has no sweep yet, and what a killed process left there is completed.
+func (s *Sweep) write(folder string) error {
+	if has, err := s.isIn(folder); has || err != nil {
+		return err
+	}
 	text, err := s.TOML()
 	if err != nil {
 		return err
 	}
-	stored, err := os.ReadFile(filepath.Join(folder, SweepFile))
-	if err == nil {
-		base, err := os.ReadFile(filepath.Join(folder, baseFile))
-		if err == nil && (!bytes.Equal(stored, text) || !bytes.Equal(base, s.base)) {
-			err = fmt.Errorf("%s has another sweep: want the same settings, or another folder", folder)
-		}
-		return err
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
+	files := []source{{name: baseFile, text: s.base}, {name: SweepFile, text: text}}
+	if of := s.form.source; of != nil { // base.toml names it
+		files = slices.Insert(files, 0, *of)
 	}
 	entries, err := os.ReadDir(folder)
-	if err == nil && len(entries) > 0 {
-		err = fmt.Errorf("sweep folder %s: %w", folder, rundir.ErrNotEmpty)
-	}
 	if err != nil {
 		return err
 	}
-	if of := s.form.source; of != nil { // base.toml names it
-		if err := os.WriteFile(filepath.Join(folder, of.name), of.text, 0o644); err != nil {
+	for _, e := range entries {
+		if !leftover(folder, e.Name(), files) {
+			return fmt.Errorf("sweep folder %s: %w: %s is not of this sweep", folder, rundir.ErrNotEmpty, e.Name())
+		}
+	}
+	for _, f := range files {
+		if err := durable.WriteFile(filepath.Join(folder, f.name), f.text, 0o644); err != nil {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(folder, baseFile), s.base, 0o644); err != nil {
-		return err
+	return nil
+}
+
+// leftover reports whether a file in the folder of a sweep is its lock or of a killed process that wrote these files.
+func leftover(folder, name string, files []source) bool {
+	for _, f := range files {
+		if durable.IsTemporary(name, f.name) {
+			return true
+		}
+		if text, err := regular.ReadFile(filepath.Join(folder, name), maxSource); name == f.name && err == nil && bytes.Equal(text, f.text) {
+			return true
+		}
 	}
-	return os.WriteFile(filepath.Join(folder, SweepFile), text, 0o644)
+	return name == rundir.LockFile
+}
+
+// isIn reports whether a folder has a sweep, which must be this one.
+func (s *Sweep) isIn(folder string) (bool, error) {
+	text, err := s.TOML()
+	if err != nil {
+		return false, err
+	}
+	stored, err := regular.ReadLinked(filepath.Join(folder, SweepFile), maxSource)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	base, err := regular.ReadLinked(filepath.Join(folder, baseFile), maxSource)
+	if err == nil && (!bytes.Equal(stored, text) || !bytes.Equal(base, s.base)) {
+		err = fmt.Errorf("%s has another sweep: want the same settings, or another folder", folder)
+	}
+	return true, err
 }
 
 // StoredSweep reads the sweep in a folder.
@@ -118,7 +155,19 @@ func (s *Sweep) rungs() (out []int) {
 // Run runs the rest of a sweep on a device, in the folder made by CreateSweep, and ranks the trials by
 // mean score, those without a score last; with halving, by the rung that they reached first. Completed runs are
 // skipped, and an interrupted one is resumed. report is called for each trial that reaches the end of a rung.
-func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn LearnFunc, report func(TrialResult)) ([]TrialResult, error) {
+// The folder is locked until Run returns; one that another process uses gives rundir.ErrInUse.
+//
+// A completed run is taken if its configuration is that of its trials and it has all records; otherwise nothing is changed, and the error is
+// a *ForeignRunError.
+func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn LearnFunc, report func(TrialResult)) (_ []TrialResult, err error) {
+	lock, err := rundir.NewLock(folder)
+	if err != nil {
+		return nil, fmt.Errorf("sweep folder %s: %w", folder, err)
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if has, err := s.isIn(folder); !has || err != nil {
+		return nil, cmp.Or(err, fmt.Errorf("%w in %s", ErrNoSweep, folder))
+	}
 	results := make([]TrialResult, len(s.Trials))
 	rank := func() []TrialResult {
 		slices.SortStableFunc(results, func(a, b TrialResult) int {
@@ -195,7 +244,8 @@ func (s *Sweep) runTrial(ctx context.Context, dev *vk.Device, folder string, t T
 			most = iterations
 		}
 		out.Iterations, cfg.Run.Iterations = most, most
-		if err := runTo(ctx, dev, cfg, out.Folders[i], Start, func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, []Trial{t}) }); err != nil {
+		of := &sweepRun{folder: out.Folders[i], cfg: cfg, begin: Start}
+		if err := of.run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, []Trial{t}) }); err != nil {
 			return out, err
 		}
 		scores, _, err := scoresUntil(int64(most), cfg, out.Folders[i], s.Config.Metric, 1)
@@ -206,47 +256,4 @@ func (s *Sweep) runTrial(ctx context.Context, dev *vk.Device, folder string, t T
 	}
 	out.Mean = Number(metrics.Mean(out.Scores))
 	return out, nil
-}
-
-// startFunc is Start, or another way to begin a run.
-type startFunc func(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Run, error)
-
-// runTo begins or resumes one run to the iterations of its configuration, unless it has reached them.
-func runTo(ctx context.Context, dev *vk.Device, cfg *Config, path string, begin startFunc, learn func(context.Context, *Run) error) error {
-	stored, err := Stored(path, Environments(cfg.environments))
-	switch {
-	case err == nil:
-		last, err := lastIteration(path)
-		if err != nil {
-			return err
-		}
-		if last >= cfg.Run.Iterations {
-			return nil
-		}
-		cfg.Run.Iterations = max(cfg.Run.Iterations, stored.Run.Iterations)
-		begin = Resume
-	case !errors.Is(err, rundir.ErrNoRun):
-		return err
-	}
-	run, err := begin(ctx, engine.New(dev, engine.Seed(cfg.Run.Seed)), cfg, path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(learn(ctx, run), run.Close())
-}
-
-// lastIteration returns the last iteration that a run's newest session completed and saved; 0: none.
-func lastIteration(path string) (int, error) {
-	dir, err := rundir.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	p, err := dir.ReadProvenance()
-	if err != nil || len(p.Sessions) == 0 {
-		return 0, nil // killed before it began, or damaged: resuming finds what exists
-	}
-	if last := p.Sessions[len(p.Sessions)-1]; last.Outcome == finished {
-		return int(min(last.To, math.MaxInt)), nil
-	}
-	return 0, nil
 }

@@ -1,8 +1,10 @@
 package evorl
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -66,5 +68,33 @@ func TestBatchScores(t *testing.T) {
 		if got, err := s.scores(c.of, c.iteration); err != nil || !maps.Equal(got, c.want) {
 			t.Errorf("%s: scores %v, %v; want %v", name, got, err, c.want)
 		}
+	}
+}
+
+// A process that wakes after its folder was replaced does not cut the records of the other run.
+func TestRecordsOfAReplacedFolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	frozen, err := rundir.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer frozen.Close()
+	if err := os.Rename(path, path+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	other, err := rundir.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	const line = `{"iteration":1,"env_steps":2,"seconds":3}` + "\n"
+	if err := os.WriteFile(other.Metrics(), []byte(line), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := (&Run{dir: frozen}).resumeFile(frozen.Metrics(), 0); !errors.Is(err, rundir.ErrGone) {
+		t.Errorf("error %v; want ErrGone", err)
+	}
+	if text, err := os.ReadFile(other.Metrics()); err != nil || string(text) != line {
+		t.Errorf("%q, %v; want the other's record", text, err)
 	}
 }

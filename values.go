@@ -34,7 +34,7 @@ func valuesOf(r engine.Report) map[string]float64 {
 		}
 	}
 	if r.Evaluation != nil {
-		metrics.AddStatistics(values, "evaluation", returns(r.Evaluation))
+		metrics.AddStatistics(values, "evaluation", slices.DeleteFunc(r.Evaluation.Means(), math.IsNaN))
 	}
 	return values
 }
@@ -88,17 +88,6 @@ func (p *pace) rate(now time.Time, steps int64) (rate float64, ok bool) {
 	}
 	seconds := now.Sub(p.began).Seconds()
 	return float64(steps-p.from) / seconds, steps > p.from && seconds > 0
-}
-
-// returns lists the members' mean returns, without NaN.
-func returns(e *engine.Evaluation) []float64 {
-	var out []float64
-	for _, episodes := range e.Returns {
-		if x := metrics.Mean(widen(episodes)); !math.IsNaN(x) {
-			out = append(out, x)
-		}
-	}
-	return out
 }
 
 // numbers lists the values that are not NaN.

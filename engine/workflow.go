@@ -44,13 +44,14 @@ type Evaluation struct {
 	Lengths [][]float32 // [P][episodes]: environment steps
 }
 
-// Means returns the mean return of each member.
+// Means returns the mean return of each member; NaN: it has no episodes.
 func (e Evaluation) Means() []float64 {
 	means := make([]float64, len(e.Returns))
 	for p, returns := range e.Returns {
 		for _, r := range returns {
-			means[p] += float64(r) / float64(len(returns))
+			means[p] += float64(r)
 		}
+		means[p] /= float64(len(returns))
 	}
 	return means
 }

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/evorl/evorl/engine/internal/regular"
+	"github.com/evorl/evorl/internal/regular"
 )
 
 // ErrNone is the error of a folder without a usable checkpoint.

@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/evorl/evorl/engine/internal/durable"
+	"github.com/evorl/evorl/internal/durable"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/evorl/evorl/engine/internal/regular"
+	"github.com/evorl/evorl/internal/regular"
 )
 
 // Far above what people write. The library's time grows with the square of the nesting, and its stack with the nesting.

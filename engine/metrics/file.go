@@ -9,7 +9,7 @@ import (
 	"math"
 	"os"
 
-	"github.com/evorl/evorl/engine/internal/regular"
+	"github.com/evorl/evorl/internal/regular"
 )
 
 // File appends records to a metrics.jsonl. Each record is written with one system call, so it survives a crash of the
@@ -22,28 +22,39 @@ type File struct {
 // LineError is the error of a metrics.jsonl with lines that are not records.
 type LineError struct {
 	Path  string
+	Line  int   // number of the first bad line, from 1; 0: the file is read from its end
 	Lines int   // number of bad lines
 	Err   error // error of the first bad line, or of the last if the file is read from its end
 }
 
 func (e *LineError) Error() string {
-	if e.Lines == 1 {
-		return fmt.Sprintf("metrics: %s: a line is not a record: %v", e.Path, e.Err)
+	at := e.Path
+	if e.Line > 0 {
+		at = fmt.Sprintf("%s:%d", e.Path, e.Line)
 	}
-	return fmt.Sprintf("metrics: %s: %d lines are not records, one of them: %v", e.Path, e.Lines, e.Err)
+	if e.Lines == 1 {
+		return fmt.Sprintf("metrics: %s: a line is not a record: %v", at, e.Err)
+	}
+	return fmt.Sprintf("metrics: %s: %d lines are not records, one of them: %v", at, e.Lines, e.Err)
 }
 
 func (e *LineError) Unwrap() error { return e.Err }
 
 // ResumeFile opens a file to continue after the given iteration, and returns the last record that stays, or nil. It truncates
 // everything after that record: records of later iterations, which the resumed run will write again, an incomplete last line, and bad
-// lines, which bad counts if there are any. Only the end of the file is read. A missing file is created.
-func ResumeFile(path string, iteration int64) (m *File, last *Record, bad *LineError, err error) {
+// lines, which bad counts if there are any. Only the end of the file is read. A missing file is created. Checks are made after the file is
+// opened and before it is truncated; the first error ends ResumeFile.
+func ResumeFile(path string, iteration int64, checks ...func() error) (m *File, last *Record, bad *LineError, err error) {
 	f, err := regular.Open(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("metrics: %w", err)
 	}
 	last, keep, bad, err := lastRecord(f, path, iteration)
+	for _, check := range checks {
+		if err == nil {
+			err = check()
+		}
+	}
 	if err == nil {
 		err = f.Truncate(keep)
 	}
@@ -119,9 +130,9 @@ func ReadFile(path string) (records []Record, bad *LineError, err error) {
 	in.Buffer(nil, maxLine)
 	in.Split(wholeLines)
 	var torn error // of the newest line; an incomplete line if it is the last
-	for in.Scan() {
+	for number := 0; in.Scan(); number++ {
 		if torn != nil {
-			bad = bad.add(path, torn)
+			bad = bad.add(path, number, torn)
 		}
 		var r Record
 		if torn = r.UnmarshalJSON(in.Bytes()); torn == nil {
@@ -145,10 +156,10 @@ func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) 
 	return 0, nil, nil
 }
 
-// add counts a bad line. e is nil before the first.
-func (e *LineError) add(path string, err error) *LineError {
+// add counts a bad line, whose number is 0 if it is unknown. e is nil before the first.
+func (e *LineError) add(path string, number int, err error) *LineError {
 	if e == nil {
-		return &LineError{path, 1, err}
+		return &LineError{path, number, 1, err}
 	}
 	e.Lines++
 	return e

@@ -31,7 +31,7 @@ func lastRecord(f *os.File, path string, iteration int64) (last *Record, end int
 		}
 		switch {
 		case err != nil && at < info.Size():
-			bad = bad.add(path, err)
+			bad = bad.add(path, 0, err)
 		case err == nil && bytes.HasSuffix(line, []byte("\n")) && r.Iteration <= iteration:
 			last, end = &r, at
 			return false

@@ -4,21 +4,28 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/evorl/evorl/engine/internal/regular"
+	"github.com/evorl/evorl/internal/regular"
 )
 
-// lock is a file that the system unlocks when the process ends in any way.
-type lock struct{ f *os.File }
+// Lock is the lock of a folder, which the system releases when the process ends in any way.
+type Lock struct {
+	folder string
+	f      *os.File
+}
 
-func acquire(path string) (*lock, error) {
+// NewLock locks a folder, which must exist. If another process holds its lock, the error is [ErrInUse].
+func NewLock(folder string) (*Lock, error) {
+	path := filepath.Join(folder, LockFile)
 	f, err := regular.Open(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
+	l := &Lock{folder, f}
 	if err := tryLock(f); err != nil {
 		holder, _ := regular.ReadFile(path, 1<<10) // used only in the message
 		f.Close()
@@ -31,19 +38,34 @@ func acquire(path string) (*lock, error) {
 		return nil, ErrInUse
 	}
 	text := "process " + strconv.Itoa(os.Getpid()) + " since " + time.Now().Format(time.RFC3339) + "\n"
-	if err := f.Truncate(0); err != nil {
+	err = l.Check() // the folder may have been replaced between opening and locking
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteAt([]byte(text), 0)
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	if _, err := f.WriteAt([]byte(text), 0); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return &lock{f}, nil
+	return l, nil
 }
 
-// release keeps the file, since removing it would let two processes lock different files of the same name.
-func (l *lock) release() error {
+// Check checks that the locked folder is still in place. Otherwise the error is [ErrGone].
+func (l *Lock) Check() error {
+	now, err := os.Lstat(filepath.Join(l.folder, LockFile))
+	if err == nil {
+		var held os.FileInfo
+		if held, err = l.f.Stat(); err == nil && os.SameFile(now, held) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s", ErrGone, l.folder)
+}
+
+// Close unlocks the folder. It keeps the file, since removing it would let two processes lock different files of the same name.
+func (l *Lock) Close() error {
 	err := l.f.Truncate(0)
 	return errors.Join(err, l.f.Close())
 }

@@ -7,18 +7,40 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
-	"github.com/evorl/evorl/engine/internal/durable"
-	"github.com/evorl/evorl/engine/internal/regular"
+	"github.com/evorl/evorl/internal/regular"
 )
 
 // Provenance identifies what computed a run. The same binary, device, driver and seed give the same bits.
 type Provenance struct {
-	Workflow    string    `json:"workflow"`
-	Environment string    `json:"env"`
-	Seed        uint64    `json:"seed"`
-	Sessions    []Session `json:"sessions"` // the first start, then every resume
+	Workflow    string     `json:"workflow"`
+	Environment string     `json:"env"`
+	Seed        uint64     `json:"seed"`
+	Continues   *Continued `json:"continues,omitempty"`
+	Sessions    []Session  `json:"sessions"` // the first start, then every resume
+}
+
+// Continued is what a run began with: the states of members of another run.
+type Continued struct {
+	Run     string `json:"run"` // the name of its folder, beside the run's own
+	Members []int  `json:"members"`
+}
+
+// Equal reports whether two runs continue the same members. Nil: a run that began anew.
+func (c *Continued) Equal(other *Continued) bool {
+	if c == nil || other == nil {
+		return c == other
+	}
+	return c.Run == other.Run && slices.Equal(c.Members, other.Members)
+}
+
+func (c *Continued) String() string {
+	if c == nil {
+		return "no other run"
+	}
+	return fmt.Sprintf("members %v of %s", c.Members, c.Run)
 }
 
 // Session is one process that worked on a run.
@@ -81,7 +103,7 @@ func (d *Dir) WriteProvenance(p Provenance) error {
 	if err != nil {
 		return fmt.Errorf("provenance: %w", err)
 	}
-	return durable.WriteFile(filepath.Join(d.path, ProvenanceFile), append(text, '\n'), 0o644)
+	return d.write(ProvenanceFile, append(text, '\n'))
 }
 
 // maxProvenance is above the size of ten thousand sessions.

@@ -22,7 +22,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/evorl/evorl/engine/internal/durable"
+	"github.com/evorl/evorl/internal/durable"
 )
 
 // Names of the entries of a run directory.
@@ -35,8 +35,7 @@ const (
 	EventsDir      = "tensorboard"
 	CheckpointsDir = "checkpoints"
 	BestDir        = "best"
-
-	lockFile = ".lock"
+	LockFile       = ".lock"
 )
 
 var (
@@ -45,15 +44,15 @@ var (
 	// ErrNoRun: the folder contains no run to resume, evaluate or show.
 	ErrNoRun = errors.New("no run")
 	// ErrInUse: another process runs in the folder.
-	ErrInUse = errors.New("the run directory is in use")
+	ErrInUse = errors.New("the folder is in use")
 	// ErrGone: the folder was removed or replaced during a run.
-	ErrGone = errors.New("the run directory was removed or replaced during the run")
+	ErrGone = errors.New("the folder was removed or replaced during the run")
 )
 
-// Dir is a run directory. [Create] and [Resume] lock it until Close.
+// Dir is a run directory. [Create], [Renew] and [Resume] lock it until Close.
 type Dir struct {
 	path string
-	lock *lock
+	lock *Lock // nil: opened for reading
 }
 
 // Create creates and locks the folder of a new run. An existing folder must be empty; otherwise the error is [ErrNotEmpty].
@@ -72,12 +71,47 @@ func Create(path string) (*Dir, error) {
 	}
 	for _, e := range entries {
 		// A run that ended before it began may leave a lock and a temporary configuration file.
-		if e.Name() != lockFile && !durable.IsTemporary(e.Name(), ConfigFile) {
+		if e.Name() != LockFile && !durable.IsTemporary(e.Name(), ConfigFile) {
 			d.Close()
 			return nil, fmt.Errorf("run directory %s: %w: resume the run that is there, or choose another folder", path, ErrNotEmpty)
 		}
 	}
 	return d, nil
+}
+
+// Renew is Create for a folder in which a run may have ended before it began: what that run left there is removed. A folder with a run gives [ErrNotEmpty].
+func Renew(path string) (*Dir, error) {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, fmt.Errorf("run directory %s: %w", path, err)
+	}
+	d, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := hasRun(path); !errors.Is(err, ErrNoRun) {
+		if err == nil {
+			err = fmt.Errorf("run directory %s: %w", path, ErrNotEmpty)
+		}
+		return nil, errors.Join(err, d.Close())
+	}
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if e.Name() != LockFile && err == nil {
+			err = os.RemoveAll(filepath.Join(path, e.Name()))
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("run directory %s: %w", path, err), d.Close())
+	}
+	return d, nil
+}
+
+// Remove removes the folder of a run that failed before it began, before Close. A folder that took its place stays.
+func (d *Dir) Remove() error {
+	if d.lock == nil || d.lock.Check() != nil {
+		return nil
+	}
+	return os.RemoveAll(d.path)
 }
 
 // Resume opens and locks the folder of an earlier run. If there is none, the error is [ErrNoRun].
@@ -97,7 +131,7 @@ func Open(path string) (*Dir, error) {
 }
 
 func open(path string) (*Dir, error) {
-	l, err := acquire(filepath.Join(path, lockFile))
+	l, err := NewLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("run directory %s: %w", path, err)
 	}
@@ -129,14 +163,7 @@ func (d *Dir) Check() error {
 	if d.lock == nil {
 		return nil
 	}
-	now, err := os.Lstat(filepath.Join(d.path, lockFile))
-	if err == nil {
-		var held fs.FileInfo
-		if held, err = d.lock.f.Stat(); err == nil && os.SameFile(now, held) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %s", ErrGone, d.path)
+	return d.lock.Check()
 }
 
 // Path returns the folder as given by the caller.
@@ -165,8 +192,14 @@ func (d *Dir) Best() string { return filepath.Join(d.path, BestDir) }
 
 // WriteConfig replaces the resolved configuration. A new run writes it after all its checks, since the folder then counts as
 // a run.
-func (d *Dir) WriteConfig(text []byte) error {
-	return durable.WriteFile(d.Config(), text, 0o644)
+func (d *Dir) WriteConfig(text []byte) error { return d.write(ConfigFile, text) }
+
+// write replaces a file of the folder, if that is still in place.
+func (d *Dir) write(name string, text []byte) error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	return durable.WriteFile(filepath.Join(d.path, name), text, 0o644)
 }
 
 // WriteSource stores a file that the configuration names, under the file's own name.
@@ -174,7 +207,7 @@ func (d *Dir) WriteSource(name string, text []byte) error {
 	if name != filepath.Base(name) || !filepath.IsLocal(name) {
 		return fmt.Errorf("run directory: a source %q; want the name of a file", name)
 	}
-	return durable.WriteFile(filepath.Join(d.path, name), text, 0o644)
+	return d.write(name, text)
 }
 
 // Close unlocks the folder. A second Close does nothing.
@@ -184,5 +217,5 @@ func (d *Dir) Close() error {
 	}
 	l := d.lock
 	d.lock = nil
-	return l.release()
+	return l.Close()
 }

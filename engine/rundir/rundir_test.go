@@ -153,7 +153,7 @@ func TestProvenance(t *testing.T) {
 	first := s
 	first.Ended, first.To, first.Outcome = s.Started.Add(time.Second), 12, "interrupted"
 	s.From = 12
-	want := Provenance{"pbt", "CartPole-v1", 7, []Session{first, s}}
+	want := Provenance{"pbt", "CartPole-v1", 7, &Continued{"batch-0", []int{2, 3}}, []Session{first, s}}
 	if err := d.WriteProvenance(want); err != nil {
 		t.Fatal(err)
 	}
@@ -171,5 +171,71 @@ func TestProvenance(t *testing.T) {
 	var damaged *DamagedError
 	if _, err := d.ReadProvenance(); !errors.As(err, &damaged) || !strings.Contains(err.Error(), ProvenanceFile) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A process that wakes after its folder was replaced changes nothing of the other's, and a folder that another process holds is not renewed.
+func TestReplacedFolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	frozen, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(path, MetricsFile), []byte("left"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Renew(path); !errors.Is(err, ErrInUse) {
+		t.Fatalf("error %v; want ErrInUse", err)
+	}
+	if _, err := os.Stat(filepath.Join(path, MetricsFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	other, err := Renew(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.WriteConfig([]byte("seed = 1\n")); err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func() error{
+		"Check": frozen.Check, "WriteConfig": func() error { return frozen.WriteConfig(nil) },
+		"WriteSource":     func() error { return frozen.WriteSource(ConfigFile, nil) },
+		"WriteProvenance": func() error { return frozen.WriteProvenance(Provenance{}) },
+	} {
+		if err := write(); !errors.Is(err, ErrGone) {
+			t.Errorf("%s: error %v; want ErrGone", name, err)
+		}
+	}
+	if err := errors.Join(frozen.Remove(), frozen.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(other.Config()); err != nil || string(text) != "seed = 1\n" {
+		t.Fatalf("config %q, %v", text, err)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Renew(path); !errors.Is(err, ErrNotEmpty) {
+		t.Fatalf("error %v; want ErrNotEmpty", err)
+	}
+	left, err := Renew(path + "-away")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(left.Path()); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v; want the lock alone", entries, err)
+	}
+	if err := left.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left.Path()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v; want no folder", err)
+	}
+	if err := left.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -22,16 +22,17 @@ const module = "github.com/evorl/evorl"
 // imports lists, for every top-level folder with Go in it and for the root, which packages it may import besides its
 // own.
 var imports = map[string][]string{
-	"shaders": {},
-	"vk":      {},
-	"engine":  {"vk", "shaders"},
-	"envs":    {"engine", "vk", "shaders"},
-	"ec":      {"envs", "engine", "vk", "shaders"},
-	"rl":      {"envs", "engine", "vk", "shaders"},
-	"hybrid":  {"ec", "rl", "envs", "engine", "vk", "shaders"},
-	".":       {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders"}, // package evorl
-	"cmd":     {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders"},
-	"tools":   {"cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders"},
+	"internal": {},
+	"shaders":  {},
+	"vk":       {},
+	"engine":   {"vk", "shaders", "internal"},
+	"envs":     {"engine", "vk", "shaders", "internal"},
+	"ec":       {"envs", "engine", "vk", "shaders", "internal"},
+	"rl":       {"envs", "engine", "vk", "shaders", "internal"},
+	"hybrid":   {"ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
+	".":        {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"}, // package evorl
+	"cmd":      {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
+	"tools":    {"cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
 }
 
 // folders lists the other top-level folders.
