@@ -12,10 +12,10 @@ import (
 // configuration has it.
 func (c *Config) absent(section string, env string) string {
 	search, searches := c.searcher()
-	_, onProblem := lookupProblem(env)
+	_, onProblem := c.catalog.problem(env)
 	onProblem = onProblem || searches && c.source != nil && search.solves()
 	ofPolicies := slices.Contains([]string{"environment", TaskSection, "network", "policy", "behaviour"}, section)
-	switch of, isProblem := lookupProblem(section); {
+	switch of, isProblem := c.catalog.problem(section); {
 	case ofPolicies && onProblem:
 		return fmt.Sprintf("[%s] is for policies, and env = %q is a problem, whose settings are in [%s]: want an environment, "+
 			"such as env = \"CartPole-v1\", or no [%s]", section, env, env, section)

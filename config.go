@@ -40,14 +40,14 @@ type Config struct {
 		env   string // as it was given
 		robot *robot // nil: env is no model
 	}
-	environments *envs.Registry   // where env was looked up
-	document     *config.Document // for the locations of errors
+	catalog  *Catalog         // where workflow and env were looked up
+	document *config.Document // for the locations of errors
 }
 
 func newConfig(w Workflow) *Config {
 	return &Config{
 		Run: defaultRun(), Environment: envs.Options{ActionRepeat: 1, RewardScale: 1}, Evaluation: defaultEvaluation(), Checkpoint: defaultCheckpoint(),
-		workflow: w, parts: w.parts(),
+		workflow: w, parts: w.settings(),
 	}
 }
 
@@ -97,12 +97,12 @@ func decode(d *config.Document, o options) (*Config, error) {
 	if err := d.Peek("", &top); err != nil {
 		return nil, err
 	}
-	w, ok := lookupWorkflow(top.Workflow)
+	w, ok := o.catalog.workflow(top.Workflow)
 	if !ok {
-		return nil, d.UnknownValue("workflow", "workflow", names(Workflows()))
+		return nil, o.unknown(d, "workflow", "workflow", names(o.catalog.Workflows()))
 	}
 	cfg := newConfig(w)
-	cfg.Run.Workflow, cfg.Run.Env, cfg.environments, cfg.document = top.Workflow, top.Env, o.environments, d
+	cfg.Run.Workflow, cfg.Run.Env, cfg.catalog, cfg.document = top.Workflow, top.Env, o.catalog, d
 	of, composes := cfg.parts.(composed)
 	if composes {
 		if err := of.choose(d, o.sections); err != nil {
@@ -117,7 +117,7 @@ func decode(d *config.Document, o options) (*Config, error) {
 		if err := cfg.placeRobot(top.Env, d, o); err != nil {
 			return nil, err
 		}
-	} else if err := cfg.place(top.Env, d); err != nil {
+	} else if err := cfg.place(top.Env, d, o); err != nil {
 		return nil, err
 	}
 	cfg.placeVary(d)
@@ -150,10 +150,10 @@ func decode(d *config.Document, o options) (*Config, error) {
 }
 
 // place looks up the environment or problem.
-func (c *Config) place(name string, d *config.Document) error {
+func (c *Config) place(name string, d *config.Document, o options) error {
 	search, searches := c.searcher()
 	learner, key, _ := c.learner()
-	if of, ok := lookupProblem(name); ok {
+	if of, ok := c.catalog.problem(name); ok {
 		if !searches {
 			return d.Errorf("env", "%q is a problem, and %s learns in environments: want an environment, or a search such as %s = \"snes\"",
 				of.Name, learner, key)
@@ -162,13 +162,13 @@ func (c *Config) place(name string, d *config.Document) error {
 		return nil
 	}
 	var err error
-	c.env, err = c.environments.Lookup(name)
+	c.env, err = c.catalog.Environments().Lookup(name)
 	var unknown *envs.UnknownError
 	switch {
 	case errors.As(err, &unknown) && searches:
-		return d.UnknownValue("env", "environment or problem", append(append([]string(nil), unknown.Known...), problemNames()...))
+		return o.unknown(d, "env", "environment or problem", c.catalog.places())
 	case errors.As(err, &unknown):
-		return d.UnknownValue("env", "environment", unknown.Known)
+		return o.unknown(d, "env", "environment", unknown.Known)
 	case err != nil:
 		return d.Errorf("env", "%v", err)
 	}
@@ -183,9 +183,9 @@ func (c *Config) place(name string, d *config.Document) error {
 // learner returns the name of the innermost workflow, the key that selects it, and the choices.
 func (c *Config) learner() (name, key string, choices []Workflow) {
 	if p, ok := c.parts.(*pbt); ok {
-		return p.over, "[pbt] over", trainables()
+		return p.over, "[pbt] over", c.catalog.trainables()
 	}
-	return c.workflow.Name, "workflow", Workflows()
+	return c.workflow.Name, "workflow", c.catalog.Workflows()
 }
 
 // searcher returns the innermost workflow if it is a search.

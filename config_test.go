@@ -259,19 +259,19 @@ func TestAMissingFileIsTheSystemsError(t *testing.T) {
 	}
 }
 
-// An environment of a registry is found only with that registry.
+// An environment of a catalog is found only with that catalog.
 func TestOwnEnvironment(t *testing.T) {
 	const glsl = "// environment: Still\n#define STATE_SIZE 1\n#define OBS_SIZE 1\n#define ACTION_SIZE 2\n#define DISCRETE 1\n"
-	var registry envs.Registry
 	spec := envs.Spec{
 		Name: "Still", Summary: "nothing moves", Source: "this test",
 		Observation: envs.Symmetric(1), Action: envs.Discrete(2), State: []string{"x"}, MaxSteps: 10,
 	}
-	if err := registry.Register(spec, glsl); err != nil {
+	catalog, err := evorl.NewCatalog(evorl.OwnEnvironment(envs.New(spec, glsl)))
+	if err != nil {
 		t.Fatal(err)
 	}
 	text := []byte("workflow = \"ppo\"\nenv = \"Still\"\n")
-	cfg, err := evorl.Parse("x.toml", text, evorl.Environments(&registry))
+	cfg, err := evorl.Parse("x.toml", text, evorl.Use(catalog))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestOwnEnvironment(t *testing.T) {
 		t.Errorf("environment %q", cfg.Env().Name)
 	}
 	if _, err := evorl.Parse("x.toml", text); err == nil {
-		t.Error("the environment is known without its registry too")
+		t.Error("the environment is known without its catalog too")
 	}
 }
 

@@ -91,7 +91,7 @@ func (c *Config) of(from *checkpoint.Checkpoint) (*Config, error) {
 	if !ok {
 		return nil, fmt.Errorf("checkpoint %s has no configuration: it is of an older version of evorl", from.Path)
 	}
-	stored, err := Parse(from.Path, []byte(text), Environments(c.environments), c.sameSource())
+	stored, err := Parse(from.Path, []byte(text), c.sameSource())
 	if err != nil {
 		return nil, fmt.Errorf("the configuration in the checkpoint: %w", err)
 	}

@@ -14,5 +14,6 @@
 //	err = run.Learn(ctx)
 //	result, err := run.Result(ctx)
 //
-// [Workflows] and [Problems] list the names that a configuration can use, and package envs its environments.
+// [Workflows] and [Problems] list the names that a configuration can use, and package envs its environments. A program's
+// own environments, strategies and problems are parts of a [Catalog], which [Use] gives to a configuration.
 package evorl

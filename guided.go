@@ -278,7 +278,7 @@ func (g *guided) choose(d *config.Document, values []any) error {
 		return nil
 	}
 	key, what := g.name+"."+[2]string{"agent", "search"}[at], [2]string{"agent", "search"}[at]
-	if _, ok := lookupWorkflow(g.of[at]); ok {
+	if _, ok := (*Catalog)(nil).workflow(g.of[at]); ok {
 		return d.Errorf(key, "%s does not serve as the %s of %s: want one of %v", g.of[at], what, g.name, names(g.choices[at]))
 	}
 	if !d.Defined(key) {

@@ -6,20 +6,20 @@ import (
 	"strings"
 
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/envs"
 )
 
 // Option is an option of New, Read and Parse.
 type Option func(*options)
 
 type options struct {
-	overrides    []config.Override
-	sections     []any
-	environments *envs.Registry
-	folder       string  // folder to which the paths of files are relative
-	source       *source // of the file that env names; nil: it is read from there
-	robot        *robot  // the same of a model
-	given        string  // the path by which env named the file of source or robot, before its name alone did
+	overrides []config.Override
+	sections  []any
+	catalog   *Catalog
+	made      func() (program string) // the program that made the run whose configuration it is, "" if unknown; nil: no run's
+	folder    string                  // folder to which the paths of files are relative
+	source    *source                 // of the file that env names; nil: it is read from there
+	robot     *robot                  // the same of a model
+	given     string                  // the path by which env named the file of source or robot, before its name alone did
 }
 
 // Set sets a key of the configuration, as --set does on the command line: evorl.Set("ppo.members=64"). It overrides
@@ -40,18 +40,12 @@ func With(sections ...any) Option {
 	return func(o *options) { o.sections = append(o.sections, sections...) }
 }
 
-// Environments looks up environments in a registry, which may have more than the built-in ones. nil, the default, has
-// the built-in ones.
-func Environments(r *envs.Registry) Option {
-	return func(o *options) {
-		if r != nil {
-			o.environments = r
-		}
-	}
-}
+// Use looks up workflows, environments and problems in a catalog, which may have more than the built-in ones. nil, the
+// default, has the built-in ones.
+func Use(c *Catalog) Option { return func(o *options) { o.catalog = c } }
 
 func newOptions(opts []Option) options {
-	o := options{environments: new(envs.Registry)}
+	var o options
 	for _, set := range opts {
 		set(&o)
 	}

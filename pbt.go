@@ -63,8 +63,8 @@ type trainable interface {
 
 // trainables returns the workflows that PBT can train: those with one objective, by which members can be compared, and
 // with iterations that can be the same.
-func trainables() []Workflow {
-	return slices.DeleteFunc(slices.Concat(agents, guides, searches), func(w Workflow) bool {
+func (c *Catalog) trainables() []Workflow {
+	return slices.DeleteFunc(slices.Concat(agents, guides, c.searches()), func(w Workflow) bool {
 		switch of := w.parts().(type) {
 		case searcher:
 			return of.several()
@@ -79,11 +79,12 @@ func trainables() []Workflow {
 // pbt holds the settings of population based training: those of the workflow that it trains, and [pbt].
 type pbt struct {
 	trainable
-	over  string                  // the workflow's name
-	space map[string]hybrid.Prior // declared by the workflow
-	err   error                   // error of space
-	cfg   PBTConfig
-	new   pbtFunc
+	catalog *Catalog                // of the workflows that it can train
+	over    string                  // the workflow's name
+	space   map[string]hybrid.Prior // declared by the workflow
+	err     error                   // error of space
+	cfg     PBTConfig
+	new     pbtFunc
 }
 
 // pbtFunc makes a workflow of package hybrid from another.
@@ -103,7 +104,7 @@ func (p *pbt) dependent() bool { return true }
 
 // train installs the settings of a workflow, with its defaults; ok is false if PBT cannot train it.
 func (p *pbt) train(over string) (ok bool) {
-	all := trainables()
+	all := p.catalog.trainables()
 	at := slices.IndexFunc(all, func(w Workflow) bool { return w.Name == over })
 	if at < 0 {
 		return false
@@ -152,13 +153,13 @@ func (p *pbt) choose(d *config.Document, values []any) error {
 		p.adopt()
 		return err
 	}
-	if of, ok := lookupWorkflow(chosen.Over); ok {
+	if of, ok := p.catalog.workflow(chosen.Over); ok {
 		return d.Errorf(key, "%s", refusal(of))
 	}
 	if !d.Defined(key) {
 		return d.Errorf(key, "unknown workflow %q: want an agent, a search or a hybrid of both, such as \"ppo\"", chosen.Over)
 	}
-	return d.UnknownValue(key, "workflow", names(trainables()))
+	return d.UnknownValue(key, "workflow", names(p.catalog.trainables()))
 }
 
 // refusal returns the reason why PBT cannot train a workflow.
@@ -262,7 +263,7 @@ func checkSearch(name string, prior hybrid.Prior, keys []config.Key) error {
 func (p *pbt) document(keys []config.Key) ([]config.Key, error) {
 	for i := range keys {
 		if keys[i].Name == "over" {
-			keys[i].Choices = names(trainables())
+			keys[i].Choices = names(p.catalog.trainables())
 		}
 	}
 	searched, err := config.MemberFields(p.learner().Value)

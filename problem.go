@@ -12,21 +12,22 @@ type Problem struct {
 	Name     string
 	Summary  string // description in one line
 	Source   string // the paper
-	settings func() problemSettings
+	settings func() ProblemSettings
 }
 
-// problemSettings is the section of a problem, a pointer to a struct that holds the defaults until it is decoded.
-type problemSettings interface {
+// ProblemSettings is the section of a problem, a pointer to a struct that holds the defaults until it is decoded.
+// Problem makes the problem; it needs no device.
+type ProblemSettings interface {
 	Problem() (ec.Problem, error)
 }
 
-// Problems lists all problems, in the order in which they are documented.
+// Problems lists the built-in problems, in the order in which they are documented.
 func Problems() []Problem {
 	return []Problem{
 		{
 			Name: "bbob", Summary: "black-box optimization benchmark: 24 functions without noise and 30 with it; each member has an instance of its own",
 			Source:   "N. Hansen, S. Finck, R. Ros, A. Auger, \"Real-Parameter Black-Box Optimization Benchmarking 2009\", 2009",
-			settings: func() problemSettings { return &bbob{problem.DefaultBBOB()} },
+			settings: func() ProblemSettings { return &bbob{problem.DefaultBBOB()} },
 		},
 		{
 			Name: "sphere", Summary: "sum of squares, best at 0",
@@ -51,17 +52,17 @@ func Problems() []Problem {
 		{
 			Name: "arm", Summary: "planar arm with an even bend, described by where it ends: for quality diversity",
 			Source:   "V. Vassiliades, J.-B. Mouret, \"Discovering the Elite Hypervolume by Leveraging Interspecies Correlation\", 2018",
-			settings: func() problemSettings { return &arm{8} },
+			settings: func() ProblemSettings { return &arm{8} },
 		},
 		{
 			Name: "zdt", Summary: "six functions of two objectives; evaluated by the negative of the IGD+ from the true front",
 			Source:   "E. Zitzler, K. Deb, L. Thiele, \"Comparison of Multiobjective Evolutionary Algorithms: Empirical Results\", 2000",
-			settings: func() problemSettings { return &zdt{} },
+			settings: func() ProblemSettings { return &zdt{} },
 		},
 		{
 			Name: "dtlz", Summary: "seven functions of any number of objectives; evaluated by the negative of the IGD+ from the true front",
 			Source:   "K. Deb, L. Thiele, M. Laumanns, E. Zitzler, \"Scalable Test Problems for Evolutionary Multi-Objective Optimization\", 2001",
-			settings: func() problemSettings { return &dtlz{Objectives: 3} },
+			settings: func() ProblemSettings { return &dtlz{Objectives: 3} },
 		},
 	}
 }
@@ -114,8 +115,8 @@ type classicSettings struct {
 	function  func(dim int) *problem.Function
 }
 
-func classic(function func(dim int) *problem.Function) func() problemSettings {
-	return func() problemSettings { return &classicSettings{10, function} }
+func classic(function func(dim int) *problem.Function) func() ProblemSettings {
+	return func() ProblemSettings { return &classicSettings{10, function} }
 }
 
 func (c *classicSettings) Problem() (ec.Problem, error) { return c.function(c.Dimension), nil }
@@ -124,21 +125,4 @@ func (c *classicSettings) Problem() (ec.Problem, error) { return c.function(c.Di
 func (p Problem) Sections() ([]Section, error) {
 	keys, err := config.Schema(p.settings())
 	return []Section{{p.Name, keys}}, err
-}
-
-func lookupProblem(name string) (Problem, bool) {
-	for _, p := range Problems() {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Problem{}, false
-}
-
-func problemNames() []string {
-	var names []string
-	for _, p := range Problems() {
-		names = append(names, p.Name)
-	}
-	return names
 }

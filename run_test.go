@@ -112,19 +112,19 @@ func TestSeedsAgree(t *testing.T) {
 	}
 }
 
-// A run in a user-defined environment is resumed and restored with a configuration that has it in its registry.
+// A run in a user-defined environment is resumed and restored with a catalog that has it.
 func TestRunInOwnEnvironment(t *testing.T) {
 	const still = "// environment: Still\n#include \"engine/rng.glsl\"\n#define STATE_SIZE 1\n#define OBS_SIZE 1\n#define ACTION_SIZE 2\n#define DISCRETE 1\n" +
 		"void env_reset(out float s[STATE_SIZE], inout Rng rng) { s[0] = 0.5; }\n" +
 		"void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) { reward = 1.0; terminated = false; }\n" +
 		"void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) { obs[0] = s[0]; }\n"
-	var registry envs.Registry
 	spec := envs.Spec{Name: "Still", Observation: envs.Symmetric(1), Action: envs.Discrete(2), State: []string{"x"}, MaxSteps: 10}
-	if err := registry.Register(spec, still); err != nil {
+	catalog, err := evorl.NewCatalog(evorl.OwnEnvironment(envs.New(spec, still)))
+	if err != nil {
 		t.Fatal(err)
 	}
 	eng, path := open(t, 3), filepath.Join(t.TempDir(), "run")
-	cfg := small(t, evorl.Environments(&registry), evorl.Set("env=Still"))
+	cfg := small(t, evorl.Use(catalog), evorl.Set("env=Still"))
 	if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestRunInOwnEnvironment(t *testing.T) {
 	if err := learn(t, evorl.Resume, eng, cfg, path).Close(); err != nil {
 		t.Fatal(err)
 	}
-	stored, err := evorl.Stored(path, evorl.Environments(&registry))
+	stored, err := evorl.Stored(path, evorl.Use(catalog))
 	if err != nil || stored.Run.Iterations != 6 {
 		t.Fatalf("stored %+v, %v; want 6 iterations", stored, err)
 	}

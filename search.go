@@ -23,7 +23,7 @@ type search[C ec.Algorithm] struct {
 	algo      C
 
 	problem  string          // "": policies
-	settings problemSettings // of the problem
+	settings ProblemSettings // of the problem
 }
 
 // needs is the information about candidates that an algorithm uses.

@@ -41,10 +41,11 @@ type source struct {
 	settings SourceConfig
 }
 
-// sameSource makes another configuration take the file or the model that env names from this one, if it is the same, and not read it.
+// sameSource makes another configuration have this one's catalog, and take the file or the model that env names from this one, if it is the same, and
+// not read it.
 func (c *Config) sameSource() Option {
 	return func(o *options) {
-		o.given = c.template.env
+		o.given, o.catalog = c.template.env, c.catalog
 		if c.source != nil {
 			o.source = &source{name: c.source.name, text: c.source.text}
 		}
@@ -132,7 +133,7 @@ func (c *Config) placeFunction(path string, d *config.Document) error {
 	if err != nil {
 		return err
 	}
-	search.on(Problem{Name: functionSection, settings: func() problemSettings { return &function{Dimension: of.Dimension(), source: of} }})
+	search.on(Problem{Name: functionSection, settings: func() ProblemSettings { return &function{Dimension: of.Dimension(), source: of} }})
 	return nil
 }
 

@@ -112,7 +112,7 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	stored, err := Stored(path, Environments(cfg.environments))
+	stored, err := Stored(path, Use(cfg.catalog))
 	if err != nil {
 		return nil, err
 	}
@@ -196,14 +196,14 @@ func (r *Run) build(ctx context.Context, begin func(engine.Workflow) error) erro
 	}
 }
 
-// Stored returns the configuration of the run in a folder. A run in a user-defined environment needs the option
-// Environments.
+// Stored returns the configuration of the run in a folder. A run with parts of a program's own needs the option Use with
+// a catalog that has them.
 func Stored(path string, opts ...Option) (*Config, error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return Read(dir.Config(), opts...)
+	return Read(dir.Config(), append(opts[:len(opts):len(opts)], madeBy(dir))...)
 }
 
 // restore loads a checkpoint into the workflow.

@@ -132,8 +132,8 @@ type Sweep struct {
 }
 
 // ReadSweep reads a sweep from a TOML file. Mistakes in it or in the configuration that it names, and invalid values
-// of a trial, are *config.Error.
-func ReadSweep(path string) (*Sweep, error) {
+// of a trial, are *config.Error. The options are those of the configuration.
+func ReadSweep(path string, opts ...Option) (*Sweep, error) {
 	d, err := config.Read(path)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func ReadSweep(path string) (*Sweep, error) {
 	if err := d.Decode(config.Sections{{Name: "", Value: &s.Config}}); err != nil {
 		return nil, err
 	}
-	var options []Option
+	options := slices.Clone(opts)
 	for _, text := range s.Config.Set {
 		options = append(options, Flag("set of "+path, text))
 	}
@@ -274,7 +274,7 @@ func (s *Sweep) reserved() (keys []reservedKey) {
 // names the settings in errors.
 func (s *Sweep) configs(t Trial, flag string) (of []*Config, err error) {
 	parse := func(more ...string) error {
-		options := []Option{Environments(s.Base.environments), s.Base.sameSource()}
+		options := []Option{s.Base.sameSource()}
 		for _, set := range t.Settings {
 			options = append(options, Flag(flag, set.Key+"="+set.Value))
 		}

@@ -165,7 +165,7 @@ func others(t Trial, names map[string]string) (out []Setting) {
 // shared returns the configuration of a run with all repetitions of trials as members.
 func (s *Sweep) shared(trials []Trial, names map[string]string) (*Config, error) {
 	const flag = "trials of " + SweepFile
-	options := []Option{Environments(s.Base.environments), s.Base.sameSource()}
+	options := []Option{s.Base.sameSource()}
 	for _, set := range others(trials[0], names) {
 		options = append(options, Flag(flag, set.Key+"="+set.Value))
 	}

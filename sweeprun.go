@@ -117,13 +117,13 @@ func (s *Sweep) isIn(folder string) (bool, error) {
 	return true, err
 }
 
-// StoredSweep reads the sweep in a folder.
-func StoredSweep(folder string) (*Sweep, error) {
+// StoredSweep reads the sweep in a folder. The options are those of its configuration.
+func StoredSweep(folder string, opts ...Option) (*Sweep, error) {
 	path := filepath.Join(folder, SweepFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w in %s: it has no %s", ErrNoSweep, folder, SweepFile)
 	}
-	return ReadSweep(path)
+	return ReadSweep(path, opts...)
 }
 
 // folders returns the folders of a trial's runs.

@@ -98,7 +98,7 @@ func (c *Config) checkValues(at, key string, values []float64) error {
 		if !strings.ContainsAny(number, ".e") {
 			number += ".0"
 		}
-		_, err := Parse(baseFile, text, Environments(c.environments), Flag(at, key+"="+number), c.sameSource())
+		_, err := Parse(baseFile, text, Flag(at, key+"="+number), c.sameSource())
 		var wrong *config.Error
 		if errors.As(err, &wrong) {
 			return config.Invalid(at, "%s", wrong.Message)

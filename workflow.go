@@ -2,7 +2,6 @@ package evorl
 
 import (
 	"context"
-	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -15,6 +14,16 @@ type Workflow struct {
 	Summary string // description in one line
 	Source  string // the paper
 	parts   func() parts
+	catalog *Catalog // that it was found in; nil: the built-in names
+}
+
+// settings makes the settings of the workflow, with their defaults.
+func (w Workflow) settings() parts {
+	of := w.parts()
+	if p, ok := of.(*pbt); ok {
+		p.catalog = w.catalog
+	}
+	return of
 }
 
 // parts are the settings that one workflow has besides those of every run.
@@ -33,17 +42,8 @@ type parts interface {
 // dependent is implemented by settings of workflows whose members may be no repetitions of each other.
 type dependent interface{ dependent() bool }
 
-// Workflows lists all methods, in the order in which they are documented.
-func Workflows() []Workflow { return slices.Concat(agents, populations, guides, hybrids, searches) }
-
-func lookupWorkflow(name string) (Workflow, bool) {
-	for _, w := range Workflows() {
-		if w.Name == name {
-			return w, true
-		}
-	}
-	return Workflow{}, false
-}
+// Workflows lists the built-in methods, in the order in which they are documented.
+func Workflows() []Workflow { return (*Catalog)(nil).Workflows() }
 
 func names(of []Workflow) []string {
 	var names []string

@@ -58,15 +58,23 @@ func (r *Registry) Register(spec Spec, glsl string) error {
 	if err != nil {
 		return err
 	}
+	return r.Add(e)
+}
+
+// Add adds an environment. It is an error if its name is already registered.
+func (r *Registry) Add(e *Environment) error {
+	if e == nil {
+		return fmt.Errorf("envs: the environment is nil; want what New or FromGLSL returns")
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if slices.Contains(r.names(), spec.Name) {
-		return fmt.Errorf("envs: environment %q is registered already; want another name", spec.Name)
+	if slices.Contains(r.names(), e.Name) {
+		return fmt.Errorf("envs: environment %q is registered already; want another name", e.Name)
 	}
 	if r.added == nil {
 		r.added = map[string]*Environment{}
 	}
-	r.added[spec.Name] = e
+	r.added[e.Name] = e
 	return nil
 }
 

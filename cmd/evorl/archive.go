@@ -15,8 +15,8 @@ import (
 
 // drawArchive draws the elites of a MAP-Elites run, coloured by fitness: as cells of a grid or of a Voronoi tessellation, else
 // as points.
-func drawArchive(path string, o plot.Options) (*plot.Figure, error) {
-	cfg, err := evorl.Stored(path)
+func drawArchive(known *evorl.Catalog, path string, o plot.Options) (*plot.Figure, error) {
+	cfg, err := evorl.Stored(path, evorl.Use(known))
 	if err != nil {
 		return nil, err
 	}

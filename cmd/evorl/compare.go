@@ -55,8 +55,8 @@ func (i interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]evorl.Number{"value": evorl.Number(i.Value), "low": evorl.Number(i.Low), "high": evorl.Number(i.High)})
 }
 
-func newCompare() *cobra.Command {
-	f := &comparisonFlags{}
+func newCompare(known *evorl.Catalog) *cobra.Command {
+	f := &comparisonFlags{known: known}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "compare [flags] RUN_DIR...",

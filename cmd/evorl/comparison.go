@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/scores"
 )
 
@@ -22,6 +23,7 @@ type comparison struct {
 
 // comparisonFlags are the flags that select what is compared.
 type comparisonFlags struct {
+	known  *evorl.Catalog
 	metric string
 	over   int
 	labels []string
@@ -33,7 +35,7 @@ func (f *comparisonFlags) readComparison(paths []string, warn func(string, ...an
 	if f.over < 1 {
 		return nil, usagef("--over %d: want at least 1", f.over)
 	}
-	groups, err := readGroups(paths, warn)
+	groups, err := readGroups(f.known, paths, warn)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
-	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -33,13 +32,13 @@ func completeBy(cmd *cobra.Command, flag string, by completer) {
 
 // addCompletions adds completions that several commands share: devices, keys, run directories, configurations and
 // names.
-func addCompletions(root *cobra.Command) {
+func addCompletions(known *evorl.Catalog, root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if cmd.Flag("device") != nil {
 			completeBy(cmd, "device", completeDevices)
 		}
 		if cmd.Flag("set") != nil {
-			completeBy(cmd, "set", completeSettings)
+			completeBy(cmd, "set", completeSettings(known))
 		}
 		if cmd.Flag("metric") != nil {
 			completeBy(cmd, "metric", completeMetrics)
@@ -88,24 +87,26 @@ func completeMetrics(_ *cobra.Command, runs []string, _ string) ([]cobra.Complet
 
 // completeSettings proposes KEY= for the configuration on the command line, or for all workflows if there is none;
 // after KEY=, it proposes values if they are few.
-func completeSettings(_ *cobra.Command, args []string, begun string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
-	name, _, given := strings.Cut(begun, "=")
-	for _, k := range settings(args) {
-		switch {
-		case !given && strings.HasPrefix(k.name, name):
-			out = append(out, cobra.CompletionWithDesc(k.name+"=", firstSentence(k.key.Doc)))
-		case given && k.name == name:
-			values := k.key.Choices
-			if k.key.Type == "boolean" {
-				values = []string{"true", "false"}
+func completeSettings(known *evorl.Catalog) completer {
+	return func(_ *cobra.Command, args []string, begun string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		name, _, given := strings.Cut(begun, "=")
+		for _, k := range settings(known, args) {
+			switch {
+			case !given && strings.HasPrefix(k.name, name):
+				out = append(out, cobra.CompletionWithDesc(k.name+"=", firstSentence(k.key.Doc)))
+			case given && k.name == name:
+				values := k.key.Choices
+				if k.key.Type == "boolean" {
+					values = []string{"true", "false"}
+				}
+				for _, v := range values {
+					out = append(out, name+"="+v)
+				}
+				return out, noFiles
 			}
-			for _, v := range values {
-				out = append(out, name+"="+v)
-			}
-			return out, noFiles
 		}
+		return out, noFiles | cobra.ShellCompDirectiveNoSpace
 	}
-	return out, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
 // configKey is a key of a configuration, by its dotted name.
@@ -115,7 +116,7 @@ type configKey struct {
 }
 
 // settings returns the keys of the first readable configuration, or of all workflows and problems.
-func settings(files []string) (out []configKey) {
+func settings(known *evorl.Catalog, files []string) (out []configKey) {
 	add := func(section string, keys []config.Key) {
 		for _, k := range keys {
 			name := k.Name
@@ -128,7 +129,7 @@ func settings(files []string) (out []configKey) {
 		}
 	}
 	for _, path := range files {
-		cfg, err := evorl.Read(path)
+		cfg, err := evorl.Read(path, evorl.Use(known))
 		if err != nil {
 			continue
 		}
@@ -139,7 +140,7 @@ func settings(files []string) (out []configKey) {
 		}
 		return out
 	}
-	all, err := everything()
+	all, err := everything(known)
 	if err != nil {
 		return nil
 	}
@@ -160,38 +161,42 @@ func firstSentence(text string) string {
 }
 
 // workflowNames and placeNames return names with descriptions, for completion.
-func workflowNames() (out []cobra.Completion) {
-	for _, w := range evorl.Workflows() {
+func workflowNames(known *evorl.Catalog) (out []cobra.Completion) {
+	for _, w := range known.Workflows() {
 		out = append(out, cobra.CompletionWithDesc(w.Name, w.Summary))
 	}
 	return out
 }
 
-func placeNames() (out []cobra.Completion) {
-	for _, name := range envs.Names() {
+func placeNames(known *evorl.Catalog) (out []cobra.Completion) {
+	for _, name := range known.Environments().Names() {
 		out = append(out, cobra.Completion(name))
 	}
-	for _, p := range evorl.Problems() {
+	for _, p := range known.Problems() {
 		out = append(out, cobra.CompletionWithDesc(p.Name, p.Summary))
 	}
 	return out
 }
 
 // completeWorkflowAndPlace proposes a workflow, then an environment or a problem.
-func completeWorkflowAndPlace(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	switch len(args) {
-	case 0:
-		return workflowNames(), noFiles
-	case 1:
-		return placeNames(), noFiles
+func completeWorkflowAndPlace(known *evorl.Catalog) completer {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		switch len(args) {
+		case 0:
+			return workflowNames(known), noFiles
+		case 1:
+			return placeNames(known), noFiles
+		}
+		return nil, noFiles
 	}
-	return nil, noFiles
 }
 
 // completeListed proposes the arguments of evorl list.
-func completeListed(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, noFiles
+func completeListed(known *evorl.Catalog) completer {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, noFiles
+		}
+		return append(workflowNames(known), placeNames(known)...), noFiles
 	}
-	return append(workflowNames(), placeNames()...), noFiles
 }

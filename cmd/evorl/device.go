@@ -53,13 +53,14 @@ func episodeSeed(flag string, cfg *evorl.Config, best bool) (uint32, error) {
 
 // restoredFlags select a state of a run and the seed of new episodes with it.
 type restoredFlags struct {
+	known        *evorl.Catalog
 	device, seed string
 	best         bool
 }
 
 // restored calls f with the selected state of the run in a folder.
 func (s *restoredFlags) restored(ctx context.Context, path string, f func(context.Context, *evorl.Restored) error) error {
-	cfg, err := evorl.Stored(path)
+	cfg, err := evorl.Stored(path, evorl.Use(s.known))
 	if err != nil {
 		return err
 	}

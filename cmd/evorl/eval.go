@@ -14,8 +14,8 @@ import (
 	"github.com/evorl/evorl"
 )
 
-func newEval() *cobra.Command {
-	var state restoredFlags
+func newEval(known *evorl.Catalog) *cobra.Command {
+	state := restoredFlags{known: known}
 	var episodes, member int
 	var asJSON bool
 	cmd := &cobra.Command{

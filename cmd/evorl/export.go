@@ -19,9 +19,9 @@ import (
 // exports are the files that evorl export writes; "": not written.
 type exports struct{ onnx, safetensors, policy, csv, parquet string }
 
-func newExport() *cobra.Command {
+func newExport(known *evorl.Catalog) *cobra.Command {
 	var to exports
-	var state restoredFlags
+	state := restoredFlags{known: known}
 	var member int
 	cmd := &cobra.Command{
 		Use:   "export [flags] RUN_DIR",

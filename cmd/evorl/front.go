@@ -16,10 +16,10 @@ import (
 
 // drawFronts draws the first two objectives of the solutions in the newest checkpoints of runs: of every member, the
 // non-dominated ones. The true front of the first run's problem is drawn beneath.
-func drawFronts(paths []string, o plot.Options) (*plot.Figure, error) {
+func drawFronts(known *evorl.Catalog, paths []string, o plot.Options) (*plot.Figure, error) {
 	var clouds []plot.Cloud
 	for i, path := range paths {
-		cfg, err := evorl.Stored(path)
+		cfg, err := evorl.Stored(path, evorl.Use(known))
 		if err != nil {
 			return nil, err
 		}

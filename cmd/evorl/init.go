@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-func newInit() *cobra.Command {
+func newInit(known *evorl.Catalog) *cobra.Command {
 	var set []string
 	cmd := &cobra.Command{
 		Use:   "init [flags] WORKFLOW ENV",
@@ -23,7 +23,7 @@ func newInit() *cobra.Command {
 		Example: "  evorl init ppo Hopper-v5 > my.toml\n  evorl init --set iterations=100 --set bbob.function=8 cma-es bbob > rosenbrock.toml",
 		Args:    between(2, 2, "want a WORKFLOW and an ENV or problem; see evorl list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var options []evorl.Option
+			options := []evorl.Option{evorl.Use(known)}
 			if strings.HasSuffix(args[1], evorl.RobotSuffix) { // a robot has no reward of its own
 				options = append(options, evorl.Set("task.reward='1 - 0.001 * effort'"))
 			}
@@ -46,7 +46,7 @@ func newInit() *cobra.Command {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "# %s on %s: %s\n# %s\n\n%s", w.Name, args[1], w.Summary, w.Source, text)
 			return err
 		},
-		ValidArgsFunction: completeWorkflowAndPlace,
+		ValidArgsFunction: completeWorkflowAndPlace(known),
 	}
 	cmd.Flags().StringArrayVar(&set, "set", nil, "set a `KEY=VALUE`, such as ppo.members=64 (repeatable)")
 	return cmd

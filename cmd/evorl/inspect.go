@@ -61,7 +61,7 @@ func (s setting) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float32(s))
 }
 
-func newInspect() *cobra.Command {
+func newInspect(known *evorl.Catalog) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "inspect [flags] RUN_DIR",
@@ -73,7 +73,7 @@ func newInspect() *cobra.Command {
 		Example: "  evorl inspect runs/pbt-CartPole-v1-1",
 		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := inspect(args[0], func(err error) { warn(cmd.ErrOrStderr(), "%v", err) })
+			in, err := inspect(known, args[0], func(err error) { warn(cmd.ErrOrStderr(), "%v", err) })
 			if err != nil {
 				return err
 			}
@@ -89,12 +89,12 @@ func newInspect() *cobra.Command {
 }
 
 // inspect reads the saved state of a run. It warns of damaged files that are not checkpoints, and omits them.
-func inspect(path string, warn func(error)) (*inspection, error) {
+func inspect(known *evorl.Catalog, path string, warn func(error)) (*inspection, error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := evorl.Stored(path)
+	cfg, err := evorl.Stored(path, evorl.Use(known))
 	if err != nil {
 		return nil, err
 	}

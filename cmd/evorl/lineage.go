@@ -13,11 +13,7 @@ import (
 )
 
 // drawLineage draws the lineage of the members of a PBT run.
-func drawLineage(path string, o plot.Options, warn func(string, ...any)) (*plot.Figure, error) {
-	cfg, err := evorl.Stored(path)
-	if err != nil {
-		return nil, err
-	}
+func drawLineage(cfg *evorl.Config, path string, o plot.Options, warn func(string, ...any)) (*plot.Figure, error) {
 	generations, err := readLineage(path, warn)
 	if err != nil {
 		return nil, err

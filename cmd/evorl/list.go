@@ -15,7 +15,6 @@ import (
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/envs"
 )
 
 // listed is an element of evorl list --json: a workflow with its keys, or an environment.
@@ -33,7 +32,7 @@ type listed struct {
 	Threshold   *float64 `json:"reward_threshold,omitempty"` // the mean return that counts as solved
 }
 
-func newList() *cobra.Command {
+func newList(known *evorl.Catalog) *cobra.Command {
 	var asJSON, full bool
 	cmd := &cobra.Command{
 		Use:   "list [flags] [NAME|WORD...]",
@@ -45,7 +44,7 @@ func newList() *cobra.Command {
 		Example: "  evorl list\n  evorl list pbt\n  evorl list learning_rate\n  evorl list --all --json",
 		Args:    between(0, math.MaxInt, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := everything()
+			all, err := everything(known)
 			if err != nil {
 				return err
 			}
@@ -71,24 +70,24 @@ func newList() *cobra.Command {
 			_, err = io.WriteString(cmd.OutOrStdout(), l.text.String())
 			return err
 		},
-		ValidArgsFunction: completeListed,
+		ValidArgsFunction: completeListed(known),
 	}
 	cmd.Flags().BoolVar(&full, "all", false, "everything, with every configuration key")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one line of JSON: an array, of everything unless NAME or words are given")
 	return cmd
 }
 
-func everything() ([]listed, error) {
+func everything(known *evorl.Catalog) ([]listed, error) {
 	var all []listed
-	for _, w := range evorl.Workflows() {
+	for _, w := range known.Workflows() {
 		sections, err := w.Sections()
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, listed{Kind: "workflow", Name: w.Name, Summary: w.Summary, Source: w.Source, Sections: sections})
 	}
-	for _, name := range envs.Names() {
-		e, err := envs.Lookup(name)
+	for _, name := range known.Environments().Names() {
+		e, err := known.Environments().Lookup(name)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +104,7 @@ func everything() ([]listed, error) {
 		}
 		all = append(all, x)
 	}
-	for _, p := range evorl.Problems() {
+	for _, p := range known.Problems() {
 		sections, err := p.Sections()
 		if err != nil {
 			return nil, err

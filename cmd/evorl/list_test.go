@@ -10,7 +10,7 @@ import (
 
 // The overview fits a screen and has every name; words find keys by their names, else by their meaning.
 func TestListOnAScreen(t *testing.T) {
-	all, err := everything()
+	all, err := everything(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestCompletion(t *testing.T) {
 
 // The list has every key of every section with the defaults of all who have it, in lines that fit.
 func TestListIsComplete(t *testing.T) {
-	all, err := everything()
+	all, err := everything(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,25 +24,38 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-func main() {
+func main() { Main() }
+
+// Main runs the command line of the process, with parts of the program's own, and exits.
+func Main(parts ...evorl.Part) {
+	name := "evorl"
+	if len(parts) > 0 {
+		name = strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+	}
+	known, err := evorl.NewCatalog(parts...)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, describe(err))
+		os.Exit(statusUsage)
+	}
 	ctx, stop := withSignals(context.Background())
-	status := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	status := execute(ctx, newRoot(name, known), os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(status)
 }
 
 // execute runs a command line and returns its exit status.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := newRoot()
+func execute(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -56,9 +69,10 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitStatus(err)
 }
 
-func newRoot() *cobra.Command {
+// newRoot makes the command line of a program.
+func newRoot(name string, known *evorl.Catalog) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "evorl",
+		Use:   name,
 		Short: "Train populations of agents on any GPU",
 		Long: paragraphs(
 			"evorl trains populations of agents, by reinforcement learning, evolution and their hybrids, wholly on the GPU: on any " +
@@ -92,10 +106,10 @@ func newRoot() *cobra.Command {
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // keep the order of a typical session
 	root.AddCommand(
-		newRun(), newSweep(), newEval(), newView(), newWatch(), newCompare(), newPlot(),
-		newInspect(), newExport(), newList(), newInit(), newDevices(), newBench(), newMan(),
+		newRun(known), newSweep(known), newEval(known), newView(known), newWatch(known), newCompare(known), newPlot(known),
+		newInspect(known), newExport(known), newList(known), newInit(known), newDevices(), newBench(), newMan(),
 	)
-	addCompletions(root)
+	addCompletions(known, root)
 	return root
 }
 

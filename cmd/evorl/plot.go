@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/cmd/evorl/internal/plot"
 	"github.com/evorl/evorl/engine/metrics"
 )
@@ -37,8 +38,8 @@ type plotFlags struct {
 	comparison comparisonFlags
 }
 
-func newPlot() *cobra.Command {
-	f := &plotFlags{}
+func newPlot(known *evorl.Catalog) *cobra.Command {
+	f := &plotFlags{comparison: comparisonFlags{known: known}}
 	cmd := &cobra.Command{
 		Use:   "plot [flags] RUN_DIR...",
 		Short: "Draw learning curves, scores, fronts or lineages",
@@ -138,13 +139,17 @@ func (f *plotFlags) draw(cmd *cobra.Command, paths []string) (*plot.Figure, erro
 	case figures > 1:
 		return nil, usagef("want at most one of --front, --lineage, --archive, --scores, --improvement and --profile")
 	case f.front:
-		return drawFronts(paths, o)
+		return drawFronts(f.comparison.known, paths, o)
 	case (f.lineage || f.archive) && len(paths) > 1:
 		return nil, usagef("--lineage and --archive: want one RUN_DIR, got %d", len(paths))
 	case f.archive:
-		return drawArchive(paths[0], o)
+		return drawArchive(f.comparison.known, paths[0], o)
 	case f.lineage:
-		return drawLineage(paths[0], o, warning)
+		cfg, err := evorl.Stored(paths[0], evorl.Use(f.comparison.known))
+		if err != nil {
+			return nil, err
+		}
+		return drawLineage(cfg, paths[0], o, warning)
 	case figures == 1:
 		if cmd.Flags().Changed("metric") {
 			f.comparison.metric = f.metric
@@ -157,7 +162,7 @@ func (f *plotFlags) draw(cmd *cobra.Command, paths []string) (*plot.Figure, erro
 // drawCurves draws learning curves.
 func (f *plotFlags) drawCurves(cmd *cobra.Command, paths []string, o plot.Options, warn func(string, ...any)) (*plot.Figure, error) {
 	repeated := o.Center == plot.IQM || o.Band == plot.Bootstrap
-	read, err := readSeries(paths, repeated, f.metric, warn)
+	read, err := readSeries(f.comparison.known, paths, repeated, f.metric, warn)
 	if err != nil {
 		return nil, err
 	}

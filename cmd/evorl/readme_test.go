@@ -19,7 +19,7 @@ func TestReadme(t *testing.T) {
 	}
 	readme := string(data)
 	var names []string
-	for _, c := range newRoot().Commands() {
+	for _, c := range newRoot("evorl", nil).Commands() {
 		names = append(names, "`evorl "+c.Name())
 	}
 	for _, w := range evorl.Workflows() {
@@ -144,7 +144,7 @@ func TestReadmeCommands(t *testing.T) {
 		b.must(args...)
 		ran[words[0]] = true
 	}
-	for _, c := range newRoot().Commands() {
+	for _, c := range newRoot("evorl", nil).Commands() {
 		if !ran[c.Name()] {
 			t.Errorf("README.md's table has no evorl %s", c.Name())
 		}

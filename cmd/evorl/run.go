@@ -22,6 +22,7 @@ import (
 const runsFolder = "runs"
 
 type runFlags struct {
+	known      *evorl.Catalog
 	device     string
 	seed       string
 	set        []string
@@ -34,8 +35,8 @@ type runFlags struct {
 	line       lineFlags
 }
 
-func newRun() *cobra.Command {
-	f := &runFlags{}
+func newRun(known *evorl.Catalog) *cobra.Command {
+	f := &runFlags{known: known}
 	cmd := &cobra.Command{
 		Use:   "run [flags] CONFIG.toml",
 		Short: "Run a configuration",
@@ -69,7 +70,7 @@ func newRun() *cobra.Command {
 
 // config reads the configuration and applies the flags.
 func (f *runFlags) config(args []string) (*evorl.Config, error) {
-	var options []evorl.Option
+	options := []evorl.Option{evorl.Use(f.known)}
 	for _, text := range f.set {
 		options = append(options, evorl.Set(text))
 	}
@@ -79,22 +80,21 @@ func (f *runFlags) config(args []string) (*evorl.Config, error) {
 	if f.iterations != "" {
 		options = append(options, evorl.Flag("--iterations", "iterations="+f.iterations))
 	}
-	var path string
+	var cfg *evorl.Config
+	var err error
 	switch {
 	case len(args) == 1:
-		path = args[0]
+		cfg, err = evorl.Read(args[0], options...)
 	case f.resume && f.out != "":
-		dir, err := rundir.Open(f.out)
-		if err != nil {
+		if _, err := rundir.Open(f.out); err != nil {
 			return nil, err
 		}
-		path = dir.Config()
+		cfg, err = evorl.Stored(f.out, options...)
 	case f.resume:
 		return nil, usagef("want a CONFIG.toml, or --out with the folder of the run to resume")
 	default:
 		return nil, usagef("want a CONFIG.toml, for example evorl run configs/pbt.toml")
 	}
-	cfg, err := evorl.Read(path, options...)
 	var wrong *config.Error
 	if err != nil && !errors.As(err, &wrong) {
 		return nil, &configFileError{err}
@@ -195,8 +195,8 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Con
 	}
 	var given *engine.InterruptedError
 	if errors.As(learned, &given) { // the state to show is lost
-		fmt.Fprintf(screen, "evorl: %v in iteration %d, which was too long to finish; go on from iteration %d with: evorl run --resume --out %s\n",
-			context.Cause(ctx), given.Iteration, given.Saved, s.Path())
+		fmt.Fprintf(screen, "evorl: %v in iteration %d, which was too long to finish; go on from iteration %d with: %s run --resume --out %s\n",
+			context.Cause(ctx), given.Iteration, given.Saved, cmd.Root().Name(), s.Path())
 		return cause(ctx, learned)
 	}
 	r, err := s.Result(context.WithoutCancel(ctx))
@@ -209,8 +209,8 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Con
 		err = writeResult(cmd.OutOrStdout(), r)
 	}
 	if learned != nil {
-		fmt.Fprintf(screen, "evorl: %v after %d of %d iterations; go on with: evorl run --resume --out %s\n",
-			context.Cause(ctx), r.Iterations, cfg.Run.Iterations, s.Path())
+		fmt.Fprintf(screen, "evorl: %v after %d of %d iterations; go on with: %s run --resume --out %s\n",
+			context.Cause(ctx), r.Iterations, cfg.Run.Iterations, cmd.Root().Name(), s.Path())
 		return errors.Join(cause(ctx, learned), err)
 	}
 	return err

@@ -61,7 +61,7 @@ func (f *runFlags) resumeSeeds(cmd *cobra.Command) error {
 	if f.watch {
 		return errWatchSeeds
 	}
-	s, err := evorl.StoredSweep(f.out)
+	s, err := evorl.StoredSweep(f.out, evorl.Use(f.known))
 	if err != nil {
 		return err
 	}
@@ -72,5 +72,5 @@ func (f *runFlags) resumeSeeds(cmd *cobra.Command) error {
 }
 
 func (f *runFlags) sweepFlags() *sweepFlags {
-	return &sweepFlags{device: f.device, out: f.out, resume: f.resume, json: f.json, line: f.line}
+	return &sweepFlags{known: f.known, device: f.device, out: f.out, resume: f.resume, json: f.json, line: f.line}
 }

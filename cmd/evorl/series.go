@@ -53,7 +53,7 @@ type group struct {
 }
 
 // readGroups reads runs and groups those that differ only in their seed.
-func readGroups(paths []string, warn func(string, ...any)) ([]*group, error) {
+func readGroups(known *evorl.Catalog, paths []string, warn func(string, ...any)) ([]*group, error) {
 	var groups []*group
 	for i, path := range paths {
 		same := func(of string) bool { return filepath.Clean(of) == filepath.Clean(path) }
@@ -61,7 +61,7 @@ func readGroups(paths []string, warn func(string, ...any)) ([]*group, error) {
 			warn("%s is named twice, and counts once", path)
 			continue
 		}
-		g, err := readRun(path, warn)
+		g, err := readRun(known, path, warn)
 		if err != nil {
 			return nil, err
 		}
@@ -83,8 +83,8 @@ type seriesRead struct {
 
 // readSeries reads runs as lines, one per group. With repeated, every repetition counts as a run, see
 // group.repetitions.
-func readSeries(paths []string, repeated bool, metric string, warn func(string, ...any)) (seriesRead, error) {
-	groups, err := readGroups(paths, warn)
+func readSeries(known *evorl.Catalog, paths []string, repeated bool, metric string, warn func(string, ...any)) (seriesRead, error) {
+	groups, err := readGroups(known, paths, warn)
 	if err != nil {
 		return seriesRead{}, err
 	}
@@ -181,7 +181,7 @@ func labelsOf(groups []*group) []string {
 	return labels
 }
 
-func readRun(path string, warn func(string, ...any)) (*group, error) {
+func readRun(known *evorl.Catalog, path string, warn func(string, ...any)) (*group, error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func readRun(path string, warn func(string, ...any)) (*group, error) {
 		return nil, fmt.Errorf("%s: no metrics yet", path)
 	}
 	g := &group{paths: []string{path}, runs: [][]metrics.Record{records}}
-	cfg, err := evorl.Stored(path)
+	cfg, err := evorl.Stored(path, evorl.Use(known))
 	if err == nil {
 		g.cfg, g.workflow, g.env = cfg, cfg.Run.Workflow, cfg.Run.Env
 		return g, nil

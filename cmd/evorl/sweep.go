@@ -23,6 +23,7 @@ import (
 
 // sweepFlags are the flags of evorl sweep, and those that it shares with evorl run --seeds.
 type sweepFlags struct {
+	known        *evorl.Catalog
 	device, out  string
 	resume, json bool
 	line         lineFlags
@@ -31,8 +32,8 @@ type sweepFlags struct {
 // resultsFile is the CSV table of a sweep.
 const resultsFile = "results.csv"
 
-func newSweep() *cobra.Command {
-	f := &sweepFlags{}
+func newSweep(known *evorl.Catalog) *cobra.Command {
+	f := &sweepFlags{known: known}
 	cmd := &cobra.Command{
 		Use:   "sweep [flags] FILE.toml",
 		Short: "Try settings of a configuration: grid, random, successive halving",
@@ -92,14 +93,14 @@ const sweepExample = `
 func (f *sweepFlags) sweep(args []string) (*evorl.Sweep, error) {
 	switch {
 	case len(args) == 1:
-		s, err := evorl.ReadSweep(args[0])
+		s, err := evorl.ReadSweep(args[0], evorl.Use(f.known))
 		var wrong *config.Error
 		if err != nil && !errors.As(err, &wrong) {
 			return nil, &configFileError{err}
 		}
 		return s, err
 	case f.resume && f.out != "":
-		return evorl.StoredSweep(f.out)
+		return evorl.StoredSweep(f.out, evorl.Use(f.known))
 	case f.resume:
 		return nil, usagef("want a FILE.toml, or --out with the folder of the sweep to resume")
 	}
@@ -146,7 +147,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 		results, err := s.Run(ctx, eng.Device(), f.out, learn, func(evorl.TrialResult) {})
 		if err != nil {
 			if ctx.Err() != nil {
-				fmt.Fprintf(screen, "evorl: %v; go on with: evorl sweep --resume --out %s\n", context.Cause(ctx), f.out)
+				fmt.Fprintf(screen, "evorl: %v; go on with: %s sweep --resume --out %s\n", context.Cause(ctx), cmd.Root().Name(), f.out)
 			}
 			return cause(ctx, err)
 		}

@@ -20,6 +20,7 @@ import (
 
 // viewFlags are the flags of evorl view.
 type viewFlags struct {
+	known         *evorl.Catalog
 	device, seed  string
 	out, gif, png string
 	member        int
@@ -42,8 +43,8 @@ type viewed struct {
 	Origin *evorl.Origin `json:"origin,omitempty"` // of PBT, and of hybrids of agents and a search
 }
 
-func newView() *cobra.Command {
-	f := &viewFlags{}
+func newView(known *evorl.Catalog) *cobra.Command {
+	f := &viewFlags{known: known}
 	cmd := &cobra.Command{
 		Use:   "view [flags] RUN_DIR",
 		Short: "Show an episode in three dimensions",
@@ -94,7 +95,7 @@ func (f *viewFlags) run(cmd *cobra.Command, path string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	cfg, err := evorl.Stored(path)
+	cfg, err := evorl.Stored(path, evorl.Use(f.known))
 	if err != nil {
 		return err
 	}

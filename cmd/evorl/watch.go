@@ -13,7 +13,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-func newWatch() *cobra.Command {
+func newWatch(known *evorl.Catalog) *cobra.Command {
 	var device string
 	var port int
 	cmd := &cobra.Command{
@@ -27,7 +27,7 @@ func newWatch() *cobra.Command {
 		Example: "  evorl watch runs/pbt-CartPole-v1-1\n  evorl run --watch configs/pbt.toml",
 		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := evorl.Stored(args[0])
+			cfg, err := evorl.Stored(args[0], evorl.Use(known))
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ func servePage(cfg *evorl.Config, path, device string, port int) (*watch.Server,
 	}
 	if cfg.Selects() {
 		source.Lineage = func(w io.Writer) error {
-			figure, err := drawLineage(path, plot.Options{}, func(string, ...any) {})
+			figure, err := drawLineage(cfg, path, plot.Options{}, func(string, ...any) {})
 			if err != nil {
 				return err
 			}
