@@ -46,7 +46,7 @@ func (c *Config) absent(section string, env string) string {
 	}
 	switch {
 	case len(of) == 0:
-		return ""
+		return Lacks(section)
 	case len(of) > 3:
 		of = append(of[:2], "another search")
 	}

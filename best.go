@@ -13,7 +13,7 @@ import (
 )
 
 // Best is the state of a run in which a member had the highest mean return of all evaluations so far. As the maximum
-// of many means it is biased upwards: new episodes return less.
+// of many means it is biased upwards: new episodes, such as those of Again, return less.
 type Best struct {
 	Iteration  int    `json:"iteration"`
 	Member     int    `json:"member"`
@@ -21,6 +21,7 @@ type Best struct {
 	Episodes   int    `json:"episodes"`   // of the mean
 	Checkpoint string `json:"checkpoint"` // of the state of all members
 	Digest     string `json:"digest"`
+	Again      *Again `json:"again,omitempty"` // of Run.Result
 
 	from *checkpoint.Checkpoint
 }

@@ -198,11 +198,18 @@ func (c *Catalog) checkName(what, name string, taken []string) error {
 	return nil
 }
 
-// unknown returns the error of a name that the catalog does not have. In the configuration of a run (made) it tells what program has it.
+// unknown returns the error of a name that the catalog does not have, and is that of what evorl does not do, if it is
+// known for that. In the configuration of a run (made) it tells what program has it.
 func (o *options) unknown(d *config.Document, key, what string, valid []string) error {
 	err := d.UnknownValue(key, what, valid)
 	var of *config.Error
-	if o.made == nil || !errors.As(err, &of) {
+	if !errors.As(err, &of) {
+		return err
+	}
+	if o.made == nil {
+		if text, ok := d.Text(key); ok && Lacks(text) != "" {
+			of.Hint = Lacks(text)
+		}
 		return err
 	}
 	by := "the program that began it"

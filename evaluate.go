@@ -25,6 +25,7 @@ type Evaluation struct {
 	Checkpoint string `json:"checkpoint"`
 	Digest     string `json:"digest"`         // of the checkpoint
 	Best       *Best  `json:"best,omitempty"` // the state's own evaluation, if it is the best of the run
+	BestAgain  *Again `json:"best_again"`     // the member in other episodes, if it is the best of these; null: not evaluated again
 
 	MemberReturns    []Number `json:"member_returns"`    // means over the episodes, by member
 	MemberDeviations []Number `json:"member_deviations"` // standard deviations over the episodes, by member
@@ -34,7 +35,7 @@ type Evaluation struct {
 
 // Evaluate runs the given number of new episodes of every member. MeanReturn and StdReturn are of one member; nil
 // selects the member of RestoreBest, else for a population under selection (PBT) the best member of this evaluation,
-// else all members.
+// which is then evaluated again ([evaluation] best_episodes), else all members.
 func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Evaluation, error) {
 	if member != nil {
 		if err := r.check(*member); err != nil {
@@ -43,7 +44,13 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 	} else if r.best != nil {
 		member = &r.best.Member
 	}
-	out, err := r.workflow.Evaluate(ctx, episodes)
+	_, selected := r.workflow.(populated)
+	selected = selected && member == nil
+	more := 0
+	if selected {
+		more = r.cfg.Evaluation.BestEpisodes
+	}
+	out, later, err := r.cfg.evaluateAgain(ctx, r.workflow, episodes, more)
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -60,8 +67,8 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 		e.MemberReturns, e.MemberDeviations = append(e.MemberReturns, Number(metrics.Mean(x))), append(e.MemberDeviations, Number(deviation(x)))
 	}
 	best := largest(means)
-	if _, selected := r.workflow.(populated); selected && member == nil {
-		member = &best
+	if selected {
+		member, e.BestAgain = &best, later(best)
 	}
 	of := slices.Concat(all...)
 	if member != nil {

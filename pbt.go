@@ -159,7 +159,7 @@ func (p *pbt) choose(d *config.Document, values []any) error {
 	if !d.Defined(key) {
 		return d.Errorf(key, "unknown workflow %q: want an agent, a search or a hybrid of both, such as \"ppo\"", chosen.Over)
 	}
-	return d.UnknownValue(key, "workflow", names(p.catalog.trainables()))
+	return (&options{}).unknown(d, key, "workflow", names(p.catalog.trainables()))
 }
 
 // refusal returns the reason why PBT cannot train a workflow.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 
 	"github.com/evorl/evorl/engine"
@@ -111,32 +112,50 @@ func (r *Restored) loadBest(ctx context.Context, dir *rundir.Dir) error {
 // Refused returns newer checkpoints that could not be used.
 func (r *Restored) Refused() []*checkpoint.CorruptError { return r.refused }
 
+// Config returns the configuration of the run.
+func (r *Restored) Config() *Config { return r.cfg }
+
 // Iteration returns the iteration of the checkpoint.
 func (r *Restored) Iteration() int { return int(r.checkpoint.Manifest.Step) }
 
 // Close frees the workflow.
 func (r *Restored) Close() error { return r.workflow.Close() }
 
-// trial is the number of episodes by which a member is chosen.
-const trial = 10
+// Choice is the member of a state that was chosen as the best.
+type Choice struct {
+	Member   int    `json:"member"`
+	Return   Number `json:"return"`          // the mean by which it was chosen; null: there was no choice
+	Episodes int    `json:"episodes"`        // of that mean
+	Again    *Again `json:"again,omitempty"` // in as many new episodes
+}
 
-// Best returns the member of RestoreBest; after Restore, the member with the highest mean return in ten episodes.
-func (r *Restored) Best(ctx context.Context) (int, error) {
-	if r.best != nil {
-		return r.best.Member, nil
+// Best returns the member of RestoreBest; after Restore, the member with the highest mean return in the given number of
+// episodes, those of Evaluate. It is evaluated again in as many other episodes. The only member of a state is not evaluated.
+func (r *Restored) Best(ctx context.Context, episodes int) (Choice, error) {
+	if best := r.best; best != nil {
+		choice, compared := Choice{Member: best.Member, Return: best.Return, Episodes: best.Episodes}, 0
+		if r.eng.Seed() == r.cfg.Run.Seed {
+			compared = best.Episodes // the first episodes are those of the choice
+		}
+		_, later, err := r.cfg.evaluateAgain(ctx, r.workflow, compared, episodes)
+		if err == nil {
+			choice.Again = later(best.Member)
+		}
+		return choice, err
 	}
 	if r.workflow.Describe().Members == 1 {
-		return 0, nil
+		return Choice{Return: Number(math.NaN())}, nil
 	}
-	out, err := r.workflow.Evaluate(ctx, trial)
+	compared, later, err := r.cfg.evaluateAgain(ctx, r.workflow, episodes, episodes)
 	if err != nil {
-		return 0, err
+		return Choice{}, err
 	}
-	means := make([]float64, len(out.Returns))
-	for i, returns := range out.Returns {
+	means := make([]float64, len(compared.Returns))
+	for i, returns := range compared.Returns {
 		means[i] = metrics.Mean(widen(returns))
 	}
-	return largest(means), nil
+	at := largest(means)
+	return Choice{Member: at, Return: Number(means[at]), Episodes: episodes, Again: later(at)}, nil
 }
 
 // check rejects a member that does not exist.

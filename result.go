@@ -24,6 +24,7 @@ type Result struct {
 	Measure    string  `json:"measure"`     // the meaning of the returns below; see Config.Measure
 	Seconds    float64 `json:"seconds"`     // wall time, including start-up and compilation
 	BestReturn Number  `json:"best_return"` // of the best member: the mean over its evaluation episodes
+	BestAgain  *Again  `json:"best_again"`  // the best member in other episodes; null: not evaluated again
 	MeanReturn Number  `json:"mean_return"` // over the members
 	RunDir     string  `json:"run_dir"`
 	Digest     string  `json:"digest"`                // over all checkpointed tensors
@@ -56,8 +57,8 @@ type Member struct {
 	Hyper     map[string]float64 // values of the searched hyperparameters; empty if none
 }
 
-// Result returns the summary of the run. It evaluates the members if the last iteration did not, unless the run was
-// interrupted.
+// Result returns the summary of the run. Unless the run was interrupted, it evaluates the members if the last iteration
+// did not, and the best ones again, in [evaluation] best_episodes new episodes.
 func (r *Run) Result(ctx context.Context) (Result, error) {
 	out := Result{
 		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.cfg.Run.Seed, Device: r.eng.Device().Info().Name,
@@ -82,7 +83,10 @@ func (r *Run) Result(ctx context.Context) (Result, error) {
 			out.BestReturn, out.MeanReturn = Number(slices.Max(x)), Number(metrics.Mean(x))
 		}
 	}
-	out.Digest, err = r.workflow.State().Digest(ctx)
+	if out.Digest, err = r.workflow.State().Digest(ctx); err != nil {
+		return Result{}, err
+	}
+	err = r.evaluateBest(ctx, &out)
 	out.Seconds = r.Seconds()
 	return out, err
 }

@@ -12,6 +12,8 @@ type RunConfig struct {
 type EvaluationConfig struct {
 	Every    int `min:"0" doc:"Iterations between evaluations; 0: only at the end."`
 	Episodes int `min:"1" max:"65536" doc:"Episodes per member."`
+
+	BestEpisodes int `min:"0" max:"65536" doc:"New episodes in which what was chosen as best is evaluated again, at the end of the run, by evorl eval, view and export; 0: none."`
 }
 
 // CheckpointConfig defines when the state is saved, and how many checkpoints are kept.
@@ -23,6 +25,8 @@ type CheckpointConfig struct {
 
 func defaultRun() RunConfig { return RunConfig{Iterations: 500} }
 
-func defaultEvaluation() EvaluationConfig { return EvaluationConfig{Every: 20, Episodes: 16} }
+func defaultEvaluation() EvaluationConfig {
+	return EvaluationConfig{Every: 20, Episodes: 16, BestEpisodes: 100}
+}
 
 func defaultCheckpoint() CheckpointConfig { return CheckpointConfig{Every: 50, Keep: 3, Best: true} }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,12 +57,48 @@ episodes = 4
 		}
 	}
 
+	// The best is evaluated again in episodes by which it was not chosen, and export takes the member that eval ranks first.
+	again = best["again"].(map[string]any)
+	all := b.object(b.must("eval", "--json", "--best", "--episodes", "104", "--seed", "4", "whole"))
+	if want := (104*all["mean_return"].(float64) - 4*best["return"].(float64)) / 100; again["episodes"] != 100.0 ||
+		math.Abs(again["return"].(float64)-want) > 1e-9*math.Abs(want) {
+		t.Errorf("again %v; want a mean of %v over the 100 episodes after the first four", again, want)
+	}
+	of := func(episodes string) []any {
+		return b.object(b.must("eval", "--json", "--episodes", episodes, "whole"))["member_returns"].([]any)
+	}
+	first, both := of("100"), of("200")
+	choice := b.object(b.must("view", "--json", "--png", "a.png", "--width", "32", "--height", "32", "whole"))["choice"].(map[string]any)
+	member := int(choice["member"].(float64))
+	for i, x := range first {
+		if x.(float64) > first[member].(float64) {
+			t.Errorf("member %d is viewed, and eval ranks %d before it: %v", member, i, first)
+		}
+	}
+	want := 2*both[member].(float64) - first[member].(float64)
+	if got := choice["again"].(map[string]any); choice["return"] != first[member] || math.Abs(got["return"].(float64)-want) > 1e-9*want {
+		t.Errorf("%v; want %v, and %v in the episodes after those", choice, first[member], want)
+	}
+	line := fmt.Sprintf("best: %s over 100 episodes (%s ± ", short(first[member].(float64)), short(want))
+	if text := b.must("export", "--policy", "p.json", "whole"); !strings.Contains(text, fmt.Sprintf("member %d of ", member)) || !strings.Contains(text, line) {
+		t.Errorf("%s; want member %d and %q", text, member, line)
+	}
+	if _, stderr, status := b.run("export", "--policy", "p.json", "--episodes", "0", "whole"); status != statusUsage || !strings.Contains(stderr, "--episodes 0") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+
 	b.must("run", "--out", "half", "--iterations", "6", "es.toml")
 	resumed := b.object(b.must("run", "--json", "--resume", "--out", "half", "es.toml"))["best"].(map[string]any)
 	for _, key := range []string{"return", "member", "iteration", "digest"} {
 		if resumed[key] != best[key] {
 			t.Errorf("resumed: %s is %v; want %v", key, resumed[key], best[key])
 		}
+	}
+	if !maps.Equal(resumed["again"].(map[string]any), best["again"].(map[string]any)) {
+		t.Errorf("resumed: %v; want %v", resumed["again"], best["again"])
+	}
+	if longer := b.object(b.must("run", "--json", "--resume", "--out", "whole", "--iterations", "14", "es.toml")); longer["resumed_from"] != 12.0 {
+		t.Errorf("%v is not resumed from the last iteration", longer)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -56,6 +57,44 @@ type restoredFlags struct {
 	known        *evorl.Catalog
 	device, seed string
 	best         bool
+	episodes     int // see addEpisodes
+}
+
+// addEpisodes adds the flag of the number of episodes by which a member is chosen.
+func (s *restoredFlags) addEpisodes(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&s.episodes, "episodes", 0, "`N` episodes of each member that choose the best, and as many new ones that evaluate it again "+
+		"(default the run's evaluation.best_episodes, or 10)")
+}
+
+// usualEpisodes is the default of --episodes where the run evaluates nothing again.
+const usualEpisodes = 10
+
+// checkEpisodes checks --episodes, if it is given.
+func (s *restoredFlags) checkEpisodes(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("episodes") {
+		return nil
+	}
+	return checkEpisodes(s.episodes)
+}
+
+// checkEpisodes checks a flag of episodes.
+func checkEpisodes(episodes int) error {
+	if episodes < 1 || episodes > engine.MaxEpisodes {
+		return usagef("--episodes %d: want 1 to %d", episodes, engine.MaxEpisodes)
+	}
+	return nil
+}
+
+// member returns the member that --member names, else the best one, with the choice if there was one.
+func (s *restoredFlags) member(ctx context.Context, cmd *cobra.Command, restored *evorl.Restored, named int) (int, *evorl.Choice, error) {
+	if cmd.Flags().Changed("member") {
+		return named, nil, nil
+	}
+	choice, err := restored.Best(ctx, cmp.Or(s.episodes, restored.Config().Evaluation.BestEpisodes, usualEpisodes))
+	if err != nil || choice.Episodes == 0 {
+		return choice.Member, nil, err
+	}
+	return choice.Member, &choice, nil
 }
 
 // restored calls f with the selected state of the run in a folder.

@@ -23,7 +23,7 @@ func newEval(known *evorl.Catalog) *cobra.Command {
 		Short: "Evaluate the newest checkpoint of a run, or its best",
 		Long: paragraphs(
 			"Run new episodes with the newest checkpoint of a run; actions are the policy's most likely ones. For PBT the figures are those "+
-				"of the member that is best in these very episodes, which favours luck; for other workflows they are over all members, "+
+				"of the member that is best in these very episodes, which favours luck, and then those in new episodes; for other workflows they are over all members, "+
 				"unless --member names one. The episodes of seed S are the same every time; without --seed it is the run's own.",
 			"--best takes, in place of the newest checkpoint, the state of the run in which a member had the highest mean return of all "+
 				"evaluations, and that member. That choice favours luck, so its episodes are others than the run's: those of the next seed.",
@@ -31,8 +31,8 @@ func newEval(known *evorl.Catalog) *cobra.Command {
 		Example: "  evorl eval --episodes 100 runs/pbt-CartPole-v1-1\n  evorl eval --best runs/openes-CartPole-v1-1",
 		Args:    between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if episodes < 1 || episodes > maxEpisodes {
-				return usagef("--episodes %d: want 1 to %d", episodes, maxEpisodes)
+			if err := checkEpisodes(episodes); err != nil {
+				return err
 			}
 			return state.restored(cmd.Context(), args[0], func(ctx context.Context, restored *evorl.Restored) error {
 				e, err := restored.Evaluate(ctx, episodes, named(cmd, "member", &member))
@@ -57,9 +57,6 @@ func newEval(known *evorl.Catalog) *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "end with one line of JSON on standard output")
 	return cmd
 }
-
-// maxEpisodes is the limit of evaluation.episodes.
-const maxEpisodes = 65536
 
 // named returns the value of a flag that was given; nil: not given.
 func named(cmd *cobra.Command, flag string, value *int) *int {
@@ -96,7 +93,7 @@ func writeEvaluation(cmd *cobra.Command, e evorl.Evaluation) error {
 		writeMembers(&b, e.Measure, ranked(e))
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "%s of %s %s ± %s over %s\n", e.Measure, of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over)
+	fmt.Fprintf(&b, "%s of %s %s ± %s over %s%s\n", e.Measure, of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over, againText(e.BestAgain))
 	_, err := io.WriteString(cmd.OutOrStdout(), b.String())
 	return err
 }

@@ -29,7 +29,8 @@ func newExport(known *evorl.Catalog) *cobra.Command {
 		Long: paragraphs(
 			"Write the policy of a member in the newest checkpoint of a run, with the normalization of observations and what makes actions of "+
 				"the network's outputs: as ONNX, as safetensors with names by layer, or as JSON. It acts by its likeliest actions. The member is "+
-				"the best in ten episodes; --best takes the state and the member that did best in the run's own evaluations.",
+				"the best in --episodes episodes, the first that evorl eval runs; --best takes the state and the member that did best in the run's own evaluations. "+
+				"What was chosen is evaluated again in as many new episodes, and both figures are shown.",
 			"--csv and --parquet write all metrics as a table. TensorBoard reads a run directory as it is.",
 			"docs/exports.md shows how other programs load each, Weights & Biases among them.",
 		),
@@ -39,6 +40,9 @@ func newExport(known *evorl.Catalog) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if to == (exports{}) {
 				return usagef("nothing to write: want --onnx FILE, --safetensors FILE, --policy FILE, --csv FILE or --parquet FILE")
+			}
+			if err := state.checkEpisodes(cmd); err != nil {
+				return err
 			}
 			if err := exportMetrics(cmd, args[0], to); err != nil {
 				return err
@@ -51,11 +55,15 @@ func newExport(known *evorl.Catalog) *cobra.Command {
 				for _, refused := range restored.Refused() {
 					warn(cmd.ErrOrStderr(), "%v", refused)
 				}
-				p, err := policyOf(ctx, restored, named(cmd, "member", &member))
+				member, choice, err := state.member(ctx, cmd, restored, member)
 				if err != nil {
 					return err
 				}
-				return to.write(p, cmd.OutOrStdout())
+				p, err := restored.Policy(ctx, member)
+				if err != nil {
+					return err
+				}
+				return to.write(p, choice, cmd.OutOrStdout())
 			})
 		},
 	}
@@ -64,28 +72,20 @@ func newExport(known *evorl.Catalog) *cobra.Command {
 	cmd.Flags().StringVar(&to.policy, "policy", "", "write the policy to `FILE` as JSON")
 	cmd.Flags().StringVar(&to.csv, "csv", "", "write the metrics to `FILE` as comma-separated values")
 	cmd.Flags().StringVar(&to.parquet, "parquet", "", "write the metrics to `FILE` as Apache Parquet")
-	cmd.Flags().IntVar(&member, "member", 0, "the policy of member `N` (default the best in ten episodes)")
+	cmd.Flags().IntVar(&member, "member", 0, "the policy of member `N` (default the best)")
 	cmd.Flags().BoolVar(&state.best, "best", false, "of the best state of the run, not its newest checkpoint")
-	cmd.Flags().StringVar(&state.seed, "seed", "", "seed `S` of the ten episodes (default the run's)")
+	cmd.Flags().StringVar(&state.seed, "seed", "", "seed `S` of the episodes (default the run's, or with --best the next)")
+	state.addEpisodes(cmd)
 	addDevice(cmd, &state.device)
 	return cmd
 }
 
-// policyOf reads the policy of a member; nil: of the best.
-func policyOf(ctx context.Context, restored *evorl.Restored, member *int) (*evorl.Policy, error) {
-	if member == nil {
-		best, err := restored.Best(ctx)
-		if err != nil {
-			return nil, err
-		}
-		member = &best
-	}
-	return restored.Policy(ctx, *member)
-}
-
-// write writes a policy in the requested forms.
-func (to exports) write(p *evorl.Policy, out io.Writer) error {
+// write writes a policy in the requested forms; choice tells why it is of this member.
+func (to exports) write(p *evorl.Policy, choice *evorl.Choice, out io.Writer) error {
 	fmt.Fprintf(out, "member %d of %s on %s at iteration %d\n", p.Member, p.Workflow, p.Env, p.Iteration)
+	if choice != nil {
+		fmt.Fprintln(out, choiceText(*choice))
+	}
 	if to.onnx != "" {
 		if err := exportFile(out, to.onnx, p.ONNX().Encode()); err != nil {
 			return err

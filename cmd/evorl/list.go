@@ -130,7 +130,9 @@ func nothing(all []listed, query string) error {
 		}
 	}
 	hint := "see: evorl list"
-	if near := config.Nearest(query, names); near != "" {
+	if lacks := evorl.Lacks(query); lacks != "" {
+		hint = lacks
+	} else if near := config.Nearest(query, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return usagef("there is no workflow, environment, problem or key %q; %s", query, hint)

@@ -35,18 +35,32 @@ func writeResult(w io.Writer, r evorl.Result) error {
 	b.WriteString("\n\n")
 	if len(r.Members) > 0 {
 		writeMembers(&b, r.Measure, r.Members)
-		fmt.Fprintf(&b, "\n%-7s best %s, mean of all %s", r.Measure, short(float64(r.BestReturn)), short(float64(r.MeanReturn)))
+		fmt.Fprintf(&b, "\n%-7s best %s%s, mean of all %s", r.Measure, short(float64(r.BestReturn)), againText(r.BestAgain), short(float64(r.MeanReturn)))
 		if r.EvaluatedAt != r.Iterations {
 			fmt.Fprintf(&b, ", at iteration %d", r.EvaluatedAt)
 		}
 		b.WriteByte('\n')
 	}
 	if best := r.Best; best != nil && best.Iteration != r.EvaluatedAt {
-		fmt.Fprintf(&b, "kept    the best evaluated: %s, member %d at iteration %d (evorl eval --best)\n", short(float64(best.Return)), best.Member, best.Iteration)
+		fmt.Fprintf(&b, "kept    the best evaluated: %s%s, member %d at iteration %d (evorl eval --best)\n", short(float64(best.Return)), againText(best.Again),
+			best.Member, best.Iteration)
 	}
 	fmt.Fprintf(&b, "run     %s\ndigest  %s\n", r.RunDir, r.Digest)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// againText tells what the best did in new episodes; "" where it was not evaluated again.
+func againText(a *evorl.Again) string {
+	if a == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s ± %s in %s)", short(float64(a.Return)), short(float64(a.Deviation)), plural(a.Episodes, "new episode"))
+}
+
+// choiceText tells by what a member was chosen, and what it did in new episodes.
+func choiceText(c evorl.Choice) string {
+	return fmt.Sprintf("best: %s over %s%s", short(float64(c.Return)), plural(c.Episodes, "episode"), againText(c.Again))
 }
 
 // plural formats a count, such as 1 iteration or 2 iterations.

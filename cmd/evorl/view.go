@@ -20,12 +20,11 @@ import (
 
 // viewFlags are the flags of evorl view.
 type viewFlags struct {
-	known         *evorl.Catalog
-	device, seed  string
+	restoredFlags
 	out, gif, png string
-	member        int
+	chosen        int
 	picture       view.Picture
-	best, asJSON  bool
+	asJSON        bool
 }
 
 // viewed is the output of evorl view --json.
@@ -40,18 +39,21 @@ type viewed struct {
 	Seconds   float64      `json:"seconds"`
 	Files     []string     `json:"files"`
 
+	Choice *evorl.Choice `json:"choice,omitempty"` // unless --member named the member, or it is the only one
+
 	Origin *evorl.Origin `json:"origin,omitempty"` // of PBT, and of hybrids of agents and a search
 }
 
 func newView(known *evorl.Catalog) *cobra.Command {
-	f := &viewFlags{known: known}
+	f := &viewFlags{restoredFlags: restoredFlags{known: known}}
 	cmd := &cobra.Command{
 		Use:   "view [flags] RUN_DIR",
 		Short: "Show an episode in three dimensions",
 		Long: paragraphs(
 			"Run one episode with the newest checkpoint of a run and write a web page that plays it, with the return and the actions "+
 				"beside it. The page needs nothing but a browser. The episode is the first of those that evorl eval runs with the same seed, "+
-				"and actions are the policy's most likely ones.",
+				"and actions are the policy's most likely ones. Without --member it shows the member that is best in --episodes episodes, and "+
+				"tells what that returns in as many new ones.",
 			"Of a member of PBT it names the copies that led to it; of hybrids of agents and a search, whether evolution or learning made the "+
 				"best candidate, and when.",
 			"--gif and --png write pictures for other pages, instead of the page unless --out names one.",
@@ -65,7 +67,8 @@ func newView(known *evorl.Catalog) *cobra.Command {
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "write the page to `FILE` (default episode.html in RUN_DIR)")
 	cmd.Flags().StringVar(&f.gif, "gif", "", "write a moving picture to `FILE`")
 	cmd.Flags().StringVar(&f.png, "png", "", "write a still picture to `FILE`")
-	cmd.Flags().IntVar(&f.member, "member", 0, "show member `N` (default the best of ten episodes)")
+	cmd.Flags().IntVar(&f.chosen, "member", 0, "show member `N` (default the best)")
+	f.addEpisodes(cmd)
 	cmd.Flags().BoolVar(&f.best, "best", false, "show the best state of the run, not its newest checkpoint: see evorl eval --help")
 	cmd.Flags().StringVar(&f.seed, "seed", "", "seed `S` of the episode (default the run's, or with --best the next)")
 	cmd.Flags().Float64Var(&f.picture.At, "at", 0, "`SECONDS` into the episode at which pictures begin")
@@ -76,7 +79,10 @@ func newView(known *evorl.Catalog) *cobra.Command {
 	return cmd
 }
 
-func (f *viewFlags) check() error {
+func (f *viewFlags) check(cmd *cobra.Command) error {
+	if err := f.checkEpisodes(cmd); err != nil {
+		return err
+	}
 	const most = 4096
 	switch p := f.picture; {
 	case !(p.At >= 0 && p.At < 1e9):
@@ -92,7 +98,7 @@ func (f *viewFlags) check() error {
 }
 
 func (f *viewFlags) run(cmd *cobra.Command, path string) error {
-	if err := f.check(); err != nil {
+	if err := f.check(cmd); err != nil {
 		return err
 	}
 	cfg, err := evorl.Stored(path, evorl.Use(f.known))
@@ -124,18 +130,16 @@ func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, eng *engine.En
 	for _, refused := range restored.Refused() {
 		warn(cmd.ErrOrStderr(), "%v", refused)
 	}
-	member := f.member
-	if !cmd.Flags().Changed("member") {
-		if member, err = restored.Best(ctx); err != nil {
-			return err
-		}
+	member, choice, err := f.member(ctx, cmd, restored, f.chosen)
+	if err != nil {
+		return err
 	}
 	episode, show, err := recordEpisode(ctx, eng, cfg, restored, member)
 	if err != nil {
 		return err
 	}
 	v := viewed{
-		Workflow: cfg.Run.Workflow, Env: cfg.Run.Env, Seed: eng.Seed(), Iteration: restored.Iteration(), Member: member,
+		Workflow: cfg.Run.Workflow, Env: cfg.Run.Env, Seed: eng.Seed(), Iteration: restored.Iteration(), Member: member, Choice: choice,
 		Return: evorl.Number(episode.Return()), Length: episode.Steps, Seconds: show.Seconds(), Files: []string{},
 		Origin: origin(restored, member, func(format string, args ...any) { warn(cmd.ErrOrStderr(), format, args...) }),
 	}
@@ -172,6 +176,9 @@ func (f *viewFlags) report(cmd *cobra.Command, v viewed) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s at iteration %d, member %d: return %s in %s\n",
 		v.Workflow, v.Env, v.Iteration, v.Member, short(float64(v.Return)), plural(v.Length, "step"))
+	if v.Choice != nil {
+		fmt.Fprintf(&b, "%s\n", choiceText(*v.Choice))
+	}
 	writeOrigin(&b, v.Member, v.Origin)
 	for _, file := range v.Files {
 		fmt.Fprintln(&b, file)

@@ -75,6 +75,9 @@ func servePage(cfg *evorl.Config, path, device string, port int) (*watch.Server,
 	return watch.Serve(source, port)
 }
 
+// pageEpisodes is the number of episodes that choose the member of the page, which shows no score of it.
+const pageEpisodes = 10
+
 // writeEpisode writes the page of an episode of the newest checkpoint's best member.
 func writeEpisode(ctx context.Context, eng *engine.Engine, cfg *evorl.Config, path string, w io.Writer) error {
 	restored, err := evorl.Restore(ctx, eng, cfg, path)
@@ -82,11 +85,11 @@ func writeEpisode(ctx context.Context, eng *engine.Engine, cfg *evorl.Config, pa
 		return err
 	}
 	defer func() { _ = restored.Close() }() // nothing was changed
-	member, err := restored.Best(ctx)
+	choice, err := restored.Best(ctx, pageEpisodes)
 	if err != nil {
 		return err
 	}
-	_, show, err := recordEpisode(ctx, eng, cfg, restored, member)
+	_, show, err := recordEpisode(ctx, eng, cfg, restored, choice.Member)
 	if err != nil {
 		return err
 	}

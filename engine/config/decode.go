@@ -221,7 +221,7 @@ func (c *decoder) unknown(n *node, name string, valid []string, path string) err
 		}
 	}
 	if hint == "" {
-		hint = hintFor(name, valid)
+		hint = hintFor(name, valid, listed)
 	}
 	return n.src.errorAt(n.key, message, hint)
 }

@@ -69,12 +69,15 @@ func editDistance(a, b string) int {
 	return row[len(y)]
 }
 
-// hintFor suggests the nearest name, or lists all names if they are few.
-func hintFor(name string, valid []string) string {
+// listed is the number of keys that are few.
+const listed = 20
+
+// hintFor suggests the nearest name, or lists all names if they are not more than most.
+func hintFor(name string, valid []string, most int) string {
 	if near := Nearest(name, valid); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	if len(valid) > 0 && len(valid) <= 20 {
+	if len(valid) > 0 && len(valid) <= most {
 		return "valid: " + strings.Join(valid, ", ")
 	}
 	return ""

@@ -21,7 +21,7 @@ func Unknown(key, what string, valid []string) error {
 	if parts := s.dotted(); len(parts) > 0 {
 		name = parts[len(parts)-1].name
 	}
-	return &fieldError{key: key, message: fmt.Sprintf("unknown %s %q", what, name), hint: hintFor(name, valid), atKey: true}
+	return &fieldError{key: key, message: fmt.Sprintf("unknown %s %q", what, name), hint: hintFor(name, valid, listed), atKey: true}
 }
 
 // fieldError is an error that has a key but no position in a document.
@@ -173,5 +173,13 @@ func (d *Document) UnknownValue(key, what string, valid []string) error {
 	if !ok {
 		text = n.show()
 	}
-	return n.src.errorAt(n.val, fmt.Sprintf("unknown %s %q", what, text), hintFor(text, valid))
+	return n.src.errorAt(n.val, fmt.Sprintf("unknown %s %q", what, text), hintFor(text, valid, len(valid)))
+}
+
+// Text returns the string that a key has in the document; ok is false if it has none.
+func (d *Document) Text(key string) (text string, ok bool) {
+	if !d.Defined(key) {
+		return "", false
+	}
+	return d.root.deepest(key).text()
 }

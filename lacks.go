@@ -1,0 +1,70 @@
+package evorl
+
+import (
+	"regexp"
+	"strings"
+)
+
+// lackPage lists what evorl does not do.
+const lackPage = "docs/limits.md"
+
+// lack is something that other programs do and evorl does not, by the names under which people look for it. Its sentence is that of
+// lackPage; what lands later leaves both.
+type lack struct {
+	names    *regexp.Regexp // in lower case, with - for _ / : and spaces
+	sentence string
+}
+
+// lacks are looked through in order.
+var lacks = []lack{
+	{
+		regexp.MustCompile(`minatar|^atari|^ale-|noframeskip|^(pong|breakout|seaquest|space-?invaders|asterix|freeway|qbert|montezuma-?revenge|ms-?pacman)\b|` +
+			`procgen|minigrid|crafte?r|craftax|car-?racing|vizdoom|\bcnn\b|convnet|convolution|pixels`),
+		"evorl has no environments with images or grids as observations, such as Atari's and MinAtar's, and no convolutional networks",
+	},
+	{
+		regexp.MustCompile(`lstm|\bgru\b|\brnn\b|recurrent|memory|transformer|r2d2|^rppo$|^drqn$`),
+		"evorl's policies have no memory: no recurrent networks and no transformers",
+	},
+	{
+		regexp.MustCompile(`^(mappo|ippo|maddpg|qmix|vdn|coma|masac|matd3)$|multi-?agent|petting-?zoo|smax?c|overcooked|jax-?marl`),
+		"evorl's environments have one agent each; there is no multi-agent learning",
+	},
+	{
+		regexp.MustCompile(`self-?play|league|alpha-?star|psro|elo\b`),
+		"evorl has no games of several players, and no self-play",
+	},
+	{
+		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x`),
+		"a run of evorl computes on one device of one machine; runs on several devices are several runs (--device)",
+	},
+	{
+		regexp.MustCompile(`muzero|alpha-?zero|mcts|dreamer|world-?model|mbpo|td-?mpc|planet$`),
+		"evorl learns no models of environments and does not plan",
+	},
+	{
+		regexp.MustCompile(`^(bc|cql|iql|awac|td3-?bc|gail|dagger)$|offline|imitation|behaviou?r-?cloning|d4rl|demonstration`),
+		"evorl learns from its own experience only: not offline, and not from demonstrations",
+	},
+	{
+		regexp.MustCompile(`^(neat|hyperneat|rt-?neat|es-?hyperneat|tensorneat)$|topology`),
+		"evorl evolves the parameters of networks, not their topology",
+	},
+	{
+		regexp.MustCompile(`^(brax|gymnasium|gym|dm-?control|dmc|mujoco-?playground|isaac|isaacgym|envpool|gymnax|jumanji|evogym)\b|` +
+			`^(lunar-?lander|bipedal-?walker|frozen-?lake|taxi|blackjack|cliff-?walking)\b`),
+		"evorl runs environments of its own only, none of another program's such as Gymnasium or Brax",
+	},
+}
+
+// Lacks tells that evorl does not do what a name stands for, in a sentence with the page that lists such things; "" if
+// nothing is known of the name.
+func Lacks(name string) string {
+	name = strings.NewReplacer("_", "-", "/", "-", ":", "-", " ", "-").Replace(strings.ToLower(name))
+	for _, of := range lacks {
+		if of.names.MatchString(name) {
+			return of.sentence + "; see " + lackPage
+		}
+	}
+	return ""
+}
