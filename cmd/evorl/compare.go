@@ -67,6 +67,7 @@ func newCompare(known *evorl.Catalog) *cobra.Command {
 				"Learning at the Edge of the Statistical Precipice\", 2021).",
 			"Runs that differ in their seed, environment and number of iterations are runs of one method; others are told apart by the settings in which "+
 				"they differ. Every member of an agent or a search counts as a run; a run of PBT counts as its best member.",
+			"The repetitions of run --seeds are runs. A sweep is left out, with a word, unless it is all that is named: then its trials are compared.",
 			"Several environments are summed up by normalized scores: 0 is the lowest run of an environment and 1 the highest, or the ends of its --range. "+
 				"The optimality gap is what is missing to 1, on average.",
 		),

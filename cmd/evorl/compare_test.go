@@ -3,10 +3,62 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// What a folder of runs has besides runs is left out with a word: sweeps, files, runs without metrics. Repetitions are their runs, and a sweep alone is its own.
+func TestCompareFolder(t *testing.T) {
+	b := newBox(t)
+	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 4\n[evaluation]\nevery = 2\n")
+	b.write("many.toml", "workflow = \"nsga-ii\"\nenv = \"zdt\"\niterations = 2\n[zdt]\nfunction = 1\n[search]\nmembers = 2\n[evaluation]\nevery = 1\n")
+	b.write("s.toml", "config = \"es.toml\"\nbatch = 1\n[keys.\"snes.population\"]\nvalues = [8, 16]\n")
+	b.must("run", "-q", "--out", "runs/a", "es.toml")
+	b.must("sweep", "-q", "--out", "runs/b-sweep", "s.toml")
+	b.must("run", "-q", "--seeds", "2", "--out", "runs/c-seeds", "many.toml") // members are given: separate runs
+	b.write("runs/notes.txt", "")
+	for _, empty := range []string{"runs/new", "runs/other"} {
+		if err := os.Mkdir(b.path(empty), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.write("runs/new/config.toml", string(b.read("runs/a/config.toml")))
+	b.write("runs/new/metrics.jsonl", "")
+	all := []string{"runs/a", "runs/b-sweep", "runs/c-seeds", "runs/new", "runs/notes.txt", "runs/other"}
+	type methods struct {
+		Tasks []struct{ Methods []struct{ Runs int } }
+	}
+	read := func(paths ...string) (got methods, stderr string) {
+		stdout, stderr, status := b.run(append([]string{"compare", "--json"}, paths...)...)
+		if err := json.Unmarshal([]byte(stdout), &got); err != nil || status != 0 {
+			t.Fatalf("compare %v: %v, status %d\n%s", paths, err, status, stderr)
+		}
+		return got, stderr
+	}
+	got, stderr := read(all...)
+	if len(got.Tasks) != 2 || len(got.Tasks[0].Methods) != 1 || got.Tasks[1].Methods[0].Runs != 4 {
+		t.Errorf("%+v; want the run a, and four of two times two members", got)
+	}
+	for _, want := range []string{"b-sweep is a sweep", "runs/new: no metrics yet", "runs/notes.txt", "runs/other"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("no word of %q in\n%s", want, stderr)
+		}
+	}
+	if got, _ := read("runs/b-sweep"); len(got.Tasks) != 1 || len(got.Tasks[0].Methods) != 2 {
+		t.Errorf("a sweep alone: %+v; want two methods", got)
+	}
+	b.must(append([]string{"plot", "-o", "all.svg"}, all...)...)
+	b.must("plot", "-o", "sweep.svg", "runs/b-sweep")
+	b.must(append([]string{"plot", "--scores", "-o", "scores.svg"}, all[:3]...)...)
+	if _, stderr, status := b.run("compare", "runs/a", "runs/nowhere"); status == 0 || !strings.Contains(stderr, "runs/nowhere") {
+		t.Errorf("status %d, %s; want an error of what does not exist", status, stderr)
+	}
+	if _, stderr, status := b.run("compare", "runs/other"); status == 0 || !strings.Contains(stderr, "no run in runs/other") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+}
 
 // Runs that differ in their seed are one method, whether they are folders or independent members of one; settings that differ tell methods apart, and
 // problems are tasks.

@@ -183,7 +183,7 @@ func (f *plotFlags) drawCurves(cmd *cobra.Command, paths []string, o plot.Option
 	}
 	series := read.panels[0].Series
 	figure, err := plot.Draw(series, o)
-	if err == nil && len(paths) == 1 && !repeated && !cmd.Flags().Changed("metric") {
+	if err == nil && len(paths) == 1 && read.runs == 1 && !repeated && !cmd.Flags().Changed("metric") {
 		err = addOrigin(figure, paths[0], series[0], warn)
 	}
 	return figure, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -54,7 +55,12 @@ type group struct {
 
 // readGroups reads runs and groups those that differ only in their seed.
 func readGroups(known *evorl.Catalog, paths []string, warn func(string, ...any)) ([]*group, error) {
+	paths, err := chooseRuns(known, paths, warn)
+	if err != nil {
+		return nil, err
+	}
 	var groups []*group
+	var without error
 	for i, path := range paths {
 		same := func(of string) bool { return filepath.Clean(of) == filepath.Clean(path) }
 		if slices.ContainsFunc(paths[:i], same) {
@@ -62,6 +68,11 @@ func readGroups(known *evorl.Catalog, paths []string, warn func(string, ...any))
 			continue
 		}
 		g, err := readRun(known, path, warn)
+		if errors.Is(err, errNoMetrics) && len(paths) > 1 {
+			without = err
+			warn("%v: left out", err)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -72,6 +83,9 @@ func readGroups(known *evorl.Catalog, paths []string, warn func(string, ...any))
 		}
 		groups[at].paths, groups[at].runs = append(groups[at].paths, path), append(groups[at].runs, g.runs...)
 	}
+	if len(groups) == 0 {
+		return nil, without
+	}
 	return groups, nil
 }
 
@@ -79,6 +93,7 @@ func readGroups(known *evorl.Catalog, paths []string, warn func(string, ...any))
 type seriesRead struct {
 	panels []plot.Group
 	what   string // what all have in common, for the title
+	runs   int
 }
 
 // readSeries reads runs as lines, one per group. With repeated, every repetition counts as a run, see
@@ -89,6 +104,9 @@ func readSeries(known *evorl.Catalog, paths []string, repeated bool, metric stri
 		return seriesRead{}, err
 	}
 	var out seriesRead
+	for _, g := range groups {
+		out.runs += len(g.paths)
+	}
 	byTask := map[string][]labelled{}
 	var tasks []string
 	for _, g := range labelGroups(groups) {
@@ -194,7 +212,7 @@ func readRun(known *evorl.Catalog, path string, warn func(string, ...any)) (*gro
 		warn("%v: left out", bad)
 	}
 	if len(records) == 0 {
-		return nil, fmt.Errorf("%s: no metrics yet", path)
+		return nil, fmt.Errorf("%s: %w", path, errNoMetrics)
 	}
 	g := &group{paths: []string{path}, runs: [][]metrics.Record{records}}
 	cfg, err := evorl.Stored(path, evorl.Use(known))
