@@ -145,7 +145,8 @@ func TestStoredOfOtherProgram(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := evorl.Stored(path)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "want the program that began it or another one with the same parts") {
+		const hint = "want the program that began it or another one with the same parts"
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%v; want %s", err, c.want)
 		}
 	}

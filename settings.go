@@ -13,7 +13,7 @@ type EvaluationConfig struct {
 	Every    int `min:"0" doc:"Iterations between evaluations; 0: only at the end."`
 	Episodes int `min:"1" max:"65536" doc:"Episodes per member."`
 
-	BestEpisodes int `min:"0" max:"65536" doc:"New episodes in which what was chosen as best is evaluated again, at the end of the run, by evorl eval, view and export; 0: none."`
+	BestEpisodes int `min:"0" max:"65536" doc:"New episodes in which what was chosen as best is evaluated again, by evorl run, eval, view and export; 0: none."`
 }
 
 // CheckpointConfig defines when the state is saved, and how many checkpoints are kept.

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// What a folder of runs has besides runs is left out with a word: sweeps, files, runs without metrics. Repetitions are their runs, and a sweep alone is its own.
+// What a folder of runs has besides runs is left out with a word: sweeps, files, runs without metrics. Repetitions are their runs, and so are the trials of a
+// sweep that is named alone.
 func TestCompareFolder(t *testing.T) {
 	b := newBox(t)
 	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 4\n[evaluation]\nevery = 2\n")
