@@ -36,7 +36,8 @@ func TestGuided(t *testing.T) {
 		{"qd-pg", "td3", "map-elites", []string{"qd-pg.climbers=2", "qd-pg.steps=2", "qd-pg.greedy=false", "behaviour.observations=[0, 1]"}},
 	} {
 		t.Run(c.workflow+" of "+c.agent+" and "+c.search, func(t *testing.T) {
-			cfg, err := parse(t, guide(c.workflow, c.agent, c.search), c.set...)
+			// Both runs evaluate where one is interrupted.
+			cfg, err := parse(t, guide(c.workflow, c.agent, c.search), append(c.set, "evaluation.every=2")...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,6 +57,7 @@ func TestGuided(t *testing.T) {
 			if err != nil || resumed.Digest != result.Digest {
 				t.Errorf("resumed, the digest is %s, %v; want %s", resumed.Digest, err, result.Digest)
 			}
+			sameRecords(t, whole.Path(), path)
 			restored, err := evorl.Restore(t.Context(), eng, cfg, path)
 			if err != nil {
 				t.Fatal(err)

@@ -32,11 +32,15 @@ func (c *Config) Measure() string {
 // evaluations returns the number of candidates that a search evaluated in the given number of iterations, over all
 // members; 0 without a search.
 func evaluations(w engine.Workflow, iterations int) int64 {
-	s, ok := trained(w).(*ec.Search)
-	if !ok {
-		return 0
+	return int64(iterations) * int64(w.Describe().Members) * int64(populationOf(w))
+}
+
+// populationOf returns the number of candidates that each member of a search evaluates in an iteration; 0 without a search.
+func populationOf(w engine.Workflow) int {
+	if s, ok := trained(w).(*ec.Search); ok {
+		return s.Generation().Population()
 	}
-	return int64(iterations) * int64(s.Describe().Members) * int64(s.Generation().Population())
+	return 0
 }
 
 // frontPoints is the number of points of the true front from which the reference point is computed.

@@ -58,7 +58,8 @@ func (r *Run) Seconds() float64 { return r.before + time.Since(r.began).Seconds(
 // Learn runs the remaining configured iterations. Every iteration is written to metrics.jsonl and the TensorBoard
 // events before the hooks see it. When ctx ends, the iterations in progress are completed and a checkpoint is
 // written, from which Resume continues. An iteration too long to complete is abandoned with an
-// *engine.InterruptedError; Resume then continues from the previous checkpoint.
+// *engine.InterruptedError; Resume then continues from the previous checkpoint. A run that ends without a candidate of
+// finite fitness is complete, and gives ErrNoFitness.
 func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 	facts, err := r.facts()
 	if err != nil {
@@ -79,7 +80,10 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 		r.outcome = gone // the cause of any other error
 		return gone
 	}
-	return errors.Join(r.outcome, r.sync(), r.events.Sync())
+	if err := errors.Join(r.outcome, r.sync(), r.events.Sync()); err != nil {
+		return err
+	}
+	return r.fitness()
 }
 
 // settle is what comes before a checkpoint: the folder must still be the run's, and the records up to the checkpoint must be on disk, since a run that
@@ -122,7 +126,7 @@ func (r *Run) keep(ctx context.Context, report engine.Report) error {
 		return err
 	}
 	r.done, r.steps = report.Iteration, report.EnvSteps
-	r.warnings.count(report)
+	r.warnings.count(report, populationOf(r.workflow))
 	if report.Evaluation != nil {
 		r.evaluation, r.evaluatedAt = report.Evaluation, report.Iteration
 	}
@@ -142,7 +146,10 @@ func (r *Run) keep(ctx context.Context, report engine.Report) error {
 
 // values returns the values that metrics.jsonl stores of a report.
 func (r *Run) values(ctx context.Context, report engine.Report) (map[string]float64, error) {
-	values := valuesOf(report)
+	values, err := valuesOf(report)
+	if err != nil {
+		return nil, err
+	}
 	if rate, ok := r.pace.rate(time.Now(), report.EnvSteps); ok {
 		values[StepsPerSecond] = rate
 	}

@@ -60,7 +60,11 @@ func (r *sweepRun) run(ctx context.Context, dev *vk.Device, learn func(context.C
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(learn(ctx, run), run.Close()); err != nil {
+	err = learn(ctx, run)
+	if errors.Is(err, ErrNoFitness) {
+		err = nil // the trial has no score
+	}
+	if err := errors.Join(err, run.Close()); err != nil {
 		return err
 	}
 	return r.check(run.done)

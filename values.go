@@ -2,6 +2,7 @@ package evorl
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -9,34 +10,46 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/hybrid"
 )
 
-// valuesOf returns what a run stores of a report. Training returns, fitness, evaluation returns and hyperparameters
+// valuesOf returns what a run stores of a report. Training returns, PBT's fitness, evaluation returns and hyperparameters
 // are stored as statistics over the members (return/mean, median, min, max, q25, q75, and so on), other metrics as
 // their mean, under the metric's own name. Members without a value (NaN) are excluded; a metric that no member has is
-// omitted.
-func valuesOf(r engine.Report) map[string]float64 {
-	values := map[string]float64{}
+// omitted. Two metrics of one name are an error, since the order of Report.Metrics would choose between them.
+func valuesOf(r engine.Report) (map[string]float64, error) {
+	values, count := map[string]float64{}, 0
+	add := func(more map[string]float64) {
+		maps.Copy(values, more)
+		count += len(more)
+	}
+	statistics := func(name string, of []float64) {
+		more := map[string]float64{}
+		metrics.AddStatistics(more, name, of)
+		add(more)
+	}
 	for name, of := range r.Metrics {
 		switch {
 		case name == "episode/return":
-			metrics.AddStatistics(values, "return", numbers(of))
-		case name == "pbt/fitness":
-			metrics.AddStatistics(values, "fitness", numbers(of))
-		case strings.HasPrefix(name, "hyper/"):
-			metrics.AddStatistics(values, name, numbers(of))
+			statistics("return", numbers(of))
+		case name == hybrid.FitnessMetric || strings.HasPrefix(name, "hyper/"):
+			statistics(name, numbers(of))
 		case name == "pbt/parent":
 			// member indices have no mean; lineage.jsonl has them
 		default:
 			if x := numbers(of); len(x) > 0 {
-				values[name] = metrics.Mean(x)
+				add(map[string]float64{name: metrics.Mean(x)})
 			}
 		}
 	}
 	if r.Evaluation != nil {
-		metrics.AddStatistics(values, "evaluation", slices.DeleteFunc(r.Evaluation.Means(), math.IsNaN))
+		statistics("evaluation", slices.DeleteFunc(r.Evaluation.Means(), math.IsNaN))
 	}
-	return values
+	if count > len(values) {
+		return nil, fmt.Errorf("metrics of iteration %d: %d values have the names of others, among %s: want a name for each metric", r.Iteration, count-len(values),
+			strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+	}
+	return values, nil
 }
 
 // MemberMetric returns the name under which members.jsonl stores a metric of a member, such as return/3.

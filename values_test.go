@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,14 +13,18 @@ import (
 
 func TestValues(t *testing.T) {
 	nan := float32(math.NaN())
-	got := valuesOf(engine.Report{
+	got, err := valuesOf(engine.Report{
 		Metrics: map[string][]float32{
-			"episode/return": {4, nan, 1, 2, 3}, "episode/length": {nan, nan}, "loss/actor": {1, nan, 3}, "pbt/fitness": {nan}, "pbt/parent": {0, 3},
-			"hyper/discount": {0.5},
+			"episode/return": {4, nan, 1, 2, 3}, "episode/length": {nan, nan}, "loss/actor": {1, nan, 3}, "pbt/fitness": {2, nan}, "pbt/parent": {0, 3},
+			"fitness/mean": {7}, "hyper/discount": {0.5},
 		},
 		Evaluation: &engine.Evaluation{Returns: [][]float32{{1, 3}, {nan, 1}, {10, 10}}},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := map[string]float64{
+		"pbt/fitness/mean": 2, "pbt/fitness/median": 2, "pbt/fitness/min": 2, "pbt/fitness/max": 2, "pbt/fitness/q25": 2, "pbt/fitness/q75": 2, "fitness/mean": 7,
 		"return/mean": 2.5, "return/median": 2.5, "return/min": 1, "return/max": 4, "return/q25": 1.75, "return/q75": 3.25,
 		"loss/actor":          2,
 		"hyper/discount/mean": 0.5, "hyper/discount/median": 0.5, "hyper/discount/min": 0.5, "hyper/discount/max": 0.5,
@@ -36,6 +41,14 @@ func TestValues(t *testing.T) {
 		if _, ok := want[name]; !ok {
 			t.Errorf("%s is %v; want none", name, got[name])
 		}
+	}
+}
+
+// Two metrics of one name are refused.
+func TestValuesOfOneName(t *testing.T) {
+	_, err := valuesOf(engine.Report{Iteration: 2, Metrics: map[string][]float32{"episode/return": {1}, "return/mean": {2}, "loss/actor": {3}}})
+	if err == nil || !strings.Contains(err.Error(), "metrics of iteration 2: 1 values have the names of others") {
+		t.Errorf("error %v; want one of two metrics of one name", err)
 	}
 }
 

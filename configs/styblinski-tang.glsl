@@ -2,6 +2,7 @@
 //! dimension = 2
 //! low = [-5]
 //! high = [5]
+//! iterations = 1000
 
 // A function of one's own, see docs/own.md. What is minimised by others is maximised here, so this is its negative: 78.33 at (-2.9, -2.9).
 

@@ -125,6 +125,9 @@ func (m *Metrics) Read(iteration int) (map[string][]float32, error) {
 			for p := range values {
 				values[p] = math.Float32frombits(slot(ringHeader + i*m.stride + (p*len(m.parts)+k)/m.shared[i]))
 			}
+			if _, twice := out[prefix+name]; twice {
+				return nil, fmt.Errorf("engine: two metrics have the name %q: want a name for each", prefix+name)
+			}
 			out[prefix+name] = values
 		}
 	}

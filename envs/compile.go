@@ -41,7 +41,13 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 	if err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}
-	code, err := shaders.Compile(ctx, source)
+	if e.compiled.shaders == nil {
+		err = e.checkLoops(ctx, source)
+	}
+	var code []byte
+	if err == nil {
+		code, err = shaders.Compile(ctx, source)
+	}
 	var mistake *shaders.CompileError
 	if errors.As(err, &mistake) {
 		mistake.Want(e.shown(), e.functions()...)

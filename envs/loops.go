@@ -1,16 +1,13 @@
 package envs
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-)
 
-var (
-	comment = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/`)
-	loop    = regexp.MustCompile(`(\[\[\s*unroll\s*\]\]\s*)?\b(?:for|while)\s*\(`)
+	"github.com/evorl/evorl/shaders"
 )
 
 // iterations returns an upper bound on the loop iterations of an environment step: Spec.Iterations or, if that is 0,
@@ -21,15 +18,14 @@ func iterations(spec Spec, glsl string, defines map[string]string) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	lines := loops(glsl)
+	lines := shaders.LoopLines(glsl)
 	own := len(lines)
-	if strings.Contains(glsl, "#define DYNAMICS_LOOPS") {
+	if strings.Contains(glsl, dynamicsMark) {
 		own -= theirs
 	}
 	switch {
 	case own > 0 && spec.Iterations <= dynamics:
-		return 0, fmt.Errorf("Spec.Iterations is %d, and line %d of the GLSL has a loop; want the most iterations that all loops take in "+
-			"an environment step%s, or [[unroll]] before the loop", spec.Iterations, lines[len(lines)-1], besides(dynamics))
+		return 0, uncounted(spec.Iterations, dynamics, fmt.Sprintf("line %d of the GLSL", lines[len(lines)-1]))
 	case spec.Iterations != 0 && spec.Iterations < dynamics:
 		return 0, fmt.Errorf("Spec.Iterations is %d; the dynamics alone take %d in an environment step: want that, or 0 if there are no "+
 			"other loops", spec.Iterations, dynamics)
@@ -38,6 +34,39 @@ func iterations(spec Spec, glsl string, defines map[string]string) (int, error) 
 			"a lower FRAME_SKIP", dynamics, defines["FRAME_SKIP"], maxIterations)
 	}
 	return max(spec.Iterations, dynamics), nil
+}
+
+// dynamicsMark is in a text that contains generated dynamics.
+const dynamicsMark = "#define DYNAMICS_LOOPS"
+
+// uncounted is the error of a loop at a place that no count covers.
+func uncounted(iterations, dynamics int, place string) error {
+	return fmt.Errorf("Spec.Iterations is %d, and %s has a loop; want the most iterations that all loops take in "+
+		"an environment step%s, or [[unroll]] before the loop", iterations, place, besides(dynamics))
+}
+
+// checkLoops is the check of iterations in a composed source, where no macro hides a loop.
+func (e *Environment) checkLoops(ctx context.Context, source string) error {
+	defines, err := definesOf(e.Spec, e.glsl)
+	if err != nil {
+		return err
+	}
+	dynamics, theirs, err := dynamicsLoops(defines)
+	if err != nil || e.Iterations > dynamics {
+		return err
+	}
+	places, err := shaders.Loops(ctx, source)
+	if err != nil {
+		return err
+	}
+	own := len(places)
+	if strings.Contains(e.glsl, dynamicsMark) {
+		own -= theirs
+	}
+	if own > 0 {
+		return &shaders.CompileError{Compiler: "loops", Messages: uncounted(e.Iterations, dynamics, places[len(places)-1]).Error()}
+	}
+	return nil
 }
 
 func besides(dynamics int) string {
@@ -71,16 +100,4 @@ func dynamicsLoops(defines map[string]string) (iterations, loops int, err error)
 		skip = maxIterations + 1 // so that the product below is too large, without overflow
 	}
 	return skip * each, loops, errors.Join(errs...)
-}
-
-// loops returns the line numbers of loops that are not unrolled; of do loops the line of the while.
-func loops(glsl string) []int {
-	text := comment.ReplaceAllStringFunc(glsl, func(c string) string { return strings.Repeat("\n", strings.Count(c, "\n")) })
-	var lines []int
-	for _, m := range loop.FindAllStringSubmatchIndex(text, -1) {
-		if m[2] < 0 {
-			lines = append(lines, 1+strings.Count(text[:m[1]], "\n"))
-		}
-	}
-	return lines
 }

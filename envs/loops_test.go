@@ -46,3 +46,29 @@ func TestLoopsAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// A macro, a pasted token and a line that continues hide no loop from the check of an environment that is compiled.
+func TestHiddenLoops(t *testing.T) {
+	for name, c := range map[string]struct {
+		glsl     string
+		declared int
+		want     string
+	}{
+		"macro":    {"#define W while\nvoid mine() { int i = 0; W (i < 9) i++; }\n", 0, "Walk-v0.glsl:15 has a loop"},
+		"pasted":   {"#define J(a, b) a##b\nvoid mine() { int i = 0; J(wh, ile) (i < 9) i++; }\n", 0, "Walk-v0.glsl:15 has a loop"},
+		"lines":    {"void mine() { int i = 0; whi\\\nle (i < 9) i++; }\n", 0, "Walk-v0.glsl:15 has a loop"},
+		"counted":  {"#define W while\nvoid mine() { int i = 0; W (i < 9) i++; }\n", 9, ""},
+		"unrolled": {"#define FEW [[unroll]] for\nvoid mine() { FEW (int i = 0; i < 9; i++) { } }\n", 0, ""},
+	} {
+		spec := walkSpec()
+		spec.Iterations = c.declared
+		env, err := New(spec, walkGLSL+c.glsl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = env.shader(t.Context(), "envs/step", Lane, stepShader)
+		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v; want %q", name, err, c.want)
+		}
+	}
+}

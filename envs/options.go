@@ -101,7 +101,7 @@ func (o Options) resolved(spec Spec) (Options, error) {
 	if o.ActionRepeat < 0 || o.ActionRepeat > maxActionRepeat {
 		errs = append(errs, fmt.Errorf("ActionRepeat is %d; want 1 to %d, 0 for the default", o.ActionRepeat, maxActionRepeat))
 	}
-	if most := maxIterations / (1 + spec.Iterations); o.ActionRepeat > most {
+	if most := max(1, maxIterations/(1+spec.Iterations)); o.ActionRepeat > most {
 		errs = append(errs, fmt.Errorf("ActionRepeat is %d; want at most %d for a step of so much work", o.ActionRepeat, most))
 	}
 	if f := float64(o.RewardScale); math.IsNaN(f) || math.IsInf(f, 0) {

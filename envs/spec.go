@@ -9,6 +9,8 @@ package envs
 import (
 	"errors"
 	"fmt"
+
+	"github.com/evorl/evorl/shaders"
 )
 
 // Spec describes an environment: what its GLSL does not contain, and what must agree with it.
@@ -98,7 +100,7 @@ func (s Spec) check() error {
 
 // maxIterations is the most loop iterations of an invocation per dispatch. It leaves a margin for iterations that are
 // only estimated.
-const maxIterations = 60000
+const maxIterations = shaders.MaxIterations
 
 // maxEpisodeSteps is the largest step count of an element of the tensor episode_step (shaders/envs/wrapper.glsl).
 const maxEpisodeSteps = 1<<30 - 1

@@ -5,9 +5,11 @@ import (
 	"github.com/evorl/evorl/engine/metrics"
 )
 
-// Names of the metrics that PBT adds to those of its workflow.
+// FitnessMetric is the metric by which PBT ranked the members in the last exchange.
+const FitnessMetric = "pbt/fitness"
+
+// Names of the other metrics that PBT adds to those of its workflow.
 const (
-	fitnessRow    = "pbt/fitness"    // by which the members were ranked in the last exchange
 	steadinessRow = "pbt/steadiness" // minus the deviation of the episodes' returns, if that is an objective
 	parentRow     = "pbt/parent"     // the member copied in the last exchange; itself if not replaced
 	hyperRow      = "hyper/"         // prefix of a searched hyperparameter
@@ -21,7 +23,7 @@ func (p *PBT) Lineage(r engine.Report) []metrics.Record {
 	if r.Iteration > 1 && !p.exchanges(r.Iteration-1) {
 		return nil
 	}
-	fitness, parent := r.Metrics[fitnessRow], r.Metrics[parentRow]
+	fitness, parent := r.Metrics[FitnessMetric], r.Metrics[parentRow]
 	records := make([]metrics.Record, len(fitness))
 	for i := range records {
 		values := map[string]float64{"member": float64(i), "parent": float64(parent[i]), "fitness": float64(fitness[i])}

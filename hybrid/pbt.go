@@ -144,7 +144,7 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 	if err != nil {
 		return err
 	}
-	p.rows = []row{{p.inner.Metrics().Row(fitnessRow), p.fitness}}
+	p.rows = []row{{p.inner.Metrics().Row(FitnessMetric), p.fitness}}
 	for _, name := range p.names {
 		p.rows = append(p.rows, row{p.inner.Metrics().Row(hyperRow + name), p.inner.Hyper().Lookup(name)})
 	}

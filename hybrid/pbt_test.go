@@ -272,7 +272,7 @@ func learnedBy(t *testing.T, over func(testing.TB, engine.Trainable, PBTConfig) 
 	initialized(t, p)
 	err := engine.Learn(t.Context(), p, engine.Iterations(41), engine.OnReport(func(_ context.Context, r engine.Report) error {
 		if r.Iteration > 1 && p.Lineage(r) != nil {
-			last = r.Metrics[fitnessRow]
+			last = r.Metrics[FitnessMetric]
 			if first == nil {
 				first = last
 			}

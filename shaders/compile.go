@@ -16,7 +16,7 @@ var ErrNoCompiler = errors.New("no GLSL compiler found")
 
 // CompileError is the error of a source that does not compile.
 type CompileError struct {
-	Compiler string // "glslc" or "glslangValidator"
+	Compiler string // "glslc" or "glslangValidator"; "loops" if loops are not counted
 	Messages string // as the compiler printed them, with file names and line numbers of the original sources
 }
 
@@ -48,7 +48,11 @@ func Compile(ctx context.Context, glsl string) ([]byte, error) {
 	if compiler, err := exec.LookPath("glslangValidator"); err == nil {
 		return glslang(ctx, compiler, glsl)
 	}
-	return nil, fmt.Errorf("shaders: %w: need glslc (Debian package glslc) or glslangValidator (Debian package glslang-tools) on PATH", ErrNoCompiler)
+	return nil, noCompiler()
+}
+
+func noCompiler() error {
+	return fmt.Errorf("shaders: %w: need glslc (Debian package glslc) or glslangValidator (Debian package glslang-tools) on PATH", ErrNoCompiler)
 }
 
 // CompileNamed is Compile without optimisation, which would remove the names that package spirv reads.

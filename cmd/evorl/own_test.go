@@ -28,6 +28,30 @@ func ownBox(t *testing.T) *box {
 	return b
 }
 
+// A run in which no candidate has a finite fitness fails; one in which some have warns.
+func TestOwnProblemWithoutFitness(t *testing.T) {
+	b := ownBox(t)
+	b.write("f.toml", "workflow = \"snes\"\nproblem = \"f.glsl\"\niterations = 3\n")
+	run := func(out, body string) (string, int) {
+		b.write("f.glsl", "// problem: f\n//! dimension = 2\nvoid evaluate(inout float f[OBJECTIVES]) { "+body+" }\n")
+		_, stderr, status := b.run("run", "-q", "--out", out, "f.toml")
+		return stderr, status
+	}
+	stderr, status := run("none", "f[0] = sqrt(-1.0 - x(0u) * x(0u));")
+	if status != statusFailed || !strings.Contains(stderr, "no candidate had a finite fitness in 3 iterations: see fitness/not_finite in none/metrics.jsonl") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	stderr, status = run("some", "f[0] = x(0u) > 0.0 ? sqrt(-1.0 - x(0u)) : x(0u);")
+	if status != 0 || !strings.Contains(stderr, "candidates was not finite, and they ranked last: see fitness/not_finite in some/metrics.jsonl") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	b.write("s.toml", "config = \"f.toml\"\n[keys.seed]\nvalues = [1, 2]\n")
+	b.write("f.glsl", "// problem: f\nvoid evaluate(inout float f[OBJECTIVES]) { f[0] = sqrt(-1.0 - x(0u) * x(0u)); }\n")
+	if table := b.must("sweep", "-q", "--out", "sweep", "s.toml"); strings.Count(table, "none") != 2 {
+		t.Errorf("%s; want two trials without a score", table)
+	}
+}
+
 // TestOwnEnvironment: an environment in a file is learned in, evaluated, seen, exported, plotted and gone on with, from the copy in the run directory.
 func TestOwnEnvironment(t *testing.T) {
 	b := ownBox(t)
@@ -62,7 +86,6 @@ func TestOwnEnvironment(t *testing.T) {
 		t.Errorf("a changed copy: status %d, %s", status, stderr)
 	}
 }
-
 func TestOwnProblem(t *testing.T) {
 	b := ownBox(t)
 	r := b.object(b.must("run", "--json", "--out", "run", "styblinski-tang.toml"))
@@ -342,9 +365,15 @@ func TestOwnMistakes(t *testing.T) {
 		{"a place", "point.toml", "point.glsl", strings.Replace(point, `["x"]`, `["y"]`, 1), `there is no "y" in the state, which has x, v`},
 		{"the first line", "point.toml", "point.glsl", "void f() {}\n", "want // environment: NAME"},
 		{"a loop", "point.toml", "point.glsl", strings.Replace(point, "terminated = false;", "for (uint i = 0u; i < 3u; i++) s[0] += 0.0;", 1), "has a loop"},
+		{"a macro's loop", "point.toml", "point.glsl", strings.Replace(point, "terminated = false;", "int i = 0;\n#define W while\nW (i < 3) i++;", 1), "has a loop"},
+		{"a function's loop", "styblinski-tang.toml", "styblinski-tang.glsl", strings.Replace(f, "//! iterations = 1000\n", "", 1),
+			"styblinski-tang.glsl:9: a loop, and iterations is 0; want"},
+		{"a function's loop of a macro", "styblinski-tang.toml", "styblinski-tang.glsl",
+			strings.NewReplacer("//! iterations = 1000\n", "#define F for\n", "for (", "F (").Replace(f), "styblinski-tang.glsl:10: a loop, and iterations is 0; want"},
+		{"a function's long loops", "styblinski-tang.toml", "styblinski-tang.glsl", strings.Replace(f, "1000", "70000", 1), "styblinski-tang.glsl:5:18: "},
 		{"no file", "point.toml", "other.glsl", point, "point.glsl: no such file"},
 		{"a function's code", "styblinski-tang.toml", "styblinski-tang.glsl", strings.Replace(f, "f[0] -=", "f[0] -= no", 1),
-			"styblinski-tang.glsl:11: "},
+			"styblinski-tang.glsl:12: "},
 		{"a function's bounds", "styblinski-tang.toml", "styblinski-tang.glsl", strings.Replace(f, "low = [-5]", "low = [-5, -5]", 1),
 			"low has 2 numbers, and candidates have 4"},
 		{"a function's key", "styblinski-tang.toml", "styblinski-tang.glsl", strings.Replace(f, "dimension", "dim", 1),

@@ -27,7 +27,7 @@ void evaluate(inout float f[OBJECTIVES]) {
 // device.
 func ExampleGLSL() {
 	ctx := context.Background()
-	spec := problem.GLSLSpec{Name: "styblinski-tang", Space: ec.Space{Dim: 2, Low: []float32{-5, -5}, High: []float32{5, 5}}}
+	spec := problem.GLSLSpec{Name: "styblinski-tang", Space: ec.Space{Dim: 2, Low: []float32{-5, -5}, High: []float32{5, 5}}, Iterations: 2}
 	function, err := problem.GLSL(ctx, spec, styblinskiTang)
 	if errors.Is(err, shaders.ErrNoCompiler) {
 		log.Fatal("functions of one's own need a GLSL compiler: ", err)

@@ -23,6 +23,7 @@ type GLSLSpec struct {
 	Space      ec.Space  // dimensions and bounds; the other fields are ignored
 	Objectives int       // 0: one
 	Start      []float32 // [dim]; nil: drawn uniformly in the bounds or, without bounds, 0
+	Iterations int       // most iterations that all loops take for a candidate, but for unrolled ones, up to shaders.MaxIterations; 0: there are none
 	File       string    // name of the text in compiler messages; "": a name made from Name
 }
 
@@ -33,7 +34,7 @@ type GLSLSpec struct {
 // which sets f, initially zero, to the fitness or the objectives of one candidate; they are maximised. x(i) is
 // coordinate i of the candidate, of DIM. The functions of shaders/engine/math.glsl, such as m_sin or m_exp, are
 // available; they are the same on every device. Mesa's software driver silently leaves all loops of a candidate's
-// evaluation after 65,000 iterations in total.
+// evaluation after 65,535 iterations in total, so that Spec.Iterations must say how many they take.
 //
 // Errors: a mistake in the text is a *shaders.CompileError with line and column; without a GLSL compiler on the
 // machine it is shaders.ErrNoCompiler.
@@ -66,6 +67,12 @@ func given(spec GLSLSpec, text string) (*Function, error) {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) || space.Bounded() && (x < space.Low[i] || x > space.High[i]) {
 			return nil, fmt.Errorf("problem: %s: the start has %g in dimension %d; want a finite number within the bounds", spec.Name, x, i)
 		}
+	}
+	if spec.Iterations < 0 || spec.Iterations > shaders.MaxIterations {
+		return nil, fmt.Errorf("problem: %s: %d iterations of loops for a candidate; want 0 to %d", spec.Name, spec.Iterations, shaders.MaxIterations)
+	}
+	if lines := shaders.LoopLines(text); len(lines) > 0 && spec.Iterations == 0 {
+		return nil, spec.uncounted(fmt.Sprintf("%s:%d", spec.shown(), lines[0]))
 	}
 	f := &Function{name: spec.Name, objectives: k, space: space}
 	if spec.Start != nil || !space.Bounded() {
@@ -105,7 +112,7 @@ func (spec GLSLSpec) shader(ctx context.Context, text string, dim, objectives in
 	if err != nil {
 		return nil, err
 	}
-	file := "given/" + strings.Map(plain, spec.Name) + ".glsl"
+	file := spec.included()
 	made := strings.NewReplacer(
 		"#define DIM 1u", fmt.Sprintf("#define DIM %du", dim), "#define OBJECTIVES 1u", fmt.Sprintf("#define OBJECTIVES %du", objectives),
 		`"`+kernel+`.glsl"`, `"`+file+`"`,
@@ -114,17 +121,37 @@ func (spec GLSLSpec) shader(ctx context.Context, text string, dim, objectives in
 	if err != nil {
 		return nil, err
 	}
+	source = strings.ReplaceAll(source, `"shaders/`+file+`"`, `"`+spec.shown()+`"`)
+	if spec.Iterations == 0 {
+		places, err := shaders.Loops(ctx, source)
+		if err != nil {
+			return nil, err
+		}
+		if len(places) > 0 {
+			return nil, &shaders.CompileError{Compiler: "loops", Messages: spec.uncounted(places[0]).Error()}
+		}
+	}
 	code, err := shaders.Compile(ctx, source)
 	var mistake *shaders.CompileError
 	if errors.As(err, &mistake) {
-		shown := cmp.Or(spec.File, "shaders/"+file)
-		mistake.Messages = strings.ReplaceAll(mistake.Messages, "shaders/"+file+":", shown+":")
-		mistake.Want(shown, "void evaluate(inout float f[OBJECTIVES])")
+		mistake.Want(spec.shown(), "void evaluate(inout float f[OBJECTIVES])")
 	}
 	if err != nil {
 		return nil, err
 	}
 	return givenShader.With(kernel+"."+spec.Name, code)
+}
+
+// included is the name of the text as a file that the kernel includes.
+func (spec GLSLSpec) included() string { return "given/" + strings.Map(plain, spec.Name) + ".glsl" }
+
+// shown is the name of the text in messages.
+func (spec GLSLSpec) shown() string { return cmp.Or(spec.File, spec.included()) }
+
+// uncounted is the error of a loop at a place that no count covers.
+func (spec GLSLSpec) uncounted(place string) error {
+	return fmt.Errorf("%s: a loop, and iterations is 0; want the most iterations that all loops take for a candidate, at most %d "+
+		"(in a file's header //! iterations = 1000), or [[unroll]] before the loop", place, shaders.MaxIterations)
 }
 
 // plain replaces characters that the name of a file included by GLSL cannot contain.

@@ -17,7 +17,8 @@ import (
 func TestGLSL(t *testing.T) {
 	eng := engine.New(open(t))
 	const dim, members, population, first, window = 7, 2, 11, 3, 5
-	f, err := GLSL(t.Context(), GLSLSpec{Name: "my own/function", Space: ec.Space{Dim: dim}, Objectives: 2, Start: slices.Repeat([]float32{2}, dim)}, `
+	start := slices.Repeat([]float32{2}, dim)
+	f, err := GLSL(t.Context(), GLSLSpec{Name: "my own/function", Space: ec.Space{Dim: dim}, Objectives: 2, Start: start, Iterations: dim}, `
 void evaluate(inout float f[OBJECTIVES]) {
     for (uint i = 0u; i < DIM; i++) {
         f[0] += float(i) * x(i);
@@ -86,10 +87,9 @@ void evaluate(inout float f[OBJECTIVES]) {
 	}
 }
 
-// TestGLSLErrors: a mistake in the text is located, and an invalid specification gives one error.
 // TestGLSLOfLongLoops: a loop of many iterations is not cut short by those of other candidates, on Mesa's software driver.
 func TestGLSLOfLongLoops(t *testing.T) {
-	f, err := GLSL(t.Context(), GLSLSpec{Name: "long", Space: ec.Space{Dim: 1}}, `
+	f, err := GLSL(t.Context(), GLSLSpec{Name: "long", Space: ec.Space{Dim: 1}, Iterations: 60000}, `
 void evaluate(inout float f[OBJECTIVES]) {
     float s = x(0u);
     [[dont_unroll]] for (uint i = 0u; i < 60000u; i++) s = 0.5 * s + 1.0;
@@ -109,6 +109,27 @@ void evaluate(inout float f[OBJECTIVES]) {
 	}
 }
 
+// TestGLSLOfUncountedLoops: a loop that nobody counted is refused, at its place, however it is written.
+func TestGLSLOfUncountedLoops(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"a loop":         {"void evaluate(inout float f[OBJECTIVES]) {\n    for (int i = 0; i < 70000; i++) f[0] += x(0u);\n}", "loops.glsl:2: a loop"},
+		"of a macro":     {"#define W while\nvoid evaluate(inout float f[OBJECTIVES]) {\n    int i = 0;\n    W (i < 70000) i++;\n}", "loops.glsl:4: a loop"},
+		"of two lines":   {"void evaluate(inout float f[OBJECTIVES]) {\n    int i = 0;\n    whi\\\nle (i < 70000) i++;\n}", "loops.glsl:4: a loop"},
+		"of two tokens":  {"#define J(a, b) a##b\nvoid evaluate(inout float f[OBJECTIVES]) {\n    int i = 0;\n    J(wh, ile) (i < 9);\n}", "loops.glsl:4: a loop"},
+		"unrolled":       {"void evaluate(inout float f[OBJECTIVES]) {\n    [[unroll]] for (int i = 0; i < 7; i++) f[0] += x(0u);\n}", ""},
+		"too many times": {"", "60001 iterations of loops for a candidate; want 0 to 60000"},
+	} {
+		spec := GLSLSpec{Name: "loops", Space: ec.Space{Dim: 1}, File: "shaders/loops.glsl"}
+		if c.text == "" {
+			spec.Iterations = 60001
+		}
+		if _, err := GLSL(t.Context(), spec, c.text); (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v; want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestGLSLErrors: a mistake in the text is located, and an invalid specification gives one error.
 func TestGLSLErrors(t *testing.T) {
 	_, err := GLSL(t.Context(), GLSLSpec{Name: "typo", Space: ec.Space{Dim: 2}}, "void evaluate(inout float f[OBJECTIVES]) {\n    f[0] = y(0u);\n}\n")
 	var of *shaders.CompileError

@@ -23,6 +23,7 @@ type sourceHeader struct {
 	Objectives int       `min:"1" max:"16" doc:"Objectives, which are maximised."`
 	Low        []float32 `doc:"Lower bounds of candidates, one, or one per dimension; default none."`
 	High       []float32 `doc:"Upper bounds of candidates."`
+	Iterations int       `min:"0" max:"60000" doc:"Most iterations that all loops take for a candidate, except those with [[unroll]]."`
 	Start      []float32 `doc:"Start of searches, one number, or one per dimension; default random in the bounds, or 0."`
 }
 
@@ -34,6 +35,7 @@ type sourceHeader struct {
 //	//! low = [-5]        # bounds, one for all or one per dimension; default none
 //	//! high = [5]
 //	//! start = [0]       # default: drawn in the bounds, or 0
+//	//! iterations = 100  # of all loops for a candidate; default none
 //
 // See GLSL for what the text must define. file names the file in errors; errors in the header are *config.Error with
 // line and column.
@@ -54,7 +56,11 @@ func FromGLSL(file string, text []byte) (*Source, error) {
 	if h := s.header; (h.Low == nil) != (h.High == nil) {
 		return nil, d.Errorf("low", "low and high belong together: want both or neither")
 	}
-	if _, err := s.spec(s.header.Dimension); err != nil {
+	spec, err := s.spec(s.header.Dimension)
+	if err == nil {
+		_, err = given(spec, s.text)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -76,7 +82,7 @@ func (s *Source) Function(dim int) (*Function, error) {
 }
 
 func (s *Source) spec(dim int) (GLSLSpec, error) {
-	spec := GLSLSpec{Name: s.Name, Objectives: s.header.Objectives, File: s.file, Space: ec.Space{Dim: dim}}
+	spec := GLSLSpec{Name: s.Name, Objectives: s.header.Objectives, Iterations: s.header.Iterations, File: s.file, Space: ec.Space{Dim: dim}}
 	for _, of := range []struct {
 		key    string
 		values []float32

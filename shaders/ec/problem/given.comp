@@ -3,7 +3,7 @@
 #extension GL_EXT_control_flow_attributes : require // for the text
 
 // A function given as GLSL, see problem.GLSL: the text replaces the last include, with its own definitions. Groups: x
-// = enough for one candidate per invocation: the text's loops are not counted, and Mesa's software driver limits their sum.
+// = enough for one candidate per invocation: Mesa's software driver limits the sum of an invocation's loops, see shaders.MaxIterations.
 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
