@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs what evorl needs of the system and what is missing, by apt: setup.sh run for what building and running takes, setup.sh test
-# for what the tests take besides, setup.sh release for what releases take, setup.sh site for what the
-# documentation takes. Where everything is there it does nothing. setup.sh swiftshader FOLDER puts the SwiftShader driver of Debian's
-# Chromium into FOLDER, and installs nothing.
+# for what the tests take besides, setup.sh mesa for what building the drivers of mesa.sh takes, setup.sh release for what releases take,
+# setup.sh site for what the documentation takes. Where everything is there it does nothing. setup.sh swiftshader FOLDER puts the
+# SwiftShader driver of Debian's Chromium into FOLDER, and installs nothing.
 set -eu
 
 purpose=${1:-run}
@@ -83,6 +83,22 @@ if [ "$purpose" = release ]; then
 	need python3-venv python3 -c "import ensurepip"
 elif [ "$purpose" = site ]; then
 	need python3-venv python3 -c "import ensurepip"
+elif [ "$purpose" = mesa ]; then
+	need meson command -v meson
+	need python3-mako /usr/bin/python3 -c "import mako"
+	need bison command -v bison
+	need flex command -v flex
+	need g++ command -v g++
+	need patch command -v patch
+	need dpkg-dev command -v dpkg-source
+	need pkg-config command -v pkg-config
+	need llvm-15-dev [ -e /usr/bin/llvm-config-15 ]
+	need glslang-tools command -v glslangValidator
+	need libdrm-dev [ -e /usr/include/xf86drm.h ]
+	need libelf-dev [ -e /usr/include/libelf.h ]
+	need libexpat1-dev [ -e /usr/include/expat.h ]
+	need zlib1g-dev [ -e /usr/include/zlib.h ]
+	need libzstd-dev [ -e /usr/include/zstd.h ]
 elif [ "$purpose" = test ]; then
 	need mesa-vulkan-drivers has_software_driver
 	need vulkan-validationlayers has_validation
