@@ -61,10 +61,21 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.close()
+	name := filepath.Join(folder, "results.jsonl")
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, append(whole, `{"part":"bench ppo","li`...), 0o644); err != nil { // a cut line
+		t.Fatal(err)
+	}
 	if r, err = openResults(folder); err != nil {
 		t.Fatal(err)
 	}
 	r.close()
+	if kept, err := os.ReadFile(name); err != nil || string(kept) != string(whole) {
+		t.Errorf("after a cut line, the results are %q, %v; want those before it, %q", kept, err, whole)
+	}
 	text := report(r.records)
 	for _, want := range []string{
 		"Voodoo",

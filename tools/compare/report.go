@@ -67,7 +67,7 @@ func summarize(records []record) summary {
 	return s
 }
 
-// report returns the Markdown page, a section for each device and driver.
+// report returns the Markdown page, a section for each device and driver, with failures first.
 func report(records []record) string {
 	var b strings.Builder
 	b.WriteString("# evorl beside its peers\n")
@@ -77,10 +77,10 @@ func report(records []record) string {
 			fmt.Fprintf(&b, "\n## %s, driver %s\n\n%s; Vulkan %s; evorl %s; %s, %d cores of %s, load averages %s at the beginning.\n", m.Device.Name, m.Device.Driver,
 				m.Date.Format("2 January 2006 15:04 MST"), m.Device.API, m.Evorl, m.System, m.Cores, m.Processor, m.Load)
 		}
+		s.writeFailures(&b)
+		s.writeTests(&b)
 		s.writePeers(&b)
 		s.writeFigures(&b)
-		s.writeTests(&b)
-		s.writeFailures(&b)
 	}
 	return b.String()
 }

@@ -49,6 +49,13 @@ func openResults(folder string) (*results, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	// A machine may be taken away in the middle of a line.
+	if whole := bytes.LastIndexByte(text, '\n') + 1; whole < len(text) {
+		text = text[:whole]
+		if err := os.Truncate(name, int64(whole)); err != nil {
+			return nil, err
+		}
+	}
 	for line := range bytes.Lines(text) {
 		var one record
 		if err := json.Unmarshal(line, &one); err != nil {
