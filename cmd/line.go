@@ -1,0 +1,148 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/cmd/internal/progress"
+	"github.com/evorl/evorl/engine"
+)
+
+// lineFlags select how progress is shown.
+type lineFlags struct {
+	quiet  bool
+	format string
+	every  time.Duration
+}
+
+// formats are the values of --log-format; true: JSON.
+var formats = map[string]bool{"text": false, "json": true}
+
+func (f *lineFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	cmd.Flags().StringVar(&f.format, "log-format", "text", "progress as `FORMAT` on standard error: text (one line that changes on a terminal, elsewhere a "+
+		"line every few seconds) or json (an object a line)")
+	cmd.Flags().DurationVar(&f.every, "log-every", 5*time.Second, "`TIME` between lines of progress")
+	complete(cmd, "log-format", "text", "json")
+}
+
+// check checks the flags.
+func (f *lineFlags) check() error {
+	if _, err := choose("--log-format", f.format, formats); err != nil {
+		return err
+	}
+	if f.every < 0 {
+		return usagef("--log-every %v: want at least 0s", f.every)
+	}
+	return nil
+}
+
+// line shows progress, on a terminal in one line that is overwritten, elsewhere in one line each. It also passes on
+// other output.
+type line struct {
+	io.Writer
+	bar    *progress.Bar
+	log    *progress.Log
+	asJSON bool
+	score  float64
+}
+
+// newLine starts to show a run of a configuration in a directory.
+func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, eng *engine.Engine, path string) *line {
+	total, device := int64(cfg.Run.Iterations), eng.Device().Info().Name
+	l := &line{Writer: w, score: math.NaN(), asJSON: formats[f.format]}
+	if f.quiet {
+		return l
+	}
+	l.log = progress.NewLog(w, total, f.every, l.asJSON)
+	l.log.Event("run", fmt.Sprintf("%s on %s, seed %d, on %s\nin %s", cfg.Run.Workflow, cfg.Run.Env, cfg.Run.Seed, device, path),
+		progress.Fact{Name: "run_dir", Value: path}, progress.Fact{Name: "workflow", Value: cfg.Run.Workflow}, progress.Fact{Name: "env", Value: cfg.Run.Env},
+		progress.Fact{Name: "seed", Value: cfg.Run.Seed}, progress.Fact{Name: "device", Value: device})
+	if file, ok := w.(*os.File); ok && onTerminal(w) && !l.asJSON {
+		l.log = nil
+		l.bar = progress.New(file, total)
+		l.bar.Await("compiling kernels")
+		l.Writer = l.bar
+	}
+	return l
+}
+
+// begin shows the state of the run and that its first iteration has begun.
+func (l *line) begin(s *evorl.Run) {
+	switch {
+	case l.bar != nil:
+		l.bar.Begin(int64(s.From()), s.EnvSteps())
+		l.bar.Await("first iteration")
+	case l.log != nil:
+		l.log.Begin(int64(s.From()), s.EnvSteps())
+	}
+}
+
+// show is an engine.Hook.
+func (l *line) show(_ context.Context, r engine.Report) error {
+	if x := meanReturn(r); !math.IsNaN(x) {
+		l.score = x // the last value remains until an episode ends
+	}
+	switch {
+	case l.bar != nil:
+		l.bar.Update(int64(r.Iteration), r.EnvSteps, l.score)
+	case l.log != nil:
+		l.log.Update(int64(r.Iteration), r.EnvSteps, l.score)
+	}
+	return nil
+}
+
+// tell writes a line that is not progress, even with --quiet.
+func (l *line) tell(name, text string, facts ...progress.Fact) {
+	if l.log != nil {
+		l.log.Event(name, text, facts...)
+		return
+	}
+	fmt.Fprintln(l, text)
+}
+
+// warn shows a warning: something that does not end the run.
+func (l *line) warn(text string) {
+	if l.log != nil && l.asJSON {
+		l.log.Event("warning", "", progress.Fact{Name: "text", Value: text})
+		return
+	}
+	warn(l, "%s", text)
+}
+
+// meanReturn returns the mean return over the members of the training episodes that ended; NaN if none did.
+func meanReturn(r engine.Report) float64 {
+	sum, n := 0.0, 0
+	for _, x := range r.Metrics["episode/return"] {
+		if !math.IsNaN(float64(x)) {
+			sum, n = sum+float64(x), n+1
+		}
+	}
+	return sum / float64(n)
+}
+
+// clear removes the line if no iteration has been shown.
+func (l *line) clear() {
+	if l.bar != nil {
+		l.bar.Clear()
+	}
+}
+
+func (l *line) end() {
+	if l.bar != nil {
+		l.bar.End()
+	}
+}
+
+func onTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

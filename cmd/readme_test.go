@@ -1,0 +1,152 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/envs"
+)
+
+// The README names every command, workflow, environment and problem, and its Go is that of an example, which is tested.
+func TestReadme(t *testing.T) {
+	data, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(data)
+	var names []string
+	for _, c := range newRoot("evorl", nil).Commands() {
+		names = append(names, "`evorl "+c.Name())
+	}
+	for _, w := range evorl.Workflows() {
+		names = append(names, "| `"+w.Name+"` | "+w.Summary)
+	}
+	for _, e := range envs.Names() {
+		names = append(names, "`"+e+"`")
+	}
+	for _, p := range evorl.Problems() {
+		names = append(names, "`"+p.Name+"`")
+	}
+	for _, name := range names {
+		if !strings.Contains(readme, name) {
+			t.Errorf("README.md does not mention %s", name)
+		}
+	}
+	_, code, ok := strings.Cut(readme, "```go\n")
+	code, _, closed := strings.Cut(code, "```")
+	example, err := os.ReadFile("../example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ok || !closed || !strings.Contains(string(example), code) {
+		t.Errorf("README.md's Go is not that of example_test.go:\n%s", code)
+	}
+}
+
+// What the README and the pages beside it link to or tell to use is there.
+func TestPagesLead(t *testing.T) {
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("pages %q, %v", pages, err)
+	}
+	link := regexp.MustCompile(`\]\(([^):#]+)\)`)
+	file := regexp.MustCompile(`\b(?:configs|tools|envs|docs)/[\w/.-]*\.(?:toml|py|go|sh|md|svg|gif)\b`)
+	command := regexp.MustCompile(`go test \./([\w/]+)((?: -[\w.='$-]+(?: \w+)?)+)`)
+	choice := regexp.MustCompile(` -(?:run|bench)[ =]'?(\w+)`)
+	for _, page := range append(pages, "../README.md") {
+		data, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range link.FindAllStringSubmatch(string(data), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), to[1])); err != nil {
+				t.Errorf("%s links to what is not there: %v", page, err)
+			}
+		}
+		for _, name := range file.FindAllString(string(data), -1) {
+			if _, err := os.Stat(filepath.Join("..", name)); err != nil {
+				t.Errorf("%s names what is not there: %v", page, err)
+			}
+		}
+		for _, c := range command.FindAllStringSubmatch(string(data), -1) {
+			chosen := choice.FindAllStringSubmatch(c[2], -1)
+			for _, of := range chosen {
+				if !tests(t, filepath.Join("..", c[1]), of[1]) {
+					t.Errorf("%s: %s: there is no %s", page, c[0], of[1])
+				}
+			}
+			if len(chosen) == 0 {
+				t.Errorf("%s: %s runs everything", page, c[0])
+			}
+		}
+	}
+}
+
+// tests says whether a folder's tests and benchmarks have one whose name contains a word.
+func tests(t *testing.T, folder, word string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile(`(?m)^func (?:Test|Benchmark)\w*` + word + `|(?m)^func ` + word)
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name.Match(data) {
+			return true
+		}
+	}
+	return false
+}
+
+// The commands in the README's table run, as do those below it.
+func TestReadmeCommands(t *testing.T) {
+	b := newBox(t)
+	b.write("study.toml", "config = \"tiny.toml\"\nset = [\"iterations=2\"]\n[keys.\"ppo.epochs\"]\nvalues = [1, 2]\n")
+	values := map[string][]string{
+		"CONFIG.toml": {"tiny.toml"}, "FILE.toml": {"study.toml"}, "RUN_DIR": {"r"}, "RUN_DIR...": {"r", "study/trial-0"}, "FILE...": {"a.json", "a.json"},
+		"WORKFLOW": {"ppo"}, "ENV": {"Hopper-v5"}, "DIR": {"man"},
+	}
+	options := map[string][]string{
+		"run": {"--out", "r", "--iterations", "8"}, "sweep": {"--out", "study"}, "view": {"--png", "a.png", "--width", "32", "--height", "32"},
+		"export": {"--onnx", "policy.onnx", "--csv", "metrics.csv"}, "bench": {"--only", "submit_latency", "--seconds", "0.01", "--out", "a.json"},
+	}
+	data, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := map[string]bool{"help": true, "watch": true} // TestWatch runs it, since it ends only with Ctrl-C
+	for _, line := range regexp.MustCompile("(?m)^\\| `evorl ([^`]+)` \\||`evorl ((?:completion|man) [^`]+)`").FindAllStringSubmatch(string(data), -1) {
+		words := strings.Fields(line[1] + line[2])
+		if words[0] == "watch" {
+			continue
+		}
+		var args []string
+		for _, w := range words {
+			if given, ok := values[w]; ok {
+				args = append(args, given...)
+			} else if w == strings.ToLower(w) {
+				args = append(args, w)
+			} else {
+				t.Fatalf("README.md: evorl %s: no value of %s is known here", strings.Join(words, " "), w)
+			}
+		}
+		if len(words) == 1 || words[1] != "compare" {
+			args = append(args, options[words[0]]...)
+		}
+		b.must(args...)
+		ran[words[0]] = true
+	}
+	for _, c := range newRoot("evorl", nil).Commands() {
+		if !ran[c.Name()] {
+			t.Errorf("README.md's table has no evorl %s", c.Name())
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/cmd/internal/progress"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/rundir"
+)
+
+// runsFolder contains the run directories that are not named by --out.
+const runsFolder = "runs"
+
+type runFlags struct {
+	known      *evorl.Catalog
+	device     string
+	seed       string
+	set        []string
+	iterations string
+	out        string
+	resume     bool
+	json       bool
+	seeds      int
+	watch      bool
+	line       lineFlags
+}
+
+func newRun(known *evorl.Catalog) *cobra.Command {
+	f := &runFlags{known: known}
+	cmd := &cobra.Command{
+		Use:   "run [flags] CONFIG.toml",
+		Short: "Run a configuration",
+		Long: paragraphs(
+			"Run a configuration and keep the results in a run directory: the configuration with all defaults, metrics (metrics.jsonl "+
+				"and TensorBoard events), checkpoints and provenance. The best members are shown at the end.",
+			"Ctrl-C (SIGINT) and SIGTERM finish the iteration and write a checkpoint; an iteration that takes more than half a minute is "+
+				"abandoned. --resume continues from the newest checkpoint and ends with the same bits as an uninterrupted run; only iterations may have changed. "+
+				"Without a CONFIG.toml it takes the run's own.",
+		),
+		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
+			"  evorl run --resume --out runs/fast",
+		Args: between(0, 1, "want one CONFIG.toml"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, args)
+		},
+	}
+	addDevice(cmd, &f.device)
+	cmd.Flags().StringVar(&f.seed, "seed", "", "seed `S` of every random number, instead of the configuration's")
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "set a `KEY=VALUE` of the configuration, such as ppo.members=64 (repeatable)")
+	cmd.Flags().StringVar(&f.iterations, "iterations", "", "`N` iterations in all, instead of the configuration's")
+	cmd.Flags().StringVar(&f.out, "out", "", "run directory `DIR` (default runs/WORKFLOW-ENV-N with the next N)")
+	cmd.Flags().BoolVar(&f.resume, "resume", false, "continue the run in --out, or else the newest of its workflow and environment; "+
+		"begin it when there is none")
+	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "`N` repetitions: members of one run where they are independent, else runs one after the other")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "serve a web page that follows the run, as evorl watch does")
+	f.line.add(cmd)
+	cmd.Flags().BoolVar(&f.json, "json", false, "end with one line of JSON on standard output")
+	return cmd
+}
+
+// config reads the configuration and applies the flags.
+func (f *runFlags) config(args []string) (*evorl.Config, error) {
+	options := []evorl.Option{evorl.Use(f.known)}
+	for _, text := range f.set {
+		options = append(options, evorl.Set(text))
+	}
+	if f.seed != "" {
+		options = append(options, evorl.Flag("--seed", "seed="+f.seed))
+	}
+	if f.iterations != "" {
+		options = append(options, evorl.Flag("--iterations", "iterations="+f.iterations))
+	}
+	var cfg *evorl.Config
+	var err error
+	switch {
+	case len(args) == 1:
+		cfg, err = evorl.Read(args[0], options...)
+	case f.resume && f.out != "":
+		if _, err := rundir.Open(f.out); err != nil {
+			return nil, err
+		}
+		cfg, err = evorl.Stored(f.out, options...)
+	case f.resume:
+		return nil, usagef("want a CONFIG.toml, or --out with the folder of the run to resume")
+	default:
+		return nil, usagef("want a CONFIG.toml, for example evorl run configs/pbt.toml")
+	}
+	var wrong *config.Error
+	if err != nil && !errors.As(err, &wrong) {
+		return nil, &configFileError{err}
+	}
+	return cfg, err
+}
+
+func (f *runFlags) run(cmd *cobra.Command, args []string) error {
+	if err := f.line.check(); err != nil {
+		return err
+	}
+	switch {
+	case len(args) == 0 && f.hasSeeds():
+		return f.resumeSeeds(cmd)
+	case cmd.Flags().Changed("seeds"):
+		return f.runSeeds(cmd, args)
+	}
+	cfg, err := f.config(args)
+	if err != nil {
+		return err
+	}
+	return f.runOne(cmd, cfg)
+}
+
+// runOne trains a configuration in one run.
+func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
+	return withEngine(cmd.Context(), f.device, cfg.Run.Seed, func(ctx context.Context, eng *engine.Engine) error {
+		path, resume, err := f.place(cfg)
+		if err != nil {
+			return err
+		}
+		begin := evorl.Start
+		if resume {
+			begin = evorl.Resume
+		}
+		line := f.line.newLine(cmd.ErrOrStderr(), cfg, eng, path)
+		defer line.end()
+		s, err := begin(ctx, eng, cfg, path)
+		if err != nil {
+			line.clear()
+			return cause(ctx, err)
+		}
+		if f.watch {
+			page, err := servePage(cfg, path, f.device, 0)
+			if err != nil {
+				return errors.Join(err, s.Close())
+			}
+			defer func() { _ = page.Close() }() // it has only read
+			line.tell("page", "page "+page.URL(), progress.Fact{Name: "url", Value: page.URL()})
+		}
+		defer holdSignals(ctx)()
+		err = f.learn(ctx, cmd, cfg, s, line)
+		return errors.Join(err, s.Close())
+	})
+}
+
+// place returns the run directory, which it creates for a new run without --out, and whether it has a run to resume.
+func (f *runFlags) place(cfg *evorl.Config) (path string, resume bool, err error) {
+	path = f.out
+	if path == "" && f.resume {
+		path, err = evorl.NewestPath(runsFolder, cfg)
+	}
+	if path == "" && err == nil {
+		path, err = evorl.NewPath(runsFolder, cfg)
+	}
+	if err != nil || !f.resume {
+		return path, false, err
+	}
+	_, err = os.Stat(filepath.Join(path, rundir.ConfigFile))
+	return path, err == nil, nil
+}
+
+// learnShown trains a run and shows progress and warnings.
+func learnShown(ctx context.Context, screen io.Writer, s *evorl.Run, line *line) error {
+	resuming := s.Warnings()
+	for _, text := range resuming {
+		line.warn(text)
+	}
+	line.begin(s)
+	defer context.AfterFunc(ctx, func() {
+		if onTerminal(screen) {
+			fmt.Fprintf(line, "%v: finishing the iteration and writing a checkpoint (again to stop at once)\n", context.Cause(ctx))
+		}
+	})()
+	err := s.Learn(ctx, line.show)
+	line.end()
+	for _, text := range s.Warnings()[len(resuming):] {
+		line.warn(text)
+	}
+	return err
+}
+
+func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Config, s *evorl.Run, line *line) error {
+	screen := cmd.ErrOrStderr()
+	learned := learnShown(ctx, screen, s, line)
+	if learned != nil && ctx.Err() == nil {
+		return learned
+	}
+	var given *engine.InterruptedError
+	if errors.As(learned, &given) { // the state to show is lost
+		fmt.Fprintf(screen, "evorl: %v in iteration %d, which was too long to finish; go on from iteration %d with: %s run --resume --out %s\n",
+			context.Cause(ctx), given.Iteration, given.Saved, cmd.Root().Name(), s.Path())
+		return cause(ctx, learned)
+	}
+	r, err := s.Result(context.WithoutCancel(ctx))
+	if err != nil {
+		return errors.Join(cause(ctx, learned), err)
+	}
+	if f.json {
+		err = json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+	} else {
+		err = writeResult(cmd.OutOrStdout(), r)
+	}
+	if learned != nil {
+		fmt.Fprintf(screen, "evorl: %v after %d of %d iterations; go on with: %s run --resume --out %s\n",
+			context.Cause(ctx), r.Iterations, cfg.Run.Iterations, cmd.Root().Name(), s.Path())
+		return errors.Join(cause(ctx, learned), err)
+	}
+	return err
+}
+
+// cause replaces the error of a cancelled context by its cause.
+func cause(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
