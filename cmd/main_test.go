@@ -62,9 +62,10 @@ every = 3
 
 // box is a folder of its own to run evorl in.
 type box struct {
-	t   *testing.T
-	dir string
-	env []string
+	t       *testing.T
+	dir     string
+	env     []string
+	program string // "": evorl
 }
 
 func newBox(t *testing.T) *box {
@@ -91,9 +92,12 @@ func (b *box) path(name ...string) string {
 // command prepares a command line; it is killed after two minutes.
 func (b *box) command(args ...string) (*exec.Cmd, *bytes.Buffer, *bytes.Buffer) {
 	b.t.Helper()
-	path, err := program()
-	if err != nil {
-		b.t.Fatal(err)
+	path := b.program
+	if path == "" {
+		var err error
+		if path, err = program(); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(b.t.Context(), 2*time.Minute)
 	b.t.Cleanup(cancel)

@@ -32,11 +32,12 @@ var imports = map[string][]string{
 	"hybrid":   {"ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
 	".":        {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"}, // package evorl
 	"cmd":      {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
+	"docs":     {"cmd", ".", "ec", "envs", "engine"}, // examples
 	"tools":    {"cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
 }
 
 // folders lists the other top-level folders.
-var folders = []string{"configs", "docs"}
+var folders = []string{"configs"}
 
 // ignored lists folders outside version control.
 var ignored = []string{"bin", "runs", "release", "site"}
