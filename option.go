@@ -1,6 +1,7 @@
 package evorl
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -12,6 +13,7 @@ import (
 type Option func(*options)
 
 type options struct {
+	ctx       context.Context // ends what reading a configuration starts
 	overrides []config.Override
 	sections  []any
 	catalog   *Catalog
@@ -44,8 +46,17 @@ func With(sections ...any) Option {
 // default, has the built-in ones.
 func Use(c *Catalog) Option { return func(o *options) { o.catalog = c } }
 
+// Context makes a context end what reading starts: MuJoCo's compiler, which an MJCF file needs. The error is the context's cause then.
+func Context(ctx context.Context) Option {
+	return func(o *options) {
+		if ctx != nil {
+			o.ctx = ctx
+		}
+	}
+}
+
 func newOptions(opts []Option) options {
-	var o options
+	o := options{ctx: context.Background()}
 	for _, set := range opts {
 		set(&o)
 	}
