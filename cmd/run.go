@@ -43,9 +43,9 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 		Long: paragraphs(
 			"Run a configuration and keep the results in a run directory: the configuration with all defaults, metrics (metrics.jsonl "+
 				"and TensorBoard events), checkpoints and provenance. The best members are shown at the end.",
-			"Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) finish the iteration and write a checkpoint; an iteration that takes more than half "+
-				"a minute is abandoned. --resume continues from the newest checkpoint and ends with the same bits as an uninterrupted run; only iterations may have changed. "+
-				"Without a CONFIG.toml it takes the run's own.",
+			"Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) finish the iteration and write a checkpoint; an iteration that takes more "+
+				"than half a minute is abandoned. --resume continues from the newest checkpoint and ends with the same bits as an uninterrupted run; "+
+				"only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
 		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
 			"  evorl run --resume --out runs/fast",
