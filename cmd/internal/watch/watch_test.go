@@ -84,7 +84,8 @@ func TestPage(t *testing.T) {
 		t.Errorf("%s; want %s", text, want)
 	}
 	_, text = get("members.json")
-	if want := `{"members":2,"columns":["member","evaluation","return","fitness","parent","hyper/rate"],"rows":[[0,null,4,7,10,0.25],[10,9,2,null,null,null]]}`; text != want {
+	if want := `{"members":2,"columns":["member","evaluation","return","fitness","parent","hyper/rate"],` +
+		`"rows":[[0,null,4,7,10,0.25],[10,9,2,null,null,null]]}`; text != want {
 		t.Errorf("%s; want %s", text, want)
 	}
 	for _, path := range []string{"lineage.svg", "episode.html", "config.toml", "../metrics.jsonl"} {
