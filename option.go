@@ -1,7 +1,6 @@
 package evorl
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -13,7 +12,6 @@ import (
 type Option func(*options)
 
 type options struct {
-	ctx       context.Context // ends what reading a configuration starts
 	overrides []config.Override
 	sections  []any
 	catalog   *Catalog
@@ -46,17 +44,8 @@ func With(sections ...any) Option {
 // default, has the built-in ones.
 func Use(c *Catalog) Option { return func(o *options) { o.catalog = c } }
 
-// Context makes a context end what reading starts: MuJoCo's compiler, which an MJCF file needs. The error is the context's cause then.
-func Context(ctx context.Context) Option {
-	return func(o *options) {
-		if ctx != nil {
-			o.ctx = ctx
-		}
-	}
-}
-
 func newOptions(opts []Option) options {
-	o := options{ctx: context.Background()}
+	var o options
 	for _, set := range opts {
 		set(&o)
 	}

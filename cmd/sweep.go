@@ -52,7 +52,7 @@ func newSweep(known *evorl.Catalog) *cobra.Command {
 			if err := f.line.check(); err != nil {
 				return err
 			}
-			s, err := f.sweep(cmd.Context(), args)
+			s, err := f.sweep(args)
 			if err != nil {
 				return err
 			}
@@ -90,10 +90,10 @@ const sweepExample = `
 `
 
 // sweep reads the sweep.
-func (f *sweepFlags) sweep(ctx context.Context, args []string) (*evorl.Sweep, error) {
+func (f *sweepFlags) sweep(args []string) (*evorl.Sweep, error) {
 	switch {
 	case len(args) == 1:
-		s, err := evorl.ReadSweep(args[0], evorl.Use(f.known), evorl.Context(ctx))
+		s, err := evorl.ReadSweep(args[0], evorl.Use(f.known))
 		var wrong *config.Error
 		if err != nil && !errors.As(err, &wrong) {
 			return nil, &configFileError{err}

@@ -23,8 +23,8 @@ type A2CConfig struct {
 
 	Optimizer        optim.Rule `doc:"Update rule: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
-	AnnealSteps      int        `min:"0" doc:"Environment steps per member over which the learning rate falls linearly to 0; 0: constant."`
 	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
+	ScheduleConfig
 
 	NormalizeAdvantage bool `doc:"Advantages are normalized to mean 0 and deviation 1 in each update."`
 }
@@ -57,7 +57,7 @@ func (c A2CConfig) ppo() PPOConfig {
 		Members: c.Members, Environments: c.Environments, RolloutLength: c.RolloutLength, Epochs: 1, Minibatches: 1,
 		LearningRate: c.LearningRate, Discount: c.Discount, GAELambda: c.GAELambda, ClipEpsilon: unclipped,
 		ActorWeight: c.ActorWeight, CriticWeight: c.CriticWeight, EntropyWeight: c.EntropyWeight,
-		Optimizer: c.Optimizer, OptimizerEpsilon: c.OptimizerEpsilon, AnnealSteps: c.AnnealSteps, MaxGradNorm: c.MaxGradNorm,
+		Optimizer: c.Optimizer, OptimizerEpsilon: c.OptimizerEpsilon, MaxGradNorm: c.MaxGradNorm, ScheduleConfig: c.ScheduleConfig,
 		NormalizeAdvantage: c.NormalizeAdvantage,
 	}
 }

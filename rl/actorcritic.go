@@ -65,6 +65,7 @@ type actorCopies struct{ of, each *engine.Tensor } // [P], [P · actors]
 
 func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	s := o.State().Sub("agent")
+	c.actorRate, c.criticRate = o.rates.of("actor_learning_rate", c.actorRate), o.rates.of("critic_learning_rate", c.criticRate)
 	if c.contiguous {
 		s = s.Contiguous()
 	}

@@ -27,6 +27,7 @@ func newSharedCase(t *testing.T, eng *engine.Engine, actors int) *sharedCase {
 	o := &OffPolicy{
 		Base: engine.NewBase(eng, members, maxMetrics), env: env, cfg: OffPolicyConfig{Members: members, Environments: 1, RolloutLength: 8, UpdatesPerStep: 1},
 	}
+	o.rates = newRates(o.State(), o.Clock(), ScheduleConfig{}, 1, 1)
 	t.Cleanup(func() { o.State().Close() })
 	adam := optim.DefaultAdam
 	adam.Epsilon = 1e-3

@@ -40,7 +40,7 @@ func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, er
 	if a.actor, err = newNetwork(s.Sub("actor"), a.cfg.mlp(env.ObsSize(), a.head.Outputs()), nn.Align(row), c); err != nil {
 		return nil, err
 	}
-	critic := a.cfg.mlp(env.ObsSize(), 1)
+	critic := a.cfg.critic(env.ObsSize(), 1)
 	if a.critic, err = newNetwork(s.Sub("critic"), critic, nn.Align(critic.Size()), c); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ type DQNConfig struct {
 	OffPolicyConfig
 
 	LearningRate   float64 `min:"0" max:"1" doc:"Step size of Adam, per member." member:"log_uniform 3e-5 3e-3"`
-	AnnealSteps    int     `min:"0" doc:"Environment steps per member over which the learning rate falls linearly to 0; 0: constant."`
 	TargetInterval float64 `min:"1" max:"1e6" doc:"Number of updates between updates of the target network, per member." member:""`
 	Tau            float64 `min:"0" max:"1" doc:"Polyak coefficient of such an update; 1: copies. Per member." member:""`
 
@@ -89,6 +88,9 @@ func (c DQNConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 	if !env.Action.IsDiscrete() {
 		return config.Invalid("env", "dqn needs discrete actions, and %q has actions %v; want an environment with discrete actions, "+
 			"such as env = \"CartPole-v1\"", env.Name, env.Action)
+	}
+	if len(network.CriticHidden) > 0 {
+		return config.Invalid("network.critic_hidden", "dqn has one network, of hidden layers %v, and no critic besides; want []", network.Hidden)
 	}
 	return c.fits(network, replay, network.mlp(env.ObsSize(), c.head(env.Action.Size()).Outputs()))
 }

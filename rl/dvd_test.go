@@ -61,6 +61,7 @@ func TestDiversity(t *testing.T) {
 			defer s.Close()
 			cfg := diversityConfig{states: c.states, width: 0.7, jitter: 0.01, weights: []float64{0.25, 2}, from: []int{0, 300}}
 			o := &OffPolicy{Base: engine.NewBase(eng, c.agents, maxMetrics), cfg: OffPolicyConfig{Members: c.agents, Environments: 1}}
+			o.rates = newRates(o.State(), o.Clock(), ScheduleConfig{}, 1, 1)
 			defer o.State().Close()
 			o.cfg.Environments = c.environments
 			a := &actorCritic{actors: c.agents, batch: c.batch, head: nn.Head{Size: c.actions}, metrics: o.Metrics().Sub("", c.agents)}

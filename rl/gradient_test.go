@@ -30,6 +30,9 @@ func TestGradient(t *testing.T) {
 					cfg, network := DefaultPPO(), DefaultNetwork()
 					cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 2, 5, 3, 2, 2
 					network.Hidden, network.Activation, network.LayerNorm = hidden, kind, norm
+					if hidden[0] == 7 && j == 1 {
+						network.CriticHidden = []int{9}
+					}
 					// Settings that change the kernels go round, so that all meet.
 					cfg.ClipValue, cfg.NormalizeAdvantage = i%2 == 0, i%2 == 1 || norm
 					network.NormalizeObs, network.ObsLimit = i < 2, 1.5

@@ -30,8 +30,8 @@ type IMPALAConfig struct {
 
 	Optimizer        optim.Rule `doc:"Update rule: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
-	AnnealSteps      int        `min:"0" doc:"Environment steps per member over which the learning rate falls linearly to 0; 0: constant."`
 	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
+	ScheduleConfig
 
 	MixValues bool `doc:"The actor's target is lambda times V-trace's value plus 1 - lambda times the critic's (acme); otherwise V-trace's alone (paper)."`
 }
@@ -51,6 +51,9 @@ func DefaultIMPALA() IMPALAConfig {
 
 // Validate checks constraints across fields.
 func (c IMPALAConfig) Validate() error {
+	if err := c.ScheduleConfig.Validate(); err != nil {
+		return err
+	}
 	if c.Minibatches > c.Environments {
 		return config.Invalid("minibatches", "%d minibatches of %d trajectories (environments); want at least one trajectory each", c.Minibatches, c.Environments)
 	}
@@ -69,7 +72,7 @@ func (c IMPALAConfig) Fits(env *envs.Environment, network NetworkConfig, _ Repla
 func (c IMPALAConfig) common() onPolicyConfig {
 	return onPolicyConfig{
 		members: c.Members, environments: c.Environments, horizon: c.RolloutLength, epochs: c.Epochs, minibatches: c.Minibatches, trajectories: true,
-		optimizer: c.Optimizer, epsilon: c.OptimizerEpsilon, annealSteps: c.AnnealSteps, maxGradNorm: c.MaxGradNorm,
+		optimizer: c.Optimizer, epsilon: c.OptimizerEpsilon, schedule: c.ScheduleConfig, maxGradNorm: c.MaxGradNorm,
 	}
 }
 
@@ -104,7 +107,7 @@ func NewIMPALA(ctx context.Context, eng *engine.Engine, env *envs.Environment, c
 // buildLearner makes the losses, V-trace and the minibatches.
 func (p *IMPALA) buildLearner(network NetworkConfig) error {
 	c, s, hyper := p.cfg, p.State(), p.Hyper()
-	p.rate = hyper.Add("learning_rate", c.LearningRate)
+	rate := hyper.Add("learning_rate", c.LearningRate)
 	p.vtrace = &vtrace{
 		discount: hyper.Add("discount", c.Discount), lambda: hyper.Add("lambda", c.Lambda), rho: hyper.Add("rho_threshold", c.RhoThreshold),
 		c: hyper.Add("c_threshold", c.CThreshold), policyRho: hyper.Add("pg_rho_threshold", c.PGRhoThreshold), mixed: c.MixValues,
@@ -112,7 +115,7 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 	scratch := s.Sub("impala")
 	m := newMinibatches(scratch, p.Clock(), p.common)
 	p.minibatches = m
-	if err := p.buildAgent(s.Sub("agent"), network); err != nil {
+	if err := p.buildAgent(s.Sub("agent"), network, rate); err != nil {
 		return err
 	}
 	if network.NormalizeReward {
@@ -145,6 +148,7 @@ func (p *IMPALA) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 // recordUpdates records the updates of all epochs and minibatches. Each recomputes V-trace with the networks after the
 // previous update.
 func (p *IMPALA) recordUpdates(r *engine.Recorder) {
+	p.rates.record(r)
 	p.recordMinibatches(r, func(r *engine.Recorder, m minibatch) {
 		p.vtrace.Record(r, m, p.actorLoss.gradient, p.criticLoss.gradient)
 	})

@@ -108,7 +108,7 @@ func newImpalaCase(t *testing.T, p *IMPALA) *impalaCase {
 	for m := range p.common.members {
 		c.hyper = append(c.hyper, thresholds{discount[m], lambda[m], rho[m], cs[m], policyRho[m]})
 	}
-	c.rate, c.entropyWeight = draw(p.rate, uniform(0.01, 0.02)), draw(p.actorLoss.entropyWeight, uniform(0.01, 0.1))
+	c.rate, c.entropyWeight = draw(p.Hyper().Lookup("learning_rate"), uniform(0.01, 0.02)), draw(p.actorLoss.entropyWeight, uniform(0.01, 0.1))
 	c.actorWeight, c.criticWeight = draw(p.actorLoss.weight, uniform(0.5, 1.5)), draw(p.criticLoss.weight, uniform(0.5, 1.5))
 	write(t, p.Clock().Tensor(), []float64{clockAt, stepsBefore})
 	return c

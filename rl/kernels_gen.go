@@ -1119,7 +1119,7 @@ var dqnUpdateShader = &vk.Shader{
 		{Name: "Updates", Index: 27, Access: vk.ReadWrite},
 		{Name: "Refused", Index: 28, Access: vk.ReadWrite},
 	},
-	PushBytes: 60,
+	PushBytes: 56,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -1169,7 +1169,6 @@ type dqnUpdateKernel struct {
 	Together uint32
 	Huber    float32
 	MaxNorm  float32
-	Anneal   float32
 	Beta1    float32
 	Beta2    float32
 	Gain1    float32
@@ -1197,7 +1196,7 @@ type dqnUpdateKernel struct {
 func (k dqnUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [29]vk.Range
-		push   [60]byte
+		push   [56]byte
 		spec   [13]uint32
 	})
 	a.ranges = [29]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Chunk, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.LearningRate, k.Interval, k.Updates, k.Refused}
@@ -1208,14 +1207,13 @@ func (k dqnUpdateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[16:], k.Together)
 	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Huber))
 	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.MaxNorm))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Anneal))
-	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Beta1))
-	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.Beta2))
-	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.Gain1))
-	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.Gain2))
-	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.LogBeta1))
-	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.LogBeta2))
-	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.Epsilon))
+	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Beta1))
+	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Beta2))
+	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.Gain1))
+	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.Gain2))
+	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.LogBeta1))
+	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.LogBeta2))
+	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.Epsilon))
 	a.spec = [13]uint32{8, 64, 0, 0, 0, 2, 1, 0, 64, 0, 0, 8, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
@@ -2134,7 +2132,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "Order", Index: 32, Access: vk.Read, Optional: true},
 		{Name: "order_texels", Index: 33, Access: vk.Read, Texel: vk.TexelUint4, Optional: true},
 	},
-	PushBytes: 96,
+	PushBytes: 92,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -2217,7 +2215,6 @@ type policyUpdateKernel struct {
 	LogBeta2     float32
 	Epsilon      float32
 	WeightDecay  float32
-	Anneal       float32
 
 	Lanes            uint32  // specialization constants, zero for their default 8
 	Hidden1          uint32  // default 64
@@ -2248,7 +2245,7 @@ type policyUpdateKernel struct {
 func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [34]vk.Range
-		push   [96]byte
+		push   [92]byte
 		spec   [26]uint32
 	})
 	a.ranges = [34]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.CriticUpdates, k.CriticRefused, k.Order, k.Order}
@@ -2275,7 +2272,6 @@ func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.LogBeta2))
 	binary.LittleEndian.PutUint32(a.push[84:], math.Float32bits(k.Epsilon))
 	binary.LittleEndian.PutUint32(a.push[88:], math.Float32bits(k.WeightDecay))
-	binary.LittleEndian.PutUint32(a.push[92:], math.Float32bits(k.Anneal))
 	a.spec = [26]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes

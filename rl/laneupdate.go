@@ -40,7 +40,7 @@ func (l laneUpdate) updatesPerDispatch(o *OffPolicy, parts learnerParts) int {
 	if err != nil || info.Type != vk.CPU || !info.Features.Has(vk.Int64) || o.cfg.Members*updates*parts.batch < fusedPasses {
 		return 0
 	}
-	if parts.actors > 1 || parts.together || parts.network.LayerNorm || parts.network.Precision != nn.Float32 {
+	if parts.actors > 1 || parts.together || !parts.network.alike() || parts.network.LayerNorm || parts.network.Precision != nn.Float32 {
 		return 0
 	}
 	if l.lanes == 0 || l.lanes%fusedBlock != 0 || info.Limits.MaxBindings < uint32(l.bindings) {

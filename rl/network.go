@@ -10,16 +10,17 @@ import (
 
 // NetworkConfig describes the hidden layers of an agent's networks; the environment gives inputs and outputs.
 type NetworkConfig struct {
-	Hidden      []int          `min:"1" max:"8192" doc:"Units per hidden layer of the actor, and of the critic; at most 8 layers."`
-	Activation  nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
-	LayerNorm   bool           `doc:"Layer normalization before each activation."`
-	Precision   nn.Precision   `doc:"Matrix products of updates: float32, or float16 with sums in float32 on devices with cooperative matrices."`
-	Initializer nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
-	HiddenGain  float64        `above:"0" doc:"Factor of the initial weights of hidden layers."`
-	ActorGain   float64        `above:"0" doc:"Factor of the initial weights of the actor's output."`
-	CriticGain  float64        `above:"0" doc:"Factor of the initial weights of the critic's output."`
-	LogStd      float64        `min:"-10" max:"3" doc:"Initial log standard deviation of continuous actions, in units of half the action range."`
-	Squash      bool           `doc:"Continuous actions are squashed by tanh into the action range."`
+	Hidden       []int          `min:"1" max:"8192" doc:"Units per hidden layer of the actor, and of the critic; at most 8 layers."`
+	CriticHidden []int          `min:"1" max:"8192" doc:"Units per hidden layer of the critics if they differ from the actor's; []: they do not."`
+	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish."`
+	LayerNorm    bool           `doc:"Layer normalization before each activation."`
+	Precision    nn.Precision   `doc:"Matrix products of updates: float32, or float16 with sums in float32 on devices with cooperative matrices."`
+	Initializer  nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
+	HiddenGain   float64        `above:"0" doc:"Factor of the initial weights of hidden layers."`
+	ActorGain    float64        `above:"0" doc:"Factor of the initial weights of the actor's output."`
+	CriticGain   float64        `above:"0" doc:"Factor of the initial weights of the critic's output."`
+	LogStd       float64        `min:"-10" max:"3" doc:"Initial log standard deviation of continuous actions, in units of half the action range."`
+	Squash       bool           `doc:"Continuous actions are squashed by tanh into the action range."`
 
 	StateDependentStd bool    `doc:"The actor outputs log standard deviations, from min_log_std to max_log_std; otherwise they are parameters."`
 	MinLogStd         float64 `min:"-20" max:"2" doc:"Lower limit of state-dependent log standard deviations."`
@@ -61,8 +62,10 @@ func DefaultSACNetwork() NetworkConfig {
 
 // Validate checks constraints across fields.
 func (c NetworkConfig) Validate() error {
-	if len(c.Hidden) > nn.MaxHidden {
-		return config.Invalid("hidden", "%d hidden layers; want at most %d", len(c.Hidden), nn.MaxHidden)
+	for key, hidden := range map[string][]int{"hidden": c.Hidden, "critic_hidden": c.CriticHidden} {
+		if len(hidden) > nn.MaxHidden {
+			return config.Invalid(key, "%d hidden layers; want at most %d", len(hidden), nn.MaxHidden)
+		}
 	}
 	if c.StateDependentStd && !(c.MinLogStd < c.MaxLogStd) {
 		return config.Invalid("max_log_std", "%g is not above min_log_std, %g", c.MaxLogStd, c.MinLogStd)
@@ -94,11 +97,24 @@ func (c NetworkConfig) fitsPrecision(transitions int, from string, networks ...n
 // actorAndCritic returns the networks of an agent that acts by the head: critics of states and continuous actions have atoms
 // outputs, at least one, those of states alone a value for each action.
 func (c NetworkConfig) actorAndCritic(env *envs.Environment, head nn.Head, atoms int) (actor, critic nn.MLP) {
-	actor, critic = c.mlp(env.ObsSize(), head.Outputs()), c.mlp(env.ObsSize()+head.Size, max(atoms, 1))
+	actor, critic = c.mlp(env.ObsSize(), head.Outputs()), c.critic(env.ObsSize()+head.Size, max(atoms, 1))
 	if head.Kind.Discrete() {
-		critic = c.mlp(env.ObsSize(), head.Size)
+		critic = c.critic(env.ObsSize(), head.Size)
 	}
 	return actor, critic
+}
+
+// critic returns a critic's network.
+func (c NetworkConfig) critic(in, out int) nn.MLP {
+	if len(c.CriticHidden) > 0 {
+		c.Hidden = c.CriticHidden
+	}
+	return c.mlp(in, out)
+}
+
+// alike reports whether actor and critics have the same hidden layers, as kernels that update both need.
+func (c NetworkConfig) alike() bool {
+	return len(c.CriticHidden) == 0 || slices.Equal(c.CriticHidden, c.Hidden)
 }
 
 // head returns the actor's head for an action space.

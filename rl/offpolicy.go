@@ -26,6 +26,7 @@ type OffPolicy struct {
 	cfg    OffPolicyConfig
 	with   settings
 
+	rates     *rates
 	learner   learner
 	collector *Collector
 	replay    *Replay
@@ -60,6 +61,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 		return err
 	}
 	o.discount = hyper.Add("discount", c.Discount)
+	o.rates = newRates(s, o.Clock(), c.ScheduleConfig, c.Environments, c.RolloutLength)
 	parts := learnerParts{
 		env: o.env, network: with.network, batch: with.replay.Batch, actors: max(with.actors, 1), objectives: max(with.objectives, 1),
 		optimizer: optim.DefaultAdam, rewardScale: hyper.Add("reward_scale", c.RewardScale),

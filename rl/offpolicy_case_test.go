@@ -77,6 +77,7 @@ func bareOffPolicy(
 ) (*OffPolicy, ReplayBatch) {
 	t.Helper()
 	o := &OffPolicy{Base: engine.NewBase(eng, members, maxMetrics), env: parts.env, cfg: OffPolicyConfig{Members: members}}
+	o.rates = newRates(o.State(), o.Clock(), ScheduleConfig{}, 1, 1)
 	t.Cleanup(func() {
 		if err := o.State().Close(); err != nil {
 			t.Error(err)

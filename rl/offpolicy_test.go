@@ -8,6 +8,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
@@ -32,6 +33,9 @@ func offPolicies() []workflow {
 	deep.Hidden = []int{5, 6, 7}
 	ddpg, td3, sac := DefaultDDPG(), DefaultTD3(), DefaultSAC()
 	ddpg.OffPolicyConfig, td3.OffPolicyConfig, sac.OffPolicyConfig = common, common, common
+	ddpgNetwork := network
+	ddpgNetwork.CriticHidden = []int{6, 9}
+	sac.AnnealSteps, sac.WarmupSteps, sac.AnnealTo, sac.Anneal = 900, 200, 0.1, optim.CosineShape
 	masked := td3
 	masked.PolicyDelay = 4
 	shared, linked := replay, replay
@@ -52,7 +56,7 @@ func offPolicies() []workflow {
 			return NewDvD(t.Context(), eng, lookup(t, "Pendulum-v1"), together, Network(plain), Replays(shared), limit)
 		}},
 		{"ddpg", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewDDPG(t.Context(), eng, lookup(t, "Pendulum-v1"), ddpg, Network(network), Replays(replay), limit)
+			return NewDDPG(t.Context(), eng, lookup(t, "Pendulum-v1"), ddpg, Network(ddpgNetwork), Replays(replay), limit)
 		}},
 		{"td3", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewTD3(t.Context(), eng, lookup(t, "Pendulum-v1"), td3, Network(network), Replays(shared), limit)
@@ -80,9 +84,10 @@ func (o *OffPolicy) dispatches() int {
 	updates, _ := o.cfg.updates()
 	info := o.State().Engine().Device().Info()
 	if of, ok := o.learner.(*discreteSAC); ok {
-		return of.dispatches(info, updates)
+		return of.dispatches(info, updates) + len(o.rates.scheduled)
 	}
 	n := 1 + 4 + 1 + 3 + 3 + 1 + 1 + 1 // rollout, append, environment steps; metrics of episodes, of updates, of the actor; ring, clock
+	n += len(o.rates.scheduled)
 	if o.with.replay.Linked {
 		n += 2 // slots of ends, and their observations
 	}

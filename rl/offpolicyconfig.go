@@ -19,10 +19,15 @@ type OffPolicyConfig struct {
 
 	Discount    float64 `min:"0" max:"1" doc:"Discount factor gamma of rewards, per member." member:"horizon 2 7"`
 	RewardScale float64 `above:"0" doc:"Factor of rewards in targets, per member." member:""`
+
+	ScheduleConfig
 }
 
 // Validate checks constraints across fields.
 func (c OffPolicyConfig) Validate() error {
+	if err := c.ScheduleConfig.Validate(); err != nil {
+		return err
+	}
 	_, err := c.updates()
 	return err
 }

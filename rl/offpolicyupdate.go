@@ -13,6 +13,7 @@ func (o *OffPolicy) RecordUpdates(r *engine.Recorder) {
 		r.Fail(err)
 		return
 	}
+	o.rates.record(r)
 	o.learner.prepare(r)
 	if f, ok := o.learner.(fusing); ok && f.fuses() > 0 {
 		r.Repeat((updates+f.fuses()-1)/f.fuses(), func(r *engine.Recorder, i engine.Counter) {
@@ -66,6 +67,7 @@ func (o *OffPolicy) BlockSize() int { return o.learner.block(0) }
 // iterations. number [1] u32 counts the iteration's updates. It must be 0 before the first; it determines their random
 // numbers.
 func (o *OffPolicy) RecordBlocks(r *engine.Recorder, n int, number *engine.Tensor) {
+	o.rates.record(r)
 	o.learner.prepare(r)
 	size := o.BlockSize()
 	r.Repeat(n, func(r *engine.Recorder, _ engine.Counter) {

@@ -26,7 +26,7 @@ type onPolicy struct {
 	actorLoss   *actorLoss
 	criticLoss  *criticLoss
 	evaluator   *envs.Evaluator
-	rate        *engine.Tensor // [P]
+	rates       *rates
 	rows        onPolicyRows
 }
 
@@ -37,7 +37,7 @@ type onPolicyConfig struct {
 	trajectories                   bool // minibatches are of whole trajectories
 	optimizer                      optim.Rule
 	epsilon                        float64 // of the optimizer
-	annealSteps                    int
+	schedule                       ScheduleConfig
 	maxGradNorm                    float64
 }
 
@@ -51,7 +51,7 @@ func (c onPolicyConfig) rows() int {
 
 // fits checks the networks; rows names the settings that determine the transitions of a minibatch.
 func (c onPolicyConfig) fits(env *envs.Environment, network NetworkConfig, rows string) error {
-	return network.fitsPrecision(c.rows(), rows, network.mlp(env.ObsSize(), network.head(env.Action).Outputs()), network.mlp(env.ObsSize(), 1))
+	return network.fitsPrecision(c.rows(), rows, network.mlp(env.ObsSize(), network.head(env.Action).Outputs()), network.critic(env.ObsSize(), 1))
 }
 
 // onPolicyRows are the metrics [P] of a step, except the collector's. Losses are those of the iteration's last
@@ -107,24 +107,19 @@ func (o *onPolicy) complete(ctx context.Context, options envs.Options, record fu
 	return o.Complete(engine.Parts{Description: o.description(), Record: record, Init: o.begin, Evaluator: o.evaluator})
 }
 
-// buildAgent makes the agent in the scope s, and its optimizers.
-func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig) (err error) {
+// buildAgent makes the agent in the scope s, and its optimizers with the learning rate [P].
+func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig, rate *engine.Tensor) (err error) {
 	c := o.common
+	o.rates = newRates(s, o.Clock(), c.schedule, c.environments, c.horizon)
 	rule := optim.Default(c.optimizer)
 	rule.Epsilon = c.epsilon
 	if c.optimizer == optim.ClipUp {
 		rule.MaxNorm = c.maxGradNorm // ClipUp limits its velocity instead, of actor and critic separately
 	}
 	o.agent, err = newAgent(s, o.env, agentConfig{
-		network: cfg, members: c.members, rows: o.minibatches.rows, optimizer: rule, rate: o.rate, maxNorm: c.maxGradNorm,
+		network: cfg, members: c.members, rows: o.minibatches.rows, optimizer: rule, rate: o.rates.of("learning_rate", rate), maxNorm: c.maxGradNorm,
 	})
-	if err != nil {
-		return err
-	}
-	for _, n := range []*network{o.agent.actor, o.agent.critic} {
-		n.optimizer.Anneal(o.Clock(), float64(c.annealSteps)/float64(c.environments))
-	}
-	return nil
+	return err
 }
 
 // recordMinibatches records an update of actor and critic for every minibatch of every epoch. prepare records what the

@@ -29,8 +29,8 @@ type PPOConfig struct {
 
 	Optimizer        optim.Rule `doc:"Update rule: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
-	AnnealSteps      int        `min:"0" doc:"Environment steps per member over which the learning rate falls linearly to 0; 0: constant."`
 	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
+	ScheduleConfig
 
 	NormalizeAdvantage bool `doc:"Advantages are normalized to mean 0 and deviation 1 in each minibatch."`
 	ClipValue          bool `doc:"Changes of values are clipped to clip_epsilon in the critic's loss."`
@@ -49,6 +49,9 @@ func DefaultPPO() PPOConfig {
 
 // Validate checks constraints across fields.
 func (c PPOConfig) Validate() error {
+	if err := c.ScheduleConfig.Validate(); err != nil {
+		return err
+	}
 	n := c.RolloutLength * c.Environments
 	if c.Minibatches > n {
 		return config.Invalid("minibatches", "%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
@@ -110,14 +113,14 @@ func newPPO(ctx context.Context, name string, given Fitting, eng *engine.Engine,
 func (c PPOConfig) common() onPolicyConfig {
 	return onPolicyConfig{
 		members: c.Members, environments: c.Environments, horizon: c.RolloutLength, epochs: c.Epochs, minibatches: c.Minibatches,
-		optimizer: c.Optimizer, epsilon: c.OptimizerEpsilon, annealSteps: c.AnnealSteps, maxGradNorm: c.MaxGradNorm,
+		optimizer: c.Optimizer, epsilon: c.OptimizerEpsilon, schedule: c.ScheduleConfig, maxGradNorm: c.MaxGradNorm,
 	}
 }
 
 // buildLearner makes the losses, the advantage estimation and the minibatches.
 func (p *PPO) buildLearner(network NetworkConfig) error {
 	c, s, hyper := p.cfg, p.State(), p.Hyper()
-	p.rate = hyper.Add("learning_rate", c.LearningRate)
+	rate := hyper.Add("learning_rate", c.LearningRate)
 	discount, lambda := hyper.Add("discount", c.Discount), hyper.Add("gae_lambda", c.GAELambda)
 	actorWeight, criticWeight := hyper.Add("actor_weight", c.ActorWeight), hyper.Add("critic_weight", c.CriticWeight)
 	entropyWeight := hyper.Add("entropy_weight", c.EntropyWeight)
@@ -131,11 +134,11 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 		p.minibatches.normalizeAdvantage(scratch)
 	}
 	info := s.Engine().Device().Info()
-	together := p.both || canFuse(info, c, network.mlp(p.env.ObsSize(), network.head(p.env.Action).Outputs()))
+	together := p.both || network.alike() && canFuse(info, c, network.mlp(p.env.ObsSize(), network.head(p.env.Action).Outputs()))
 	if together { // fused updates need actor and critic in one buffer
 		agent = agent.Contiguous()
 	}
-	if err := p.buildAgent(agent, network); err != nil {
+	if err := p.buildAgent(agent, network, rate); err != nil {
 		return err
 	}
 	p.held = updatedTransitions(c) >= heldPasses
@@ -172,6 +175,7 @@ func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 
 // recordUpdates records the updates of all epochs and minibatches.
 func (p *PPO) recordUpdates(r *engine.Recorder) {
+	p.rates.record(r)
 	p.minibatches.recordOrder(r)
 	p.minibatches.recordMoments(r)
 	if p.fused {

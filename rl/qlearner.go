@@ -62,7 +62,7 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 		row *= 2
 	}
 	q.network, err = newNetwork(s.Sub("network"), mlp, row, agentConfig{
-		members: c.Members, rows: parts.batch, optimizer: rule, rate: h.Add("learning_rate", c.LearningRate),
+		members: c.Members, rows: parts.batch, optimizer: rule, rate: o.rates.of("learning_rate", h.Add("learning_rate", c.LearningRate)),
 	})
 	if err != nil {
 		return nil, err
@@ -76,7 +76,6 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 	}
 	q.makeScratch(o.State().Sub("update"))
 	q.network.optimizer.Follow(q.target, q.share)
-	q.network.optimizer.Anneal(q.clock, float64(c.AnnealSteps)/float64(c.Environments))
 	q.head.Noise = q.epsilon
 	m := o.Metrics()
 	q.rows.loss, q.rows.value = m.Row("loss/critic"), m.Row("value/mean")

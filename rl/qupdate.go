@@ -48,7 +48,7 @@ func (q *qLearner) recordFused(r *engine.Recorder, batch ReplayBatch, chunk *eng
 		Norm: optimizer.Norm().Range(), Value: q.chosen.Range(), Loss: q.loss.Range(),
 		Row: uint32(optimizer.Params().Size("parameter")), Stride: uint32(stride), Target: uint32(q.target.Offset(optimizer.Params())),
 		Count: uint32(updates), Together: uint32(batch.updates()),
-		Huber: float32(q.cfg.Huber), MaxNorm: float32(o.MaxNorm), Anneal: float32(optimizer.Annealed()),
+		Huber: float32(q.cfg.Huber), MaxNorm: float32(o.MaxNorm),
 		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Gain1: float32(1 - o.Beta1), Gain2: float32(1 - o.Beta2),
 		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon),
 		Lanes: columns.Lanes.Lanes, Hidden1: columns.Hidden1, Hidden2: columns.Hidden2, Width2: columns.Width2, Activation: columns.Activation,

@@ -38,6 +38,7 @@ func workflows() []workflow {
 	single.Members, single.Epochs, single.Minibatches, single.MixValues, single.MaxGradNorm = 1, 1, 1, true, 0.5
 	plain := network
 	plain.NormalizeObs, plain.LayerNorm, plain.NormalizeReward = false, true, true
+	plain.CriticHidden = []int{9, 5}
 	return append([]workflow{
 		{"ppo", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewPPO(t.Context(), eng, lookup(t, "CartPole-v1"), ppo, Network(network), Environment(envs.Options{TimeLimit: 8}))

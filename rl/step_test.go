@@ -70,7 +70,7 @@ func (o *onPolicy) updates(prepare int) int {
 
 // around is how many kernels a step runs beside the updates.
 func (o *onPolicy) around() int {
-	n := 1 // the rollout
+	n := 1 + len(o.rates.scheduled) // the rollout, learning rates
 	if o.agent.normalizer != nil {
 		n += 2 // the moments, and values left out
 	}

@@ -40,7 +40,7 @@ func newSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head, contig
 	}
 	ac.critics.optimizer.Follow(ac.targetCritics, ac.tau)
 	t.first = c.Temperature
-	rate := h.Add("temperature_learning_rate", c.TemperatureLearningRate)
+	rate := o.rates.of("temperature_learning_rate", h.Add("temperature_learning_rate", c.TemperatureLearningRate))
 	if c.LearnTemperature {
 		t.optimizer = optim.New(ac.scope.Sub("temperature"), parts.optimizer, rate, 4)
 		t.temperature = t.optimizer.Params()

@@ -60,7 +60,7 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 	k := policyUpdateKernel{
 		Params: params, Updated: params, Obs: t.Obs.Range(), Action: t.Action.Range(), LogProb: t.LogProb.Range(),
 		Advantage: e.advantage.Range(), Target: e.target.Range(), Value: e.value.Range(),
-		LearningRate: p.rate.Range(), ClipEpsilon: p.actorLoss.clip.Range(),
+		LearningRate: actor.Rate().Range(), ClipEpsilon: p.actorLoss.clip.Range(),
 		ActorWeight: p.actorLoss.weight.Range(), CriticWeight: p.criticLoss.weight.Range(), EntropyWeight: p.actorLoss.entropyWeight.Range(),
 		Clock: m.clock.Tensor().Range(), Norm: actor.Norm().Range(), Updates: actor.Updates().Range(), Refused: actor.Refused().Range(),
 		CriticUpdates: critic.Updates().Range(), CriticRefused: critic.Refused().Range(),
@@ -72,7 +72,6 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		Minibatches: uint32(m.count), ObsLimit: float32(a.cfg.ObsLimit), MaxNorm: float32(p.cfg.MaxGradNorm),
 		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Gain1: float32(1 - o.Beta1), Gain2: float32(1 - o.Beta2),
 		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon), WeightDecay: float32(o.WeightDecay),
-		Anneal:     float32(actor.Annealed()),
 		LocalSizeX: 2 * lanes.Lanes, Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2,
 		Activation: lanes.Activation, LayerNorm: lanes.LayerNorm, In: uint32(net.In), Out: uint32(net.Out),
 		Head: head.Head, HeadWidth: head.HeadWidth, LogStdLow: head.LogStdLow, LogStdHigh: head.LogStdHigh, ClipValue: p.criticLoss.clipped,

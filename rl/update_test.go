@@ -108,7 +108,7 @@ func TestUpdate(t *testing.T) {
 			in := c.Input
 			p.joint("params").write(t, assemble(in))
 			for tensor, name := range map[*engine.Tensor]string{
-				p.rate: "learning_rate", p.estimates.discount: "discount", p.estimates.lambda: "gae_lambda", p.actorLoss.clip: "clip_epsilon",
+				p.Hyper().Lookup("learning_rate"): "learning_rate", p.estimates.discount: "discount", p.estimates.lambda: "gae_lambda", p.actorLoss.clip: "clip_epsilon",
 				p.actorLoss.entropyWeight: "entropy_weight", p.criticLoss.weight: "value_weight",
 			} {
 				write(t, tensor, ref.Hyper[name])

@@ -16,7 +16,7 @@ type Group struct {
 	first, second *Optimizer
 }
 
-// NewGroup groups two optimizers of the same members, rule, constants and schedule; each has its own parameters and
+// NewGroup groups two optimizers of the same members, rule and constants; each has its own parameters and
 // learning rates. Gradients are scaled down to the norm maxNorm; 0: no clipping. The optimizers' own MaxNorm must be
 // 0.
 func NewGroup(maxNorm float64, first, second *Optimizer) (*Group, error) {
@@ -94,11 +94,8 @@ func (g *Group) norm(r *engine.Recorder, a, b part) {
 		Gradient: a.gradient.Range(), Norm: a.Norm().Range(), Factors: a.factor.Range(), Updates: a.count.Range(), Refused: a.refuse.Range(),
 		Gradient2: b.gradient.Range(), Norm2: b.Norm().Range(), Factors2: b.factor.Range(), Updates2: b.count.Range(), Refused2: b.refuse.Range(),
 		Splits: uint32(a.splits), Splits2: uint32(b.splits), Row: uint32(a.row), Row2: uint32(b.row), MaxNorm: float32(g.maxNorm),
-		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Anneal: float32(a.anneal),
+		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)),
 		Workgroup: r.WorkgroupFor(max(a.loads(), b.loads())),
-	}
-	if a.anneal > 0 {
-		k.Clock = a.clock.Tensor().Range()
 	}
 	r.Dispatch(k.call(uint32(a.rate.Len()), 1, 1))
 }
@@ -127,9 +124,6 @@ func (g *Group) update(r *engine.Recorder, a, b part) {
 // check validates settings that were changed after NewGroup.
 func (g *Group) check() error {
 	a, b := g.first, g.second
-	if a.anneal != b.anneal || a.anneal > 0 && a.clock != b.clock {
-		return fmt.Errorf("optim: a group of optimizers whose learning rates fall by %g and %g per step; want the same clock and schedule", a.anneal, b.anneal)
-	}
 	if a.due != nil || b.due != nil {
 		return fmt.Errorf("optim: a group of optimizers of which %v or %v skips members; want separate optimizers for that", a.params, b.params)
 	}

@@ -135,10 +135,9 @@ func TestGroup(t *testing.T) {
 		maxNorm float64
 		rows    [2]int
 		splits  [2]int
-		anneal  float64
 	}{
-		{adam, 3, 4, [2]int{516, 36}, [2]int{2, 3}, 0}, {Default(RMSProp), 1, 0.5, [2]int{4, 1028}, [2]int{1, 1}, 0},
-		{Default(SGD), 17, 0, [2]int{12, 8}, [2]int{1, 2}, 60}, {Default(AdamW), 3, 1e9, [2]int{132, 64}, [2]int{1, 1}, 100},
+		{adam, 3, 4, [2]int{516, 36}, [2]int{2, 3}}, {Default(RMSProp), 1, 0.5, [2]int{4, 1028}, [2]int{1, 1}},
+		{Default(SGD), 17, 0, [2]int{12, 8}, [2]int{1, 2}}, {Default(AdamW), 3, 1e9, [2]int{132, 64}, [2]int{1, 1}},
 	} {
 		t.Run(fmt.Sprintf("%v/%d members", c.cfg.Rule, c.members), func(t *testing.T) {
 			s := eng.NewState()
@@ -146,24 +145,13 @@ func TestGroup(t *testing.T) {
 			a := newTrained(t, s.Sub("a"), c.cfg, c.members, c.rows[0], c.splits[0])
 			b := newTrained(t, s.Sub("b"), c.cfg, c.members, c.rows[1], c.splits[1])
 			for _, model := range append(a.models, b.models...) {
-				if model.MaxNorm = c.maxNorm; c.anneal > 0 {
-					model.anneal = 1 / c.anneal
-				}
+				model.MaxNorm = c.maxNorm
 			}
-			clock := engine.NewClock(s)
-			if err := clock.Tensor().WriteUint32(t.Context(), []uint32{0, 0}); err != nil {
-				t.Fatal(err)
-			}
-			a.Anneal(clock, c.anneal)
-			b.Anneal(clock, c.anneal)
 			group, err := NewGroup(c.maxNorm, a.Optimizer, b.Optimizer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			program, err := eng.Record("group", func(r *engine.Recorder) {
-				group.Record(r, a.gradient, b.gradient)
-				clock.Tick(r, 1, 10)
-			})
+			program, err := eng.Record("group", func(r *engine.Recorder) { group.Record(r, a.gradient, b.gradient) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +169,6 @@ func TestGroup(t *testing.T) {
 				norms := read(t, group.Norm())
 				for m := range c.members {
 					norm := norm2(ga[m], gb[m])
-					a.models[m].steps, b.models[m].steps = float64(10*step), float64(10*step)
 					want := a.models[m].updateWith(ga[m], norm)
 					b.models[m].updateWith(gb[m], norm)
 					if !(math.Abs(float64(norms[m])-want) <= 2e-6*math.Abs(want)) {
@@ -238,7 +225,6 @@ func TestGroupErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := engine.NewClock(s)
 	fails := func(want string, first, second *engine.Tensor) {
 		t.Helper()
 		_, err := eng.Record("group", func(r *engine.Recorder) { group.Record(r, first, second) })
@@ -247,9 +233,6 @@ func TestGroupErrors(t *testing.T) {
 		}
 	}
 	fails("gradient optimizer_1/rate", a.rate, b.gradient)
-	b.Anneal(clock, 100)
-	fails("fall by 0 and 0.01", a.gradient, b.gradient)
-	b.Anneal(clock, 0)
 	b.Follow(a.params, a.rate)
 	fails("has a target", a.gradient, b.gradient)
 }

@@ -19,19 +19,17 @@ var normShader = &vk.Shader{
 		{Name: "Factors", Index: 2, Access: vk.Write},
 		{Name: "Updates", Index: 3, Access: vk.ReadWrite},
 		{Name: "Refused", Index: 4, Access: vk.ReadWrite},
-		{Name: "Clock", Index: 5, Access: vk.Read, Optional: true},
-		{Name: "gradient_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "First", Index: 7, Access: vk.Read, Optional: true},
-		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
-		{Name: "LearningRate", Index: 9, Access: vk.Read},
-		{Name: "Due", Index: 10, Access: vk.Read, Optional: true},
+		{Name: "gradient_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "First", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "first_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "LearningRate", Index: 8, Access: vk.Read},
+		{Name: "Due", Index: 9, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 28,
+	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "CLIPUP", ID: 1, Default: 0},
-		{Name: "HAS_CLOCK", ID: 2, Default: 0},
-		{Name: "HAS_DUE", ID: 3, Default: 0},
+		{Name: "HAS_DUE", ID: 2, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -45,7 +43,6 @@ type normKernel struct {
 	Factors      vk.Range // writeonly vec4
 	Updates      vk.Range // read-write uint
 	Refused      vk.Range // read-write uint
-	Clock        vk.Range // readonly uint, optional
 	First        vk.Range // readonly vec4, optional
 	LearningRate vk.Range // readonly float
 	Due          vk.Range // readonly uint, optional
@@ -55,7 +52,6 @@ type normKernel struct {
 	MaxNorm  float32
 	LogBeta1 float32
 	LogBeta2 float32
-	Anneal   float32
 	Beta1    float32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
@@ -66,33 +62,29 @@ type normKernel struct {
 // call dispatches x × y × z workgroups.
 func (k normKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [11]vk.Range
-		push   [28]byte
-		spec   [5]uint32
+		ranges [10]vk.Range
+		push   [24]byte
+		spec   [4]uint32
 	})
-	a.ranges = [11]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Clock, k.Gradient, k.First, k.First, k.LearningRate, k.Due}
+	a.ranges = [10]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Gradient, k.First, k.First, k.LearningRate, k.Due}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
 	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.MaxNorm))
 	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.LogBeta1))
 	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogBeta2))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Anneal))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Beta1))
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Beta1))
+	a.spec = [4]uint32{64, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
 	if k.Clipup {
 		a.spec[1] = 1
 	}
-	if k.Clock.Buffer != nil {
+	if k.Due.Buffer != nil {
 		a.spec[2] = 1
 	}
-	if k.Due.Buffer != nil {
-		a.spec[3] = 1
-	}
 	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
+		a.spec[3] = k.TexelLoads
 	}
 	return vk.Call{Shader: normShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/norm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -113,12 +105,10 @@ var normPairShader = &vk.Shader{
 		{Name: "Factors2", Index: 9, Access: vk.Write},
 		{Name: "Updates2", Index: 10, Access: vk.ReadWrite},
 		{Name: "Refused2", Index: 11, Access: vk.ReadWrite},
-		{Name: "Clock", Index: 12, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 32,
+	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "HAS_CLOCK", ID: 1, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -137,7 +127,6 @@ type normPairKernel struct {
 	Factors2  vk.Range // writeonly vec4
 	Updates2  vk.Range // read-write uint
 	Refused2  vk.Range // read-write uint
-	Clock     vk.Range // readonly uint, optional
 
 	Splits   uint32 // push constants, in order
 	Splits2  uint32
@@ -146,7 +135,6 @@ type normPairKernel struct {
 	MaxNorm  float32
 	LogBeta1 float32
 	LogBeta2 float32
-	Anneal   float32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	TexelLoads uint32 // default 0
@@ -155,11 +143,11 @@ type normPairKernel struct {
 // call dispatches x × y × z workgroups.
 func (k normPairKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [13]vk.Range
-		push   [32]byte
-		spec   [3]uint32
+		ranges [12]vk.Range
+		push   [28]byte
+		spec   [2]uint32
 	})
-	a.ranges = [13]vk.Range{k.Gradient, k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Gradient2, k.Gradient2, k.Norm2, k.Factors2, k.Updates2, k.Refused2, k.Clock}
+	a.ranges = [12]vk.Range{k.Gradient, k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Gradient2, k.Gradient2, k.Norm2, k.Factors2, k.Updates2, k.Refused2}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Splits2)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
@@ -167,18 +155,67 @@ func (k normPairKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.MaxNorm))
 	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.LogBeta1))
 	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.LogBeta2))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Anneal))
-	a.spec = [3]uint32{64, 0, 0}
+	a.spec = [2]uint32{64, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup
 	}
-	if k.Clock.Buffer != nil {
-		a.spec[1] = 1
-	}
 	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
+		a.spec[1] = k.TexelLoads
 	}
 	return vk.Call{Shader: normPairShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/norm_pair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+}
+
+var scheduleShader = &vk.Shader{
+	Name:  "engine/optim/schedule",
+	SPIRV: shaders.Code("engine/optim/schedule"),
+	Bindings: []vk.Binding{
+		{Name: "Rate", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Scheduled", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "COSINE", ID: 0, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// scheduleKernel is shaders/engine/optim/schedule.comp.
+type scheduleKernel struct {
+	Rate      vk.Range // readonly float
+	Clock     vk.Range // readonly uint
+	Scheduled vk.Range // writeonly float
+
+	Members uint32 // push constants, in order
+	Rise    float32
+	Fall    float32
+	Warmup  float32
+	Final   float32
+	Steps   float32
+
+	Cosine bool // specialization constants, zero for their default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k scheduleKernel) call(x, y, z uint32) vk.Call {
+	a := new(struct {
+		ranges [3]vk.Range
+		push   [24]byte
+		spec   [1]uint32
+	})
+	a.ranges = [3]vk.Range{k.Rate, k.Clock, k.Scheduled}
+	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
+	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Rise))
+	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Fall))
+	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Warmup))
+	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Final))
+	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Steps))
+	a.spec = [1]uint32{0}
+	if k.Cosine {
+		a.spec[0] = 1
+	}
+	return vk.Call{Shader: scheduleShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/schedule", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
 
 var updateShader = &vk.Shader{

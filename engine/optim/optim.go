@@ -81,8 +81,6 @@ type Optimizer struct {
 	refuse *engine.Tensor // [P]: number of gradients that were not finite
 	norm   *engine.Tensor // [P]
 	factor *engine.Tensor // [P, 4]
-	clock  engine.Clock
-	anneal float64        // fraction of the learning rate lost per step of the clock
 	target *engine.Tensor // follows the parameters; nil: no target
 	tau    *engine.Tensor // [P]
 	due    *engine.Tensor // [P] u32; nil: all members are due
@@ -102,17 +100,6 @@ func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
 		factor: s.Scratch("factors", engine.Float32, p, engine.Axis("factor", 4)),
 	}
 }
-
-// Anneal makes the learning rates fall linearly, to zero when the clock has counted the given number of environment
-// steps; 0: constant. Call it before Record.
-func (o *Optimizer) Anneal(clock engine.Clock, steps float64) {
-	if o.clock, o.anneal = clock, 0; steps > 0 {
-		o.anneal = 1 / steps
-	}
-}
-
-// Annealed returns the fraction of the learning rates lost per step of the clock.
-func (o *Optimizer) Annealed() float64 { return o.anneal }
 
 // Follow makes target parameters, of the shape of the parameters, follow them in every update by Polyak averaging
 // with tau [P], as nn.Follow does but in the update's own pass. nil: no target. Call it before Record.
@@ -173,10 +160,7 @@ func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
 		Gradient: gradient.Range(), Norm: o.norm.Range(), Factors: o.factor.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(),
 		First: o.first.Range(), LearningRate: o.rate.Range(), Clipup: c.Rule == ClipUp, Beta1: float32(c.Beta1),
 		Splits: uint32(splits), Row: uint32(row), MaxNorm: float32(c.MaxNorm),
-		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Anneal: float32(o.anneal), Workgroup: r.WorkgroupFor(row / 4 * (splits + 1)),
-	}
-	if o.anneal > 0 {
-		norm.Clock = o.clock.Tensor().Range()
+		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Workgroup: r.WorkgroupFor(row / 4 * (splits + 1)),
 	}
 	if o.due != nil {
 		norm.Due = o.due.Range()

@@ -24,7 +24,6 @@ layout(push_constant) uniform Push {
     uint together; // updates per dispatch; the last may have fewer
     float huber;   // size of errors above which the loss is linear; 0: always quadratic
     float max_norm; // of the gradient; 0: no limit
-    float anneal;   // fraction of the learning rate lost per step of the clock
     float beta_1;
     float beta_2;
     float gain_1; // 1 - beta
@@ -48,7 +47,7 @@ void main() {
     uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x, own = member * row;
     float share = tau[member], scale = reward_scale[member], rate = learning_rate[member];
     uint done = updates[member], refusals = 0u, wait = uint(max(round(interval[member]), 1.0));
-    uint first = chunk[0] * together, last = min(first + together, count), before = clock[0] * count, steps = clock[1];
+    uint first = chunk[0] * together, last = min(first + together, count), before = clock[0] * count;
     float size = 0.0;
 
     // Loops test their condition at the end: if it is at the start, software drivers run the body once more, masked.
@@ -157,7 +156,7 @@ void main() {
 
         size = norm_of(square);
         uint number = before + update + 1u;
-        vec4 factors = norm_factors(size, done + 1u, steps);
+        vec4 factors = norm_factors(size, done + 1u);
         adam(Adam(own, stride, target + own, own, row / 4u, rate * factors.w * factors.y, factors.z, factors.x, size >= 0.0, number % wait == 0u, share));
         exchange();
         done += size >= 0.0 ? 1u : 0u;

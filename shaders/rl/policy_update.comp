@@ -33,7 +33,7 @@ layout(std430, set = 0, binding = 11) readonly buffer ClipEpsilon { float clip_e
 layout(std430, set = 0, binding = 12) readonly buffer ActorWeight { float actor_weight[]; };     // [P]
 layout(std430, set = 0, binding = 13) readonly buffer CriticWeight { float critic_weight[]; };   // [P]
 layout(std430, set = 0, binding = 14) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]
-layout(std430, set = 0, binding = 15) readonly buffer Clock { uint clock[]; };           // [0]: the iteration; [1]: steps every environment has taken before
+layout(std430, set = 0, binding = 15) readonly buffer Clock { uint clock[]; };           // [0]: the iteration
 layout(std430, set = 0, binding = 16) coherent writeonly buffer Updated { float gradient[]; };    // as Params; named as mlp_backward.glsl wants it
 layout(std430, set = 0, binding = 17) coherent writeonly buffer Updated4 { vec4 gradient4[]; };   // the same
 layout(std430, set = 0, binding = 18) writeonly buffer Norm { float norm[]; };           // [P]: of the last gradient; -1: not finite
@@ -77,7 +77,6 @@ layout(push_constant) uniform Push {
     float log_beta_2;
     float epsilon;
     float weight_decay;
-    float anneal; // fraction of the learning rate lost per step of the clock; 0: none
 };
 
 uint outputs; // of this subgroup's network
@@ -112,7 +111,7 @@ void main() {
         first_deviation[o] = LOG_STD_PARAMETERS ? params[at + stride] : 0.0;
         second_deviation[o] = LOG_STD_PARAMETERS ? params[at + 2u * stride] : 0.0;
     }
-    float clip = clip_epsilon[member], rate = learning_rate[member] * max(1.0 - anneal * float(clock[1]), 0.0);
+    float clip = clip_epsilon[member], rate = learning_rate[member];
     float weight = is_critic ? critic_weight[member] : actor_weight[member], bonus = entropy_weight[member];
     uint done = updates[member], refusals = 0u;
     LossSums sums;

@@ -10,8 +10,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(constant_id = 1) const bool CLIPUP = false;
-layout(constant_id = 2) const bool HAS_CLOCK = false; // anneal the learning rate
-layout(constant_id = 3) const bool HAS_DUE = false;   // else every member is due
+layout(constant_id = 2) const bool HAS_DUE = false;   // else every member is due
 
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
@@ -21,13 +20,11 @@ layout(std430, set = 0, binding = 1) writeonly buffer Norm { float norm[]; };   
 layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [P]: see norm.glsl; the second, with ClipUp, of the velocity
 layout(std430, set = 0, binding = 3) buffer Updates { uint updates[]; };             // [P]
 layout(std430, set = 0, binding = 4) buffer Refused { uint refused[]; };             // [P]
-
-layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };        // [1]: environment steps per environment so far
-layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer gradient_texels;
-layout(std430, set = 0, binding = 7) readonly buffer First { vec4 first[]; };        // [P, row]: ClipUp's velocity; optional
-layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer first_texels;
-layout(std430, set = 0, binding = 9) readonly buffer LearningRate { float learning_rate[]; }; // [P]
-layout(std430, set = 0, binding = 10) readonly buffer Due { uint due[]; };           // [P]; optional
+layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer gradient_texels;
+layout(std430, set = 0, binding = 6) readonly buffer First { vec4 first[]; };        // [P, row]: ClipUp's velocity; optional
+layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer first_texels;
+layout(std430, set = 0, binding = 8) readonly buffer LearningRate { float learning_rate[]; }; // [P]
+layout(std430, set = 0, binding = 9) readonly buffer Due { uint due[]; };            // [P]; optional
 
 layout(push_constant) uniform Push {
     uint splits; // parts that the gradient is summed from
@@ -35,7 +32,6 @@ layout(push_constant) uniform Push {
     float max_norm;   // 0: no limit
     float log_beta_1; // natural logarithms
     float log_beta_2;
-    float anneal; // fraction of the learning rate lost per step of the clock
     float beta_1; // ClipUp's momentum
 };
 
@@ -66,7 +62,7 @@ void main() {
     if (gl_LocalInvocationID.x == 0u) {
         float size = norm_of(square);
         norm[member] = size;
-        vec4 factor = norm_factors(size, updates[member] + 1u, HAS_CLOCK ? clock[1] : 0u);
+        vec4 factor = norm_factors(size, updates[member] + 1u);
         if (CLIPUP) {
             factor.x = size > 0.0 ? 1.0 / size : 0.0;
             float step = size > 0.0 ? learning_rate[member] * factor.w : 0.0;

@@ -7,7 +7,6 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
-layout(constant_id = 1) const bool HAS_CLOCK = false; // anneal the learning rates
 
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
@@ -26,15 +25,12 @@ layout(std430, set = 0, binding = 9) writeonly buffer Factors2 { vec4 factors_2[
 layout(std430, set = 0, binding = 10) buffer Updates2 { uint updates_2[]; };
 layout(std430, set = 0, binding = 11) buffer Refused2 { uint refused_2[]; };
 
-layout(std430, set = 0, binding = 12) readonly buffer Clock { uint clock[]; };         // [1]: environment steps per environment so far
-
 layout(push_constant) uniform Push {
     uint splits, splits_2; // parts that each gradient is summed from
     uint row, row_2;       // floats of a member's gradients, multiples of four
     float max_norm;        // 0: no limit
     float log_beta_1;      // natural logarithms
     float log_beta_2;
-    float anneal;          // fraction of the learning rate lost per step of the clock
 };
 
 #include "engine/optim/norm.glsl"
@@ -47,10 +43,9 @@ void main() {
     square = workgroup_sum(square);
     if (gl_LocalInvocationID.x == 0u) {
         float size = norm_of(square);
-        uint steps = HAS_CLOCK ? clock[1] : 0u;
         norm[member] = norm_2[member] = size;
-        factors[member] = norm_factors(size, updates[member] + 1u, steps);
-        factors_2[member] = norm_factors(size, updates_2[member] + 1u, steps);
+        factors[member] = norm_factors(size, updates[member] + 1u);
+        factors_2[member] = norm_factors(size, updates_2[member] + 1u);
         if (size >= 0.0) {
             updates[member] += 1u;
             updates_2[member] += 1u;

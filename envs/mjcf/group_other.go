@@ -1,7 +1,0 @@
-//go:build !unix
-
-package mjcf
-
-import "os/exec"
-
-func asGroup(*exec.Cmd) {}
