@@ -3,12 +3,13 @@
 # make build   bin/evorl
 # make validate, make validate-gpu   the tests under Vulkan's validation layer, in its two modes; parts of make test
 # make swiftshader   kernels and every workflow on SwiftShader, a second software driver; part of make test
+# make wide   kernels and every workflow on a software driver that poses as GPUs of several kinds; part of make test
 # make release   archives of all platforms (macOS by Zig) with checksums and bills of materials
 # make site      the documentation as a site that can be read offline, site/index.html
 # make check   formatting, vet, and that generated files, SPIR-V and the pages of docs/algorithms are those of their sources
 # Each installs what it lacks by apt where it can.
 
-.PHONY: run test build check release site validate validate-gpu swiftshader setup-run setup-test
+.PHONY: run test build check release site validate validate-gpu swiftshader wide setup-run setup-test
 
 # Tests that need what a machine may not have are skipped by go test, and fail here; those of MuJoCo's own compiler only if MUJOCO_PYTHON names a Python.
 # Packages are tested on all processors as it is, so translating kernels on all would only take longer.
@@ -21,7 +22,7 @@ build: setup-run
 	go build -o bin/evorl ./cmd/evorl
 
 # The second binding is tested where it makes a difference, and without the layer; everything above it is the same code.
-test: check validate validate-gpu swiftshader
+test: check validate validate-gpu swiftshader wide
 	$(must) go test -timeout 20m -tags vulkango ./vk/... ./engine
 
 # All tests, while the layer looks for wrong use of Vulkan and for missing barriers.
@@ -47,6 +48,18 @@ swiftshader: setup-test
 	$(on_swiftshader) ./engine ./engine/optim
 	$(on_swiftshader) -short -run '$(kernels)' ./engine/nn ./ec ./rl ./hybrid
 	$(on_swiftshader) -run 'TestBuild$$' .
+
+# Forms that only GPUs choose, on Mesa's software driver with subgroups as wide as theirs (tools/mesa.sh). A workgroup's subgroups of 32 lanes
+# run first to last, those of 64 last to first. Tests whose name has GPU fail if the device does not choose the form that they name.
+wide_folder = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/evorl/wide
+as = tools/mesa.sh as $(1) "$(wide_folder)" env $(must) go test -count=1 -timeout 20m
+wide: setup-test
+	@tools/mesa.sh wide "$(wide_folder)"
+	$(call as,nvidia) ./engine ./engine/optim
+	$(call as,nvidia) -short -run '$(kernels)|GPU' ./engine/nn ./ec ./hybrid
+	$(call as,nvidia) -run GPU ./envs
+	$(call as,gcn-reversed) -short -run '$(kernels)|GPU' ./rl
+	$(call as,gcn-reversed) -run 'TestBuild$$' .
 
 check: setup-test
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi

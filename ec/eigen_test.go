@@ -172,6 +172,24 @@ func TestEigen(t *testing.T) {
 	}
 }
 
+// TestEigenOnGPUs: GPUs use Jacobi's method as long as matrices fit the shared memory, software drivers up to dimension 12. TestEigen runs
+// both methods on every device.
+func TestEigenOnGPUs(t *testing.T) {
+	eng := engine.New(open(t))
+	info := eng.Device().Info()
+	for _, dim := range []int{12, 13, 40, 60} {
+		if !jacobiFits(asGPU(info), dim) {
+			t.Errorf("on a GPU with %d bytes of shared memory, matrices of dimension %d are not decomposed by Jacobi's method", info.Limits.MaxSharedBytes, dim)
+		}
+		s := eng.NewState()
+		defer s.Close()
+		e := newEigen(s, engine.NewClock(s), Space{Members: 1, Dim: dim}, 1)
+		if jacobi := e.tridiagonal == nil; jacobi != (info.Type.GPU() || dim <= 12) {
+			t.Errorf("on a %v, Jacobi's method decomposes matrices of dimension %d: %v", info.Type, dim, jacobi)
+		}
+	}
+}
+
 // BenchmarkEigen measures decompositions of CMA-ES matrices by both methods.
 func BenchmarkEigen(b *testing.B) {
 	eng := engine.New(open(b))

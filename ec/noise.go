@@ -121,13 +121,15 @@ func rowGroups(r *engine.Recorder, members, candidates int) uint32 {
 }
 
 // Splits returns a good number of partial sums of noise: the first axis of what Sum writes.
-func (n *Noise) Splits(dev *vk.Device) int {
-	pairs, fours, lanes := n.population, n.space.Row()/4, int(dev.Info().SubgroupSize)
+func (n *Noise) Splits(dev *vk.Device) int { return n.splits(dev.Info()) }
+
+func (n *Noise) splits(info vk.Info) int {
+	pairs, fours, lanes := n.population, n.space.Row()/4, int(info.SubgroupSize)
 	if n.mirrored {
 		pairs = (pairs + 1) / 2
 	}
 	want := 16 // subgroups' worth of invocations, to fill a software driver's cores
-	if dev.Info().Type.GPU() {
+	if info.Type.GPU() {
 		want = 4096
 	}
 	busy := n.space.Members * ((fours + lanes - 1) / lanes)

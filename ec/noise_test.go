@@ -7,7 +7,17 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
+
+// ofGPU stands for as many splits as on a GPU.
+const ofGPU = -1
+
+// asGPU returns a device's properties as if it were a GPU.
+func asGPU(info vk.Info) vk.Info {
+	info.Type = vk.DiscreteGPU
+	return info
+}
 
 // TestNoise compares candidates and weighted sums of their noise with float64, for populations and dimensions that
 // are no multiple of a tile.
@@ -26,6 +36,8 @@ func TestNoise(t *testing.T) {
 		{members: 2, dim: 30, population: 12, table: 333, squares: true, splits: 2},
 		{members: 1, dim: 8, population: 6, mirrored: true, table: 16, splits: 1}, // the smallest table
 		{members: 1, dim: 3, population: 70000, splits: 5},                        // more candidates than one loop of a software driver can take
+		{members: 1, dim: 50001, population: 3, splits: 1},                        // GPUs share candidates among more workgroups than software drivers
+		{members: 1, dim: 1027, population: 801, squares: true, splits: ofGPU},
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			space := Space{Members: c.members, Dim: c.dim}
@@ -36,6 +48,12 @@ func TestNoise(t *testing.T) {
 			if c.table > 0 {
 				if err := n.UseTable(s, c.table); err != nil {
 					t.Fatal(err)
+				}
+			}
+			if c.splits == ofGPU {
+				gpu, own := n.splits(asGPU(eng.Device().Info())), n.Splits(eng.Device())
+				if c.splits = gpu; gpu < 90 || eng.Device().Info().Type.GPU() && own != gpu {
+					t.Fatalf("%d splits on GPUs, %d on this device; want at least 90 on GPUs", gpu, own)
 				}
 			}
 			m := engine.Members(c.members)

@@ -53,6 +53,7 @@ func TestReferenceGradient(t *testing.T) {
 type networkCase struct {
 	net       MLP
 	layered   bool // false: the form that New chooses
+	gpu       bool // layered as on GPUs
 	members   int
 	stack     int // networks per member; 0: 1
 	outer     int // more than 1: forward pass only; 0: 1
@@ -95,6 +96,9 @@ func (c networkCase) network(t *testing.T, s *engine.State, rows int) *Network {
 		if n, err = newNetwork(c.net, c.members, c.stack, rows); err == nil {
 			n, err = n.layers(s)
 		}
+	}
+	if l, ok := n.form.(*layered); ok && c.gpu {
+		l.info = asGPU(l.info)
 	}
 	if err != nil {
 		t.Fatal(err)
