@@ -36,6 +36,9 @@ const (
 // FindBest finds the best state of the run in a folder with configuration cfg; nil: none was kept, or all are
 // refused.
 func FindBest(cfg *Config, path string) (best *Best, refused []*checkpoint.CorruptError, err error) {
+	if err := cfg.made(); err != nil {
+		return nil, nil, err
+	}
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, nil, err

@@ -56,7 +56,10 @@ func newConfig(w Workflow) *Config {
 // key.
 func New(workflow, env string, opts ...Option) (*Config, error) {
 	const name = "evorl.New"
-	o := newOptions(opts)
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
 	names := []config.Override{{Flag: name, Text: "workflow=" + workflow}, {Flag: name, Text: "env=" + env}}
 	d, err := config.Overrides(name, append(names, o.overrides...)...)
 	if err != nil {
@@ -68,7 +71,10 @@ func New(workflow, env string, opts ...Option) (*Config, error) {
 // Read reads a configuration from a TOML file. A mistake in the file or in an option gives a *config.Error with file,
 // line and what would be right; a file that cannot be read gives the system's error.
 func Read(path string, opts ...Option) (*Config, error) {
-	o := newOptions(opts)
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
 	o.folder = filepath.Dir(path)
 	d, err := config.Read(path, o.overrides...)
 	if err != nil {
@@ -79,7 +85,10 @@ func Read(path string, opts ...Option) (*Config, error) {
 
 // Parse is Read for a text in memory; name is the file name in errors.
 func Parse(name string, text []byte, opts ...Option) (*Config, error) {
-	o := newOptions(opts)
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
 	d, err := config.Parse(name, text, o.overrides...)
 	if err != nil {
 		return nil, err
@@ -210,6 +219,17 @@ func (c *Config) check() error {
 	return c.parts.check(c.env, c.Environment)
 }
 
+// made returns an error if the configuration is nil, or was not made by New, Read or Parse.
+func (c *Config) made() error {
+	if err := engine.Require(map[string]any{"configuration": c}); err != nil {
+		return fmt.Errorf("evorl: %w", err)
+	}
+	if c.parts == nil {
+		return errors.New("evorl: an empty configuration: want one made by New, Read or Parse")
+	}
+	return nil
+}
+
 // Sections returns pointers to all settings, in TOML's order.
 func (c *Config) Sections() config.Sections {
 	s := config.Sections{{Name: "", Value: &c.Run}}
@@ -234,6 +254,9 @@ func (c *Config) Sections() config.Sections {
 
 // TOML encodes all settings, including defaults; Parse decodes it to the same configuration.
 func (c *Config) TOML() ([]byte, error) {
+	if err := c.made(); err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	if err := config.Encode(&b, c.Sections(), config.WithDocs()); err != nil {
 		return nil, err
@@ -299,7 +322,10 @@ func (c *Config) Front(points int) [][]float64 {
 // Build makes the workflow on an engine, whose seed determines its random numbers. Init or a checkpoint must fill its
 // state before the first step (Config.Init where there is [vary]). Settings that were changed after the configuration was made are checked again.
 func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
-	if err := engine.Require(map[string]any{"configuration": c, "engine": eng}); err != nil {
+	if err := c.made(); err != nil {
+		return nil, err
+	}
+	if err := engine.Require(map[string]any{"engine": eng}); err != nil {
 		return nil, fmt.Errorf("evorl: %w", err)
 	}
 	for _, s := range c.Sections() {

@@ -100,6 +100,9 @@ func (c *Config) of(from *checkpoint.Checkpoint) (*Config, error) {
 
 // flat lists all keys by their dotted names, in TOML's order, with their values as TOML.
 func (c *Config) flat() (keys []string, values map[string]string) {
+	if c.made() != nil {
+		return nil, nil // it has no settings
+	}
 	var b bytes.Buffer
 	if err := config.Encode(&b, c.Sections()); err != nil {
 		return nil, nil // a decoded configuration can be encoded

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 )
 
@@ -44,12 +45,15 @@ func With(sections ...any) Option {
 // default, has the built-in ones.
 func Use(c *Catalog) Option { return func(o *options) { o.catalog = c } }
 
-func newOptions(opts []Option) options {
+func newOptions(opts []Option) (options, error) {
 	var o options
-	for _, set := range opts {
+	for i, set := range opts {
+		if set == nil {
+			return o, fmt.Errorf("evorl: option %d of %d: %w", i+1, len(opts), &engine.NilError{What: "option"})
+		}
 		set(&o)
 	}
-	return o
+	return o, nil
 }
 
 // with replaces the sections of the values' types.

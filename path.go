@@ -12,6 +12,9 @@ import (
 // NewPath makes the folder of a new run in a folder: WORKFLOW-ENV-N, with N above all existing ones. It is safe for
 // concurrent processes.
 func NewPath(below string, cfg *Config) (string, error) {
+	if err := cfg.made(); err != nil {
+		return "", err
+	}
 	if err := os.MkdirAll(below, 0o755); err != nil {
 		return "", err
 	}
@@ -29,6 +32,9 @@ func NewPath(below string, cfg *Config) (string, error) {
 
 // NewestPath returns the folder of the newest run made by NewPath; "" if there is none.
 func NewestPath(below string, cfg *Config) (string, error) {
+	if err := cfg.made(); err != nil {
+		return "", err
+	}
 	n, err := newest(below, cfg)
 	if n == 0 || err != nil {
 		return "", err

@@ -63,7 +63,10 @@ func restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string, 
 // buildToEvaluate is Build for a workflow that does not learn. Networks in a precision that the device does not have are in float32, as their
 // parameters are.
 func (c *Config) buildToEvaluate(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
-	if err := engine.Require(map[string]any{"configuration": c, "engine": eng}); err != nil {
+	if err := c.made(); err != nil {
+		return nil, err
+	}
+	if err := engine.Require(map[string]any{"engine": eng}); err != nil {
 		return nil, fmt.Errorf("evorl: %w", err)
 	}
 	for _, s := range c.parts.sections() {

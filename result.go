@@ -60,6 +60,9 @@ type Member struct {
 // Result returns the summary of the run. Unless the run was interrupted, it evaluates the members if the last iteration
 // did not, and the best ones again, in [evaluation] best_episodes new episodes.
 func (r *Run) Result(ctx context.Context) (Result, error) {
+	if err := r.usable(); err != nil {
+		return Result{}, err
+	}
 	out := Result{
 		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.cfg.Run.Seed, Device: r.eng.Device().Info().Name,
 		Iterations: r.done, EnvSteps: r.steps, Evaluated: evaluations(r.workflow, r.done), Measure: r.cfg.Measure(), RunDir: r.dir.Path(), From: r.from,

@@ -36,6 +36,7 @@ type Run struct {
 	done    int
 	steps   int64 // of all environments, since the run began
 	outcome error
+	closed  bool
 
 	evaluation  *engine.Evaluation // the newest
 	evaluatedAt int
@@ -61,6 +62,9 @@ func (r *Run) Seconds() float64 { return r.before + time.Since(r.began).Seconds(
 // *engine.InterruptedError; Resume then continues from the previous checkpoint. A run that ends without a candidate of
 // finite fitness is complete, and gives ErrNoFitness.
 func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
+	if err := r.usable(); err != nil {
+		return err
+	}
 	facts, err := r.facts()
 	if err != nil {
 		return err
@@ -104,6 +108,17 @@ func (r *Run) sync() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// usable returns an error if the run is closed, or was not made by Start or Resume.
+func (r *Run) usable() error {
+	switch {
+	case r.dir == nil:
+		return errors.New("evorl: an empty run: want one made by Start or Resume")
+	case r.closed:
+		return fmt.Errorf("evorl: the run in %s is closed: want Resume to go on, or Restore to evaluate it", r.Path())
+	}
+	return nil
 }
 
 // facts returns the facts that are stored with each checkpoint.
@@ -200,6 +215,10 @@ func (r *Run) keepLineage(report engine.Report) error {
 // Close ends the session and records in the provenance how it ended; the run directory stays. Calling Close twice is
 // allowed.
 func (r *Run) Close() error {
+	if r.usable() != nil {
+		return nil
+	}
+	r.closed = true
 	var errs []error
 	if n := len(r.provenance.Sessions); r.events != nil && n > 0 && r.dir.Check() == nil {
 		now := &r.provenance.Sessions[n-1]

@@ -151,7 +151,10 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 
 // checkSeed rejects an engine whose seed is not that of the configuration.
 func checkSeed(eng *engine.Engine, cfg *Config) error {
-	if err := engine.Require(map[string]any{"configuration": cfg, "engine": eng}); err != nil {
+	if err := cfg.made(); err != nil {
+		return err
+	}
+	if err := engine.Require(map[string]any{"engine": eng}); err != nil {
 		return fmt.Errorf("evorl: %w", err)
 	}
 	if eng.Seed() != cfg.Run.Seed {

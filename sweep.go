@@ -2,6 +2,7 @@ package evorl
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -158,6 +159,9 @@ func ReadSweep(path string, opts ...Option) (*Sweep, error) {
 
 // NewSweep returns a sweep without keys: runs of a configuration with consecutive seeds, beginning with its own.
 func NewSweep(base *Config, seeds int) (*Sweep, error) {
+	if err := base.made(); err != nil {
+		return nil, err
+	}
 	s := &Sweep{Config: DefaultSweep(), Base: base}
 	s.Config.Config, s.Config.Seeds, s.Config.Keys = baseFile, seeds, map[string]SweepKey{}
 	return s, s.complete("evorl.NewSweep")
@@ -299,6 +303,14 @@ func (s *Sweep) configs(t Trial, flag string) (of []*Config, err error) {
 		}
 	}
 	return of, nil
+}
+
+// made returns an error if the sweep was not made by NewSweep, ReadSweep or StoredSweep.
+func (s *Sweep) made() error {
+	if s == nil || s.form == nil {
+		return errors.New("evorl: an empty sweep: want one made by NewSweep, ReadSweep or StoredSweep")
+	}
+	return nil
 }
 
 // Batched reports whether the repetitions of a trial are the members of one run, which requires independent members

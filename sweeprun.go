@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/internal/durable"
@@ -44,6 +45,9 @@ type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of []Trial) erro
 // CreateSweep makes the folder of a sweep. If the folder exists, it checks that it has the same sweep, which Run then
 // continues. A folder that another process uses gives rundir.ErrInUse.
 func (s *Sweep) CreateSweep(folder string) error {
+	if err := s.made(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
@@ -160,6 +164,12 @@ func (s *Sweep) rungs() (out []int) {
 // A completed run is taken if its configuration is that of its trials and it has all records; otherwise nothing is changed, and the error is
 // a *ForeignRunError.
 func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn LearnFunc, report func(TrialResult)) (_ []TrialResult, err error) {
+	if err := s.made(); err != nil {
+		return nil, err
+	}
+	if err := engine.Require(map[string]any{"device": dev, "learn function": learn, "report function": report}); err != nil {
+		return nil, fmt.Errorf("evorl: sweep: %w", err)
+	}
 	lock, err := rundir.NewLock(folder)
 	if err != nil {
 		return nil, fmt.Errorf("sweep folder %s: %w", folder, err)

@@ -131,6 +131,12 @@ func (c *Config) varied(w engine.Workflow) error {
 
 // Init begins a workflow made by Build: its own Init, and then the values of [vary].
 func (c *Config) Init(ctx context.Context, w engine.Workflow) error {
+	if err := c.made(); err != nil {
+		return err
+	}
+	if err := engine.Require(map[string]any{"workflow": w}); err != nil {
+		return fmt.Errorf("evorl: %w", err)
+	}
 	if err := w.Init(ctx); err != nil || c.vary == nil {
 		return err
 	}

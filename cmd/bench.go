@@ -156,16 +156,16 @@ func (f *benchFlags) devices() (devices []string, err error) {
 }
 
 // measure measures a device, and prints each measurement as it is made.
-func (f *benchFlags) measure(cmd *cobra.Command, suite bench.Suite, device string, o bench.Options) (_ *bench.Result, err error) {
+func (f *benchFlags) measure(cmd *cobra.Command, suite bench.Suite, device string, o bench.Options) (*bench.Result, error) {
 	dev, err := openDevice(device)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if e := dev.Close(); err == nil {
-			err = e
-		}
-	}()
+	r, err := f.measureOn(cmd, suite, dev, o)
+	return r, closing(cmd.ErrOrStderr(), err, dev.Close)
+}
+
+func (f *benchFlags) measureOn(cmd *cobra.Command, suite bench.Suite, dev *vk.Device, o bench.Options) (*bench.Result, error) {
 	out, notes := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	if !f.json {
 		fmt.Fprintln(out, dev.Info().Name)

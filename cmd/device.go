@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -97,8 +98,8 @@ func (s *restoredFlags) member(ctx context.Context, cmd *cobra.Command, restored
 	return choice.Member, &choice, nil
 }
 
-// restored calls f with the selected state of the run in a folder.
-func (s *restoredFlags) restored(ctx context.Context, path string, f func(context.Context, *evorl.Restored) error) error {
+// restored calls f with the selected state of the run in a folder. It prints errors.
+func (s *restoredFlags) restored(cmd *cobra.Command, path string, f func(context.Context, *evorl.Restored) error) error {
 	cfg, err := evorl.Stored(path, evorl.Use(s.known))
 	if err != nil {
 		return err
@@ -107,26 +108,26 @@ func (s *restoredFlags) restored(ctx context.Context, path string, f func(contex
 	if err != nil {
 		return err
 	}
-	return withEngine(ctx, s.device, seed, func(ctx context.Context, eng *engine.Engine) error {
+	screen := cmd.ErrOrStderr()
+	return withEngine(cmd.Context(), screen, s.device, seed, func(ctx context.Context, eng *engine.Engine) error {
 		r, err := restore(ctx, eng, cfg, path, s.best)
 		if err != nil {
 			return cause(ctx, err)
 		}
-		defer func() { _ = r.Close() }() // nothing was changed
-		return cause(ctx, f(ctx, r))
+		return closing(screen, cause(ctx, f(ctx, r)), r.Close)
 	})
 }
 
-// withEngine calls f with an engine on a device, which it closes afterwards.
-func withEngine(ctx context.Context, device string, seed uint32, f func(context.Context, *engine.Engine) error) (err error) {
+// withEngine calls f with an engine on a device, which it closes afterwards, when it has printed the error of f.
+func withEngine(ctx context.Context, screen io.Writer, device string, seed uint32, f func(context.Context, *engine.Engine) error) error {
 	dev, err := openDevice(device)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := dev.Close(); err == nil && e != nil {
-			err = fmt.Errorf("closing the device: %w", e)
+	return closing(screen, f(ctx, engine.New(dev, engine.Seed(seed))), func() error {
+		if err := dev.Close(); err != nil {
+			return fmt.Errorf("closing the device: %w", err)
 		}
-	}()
-	return f(ctx, engine.New(dev, engine.Seed(seed)))
+		return nil
+	})
 }

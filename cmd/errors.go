@@ -70,6 +70,34 @@ type configFileError struct{ err error }
 func (e *configFileError) Error() string { return e.err.Error() }
 func (e *configFileError) Unwrap() error { return e.err }
 
+// shownError is an error that has been printed.
+type shownError struct{ error }
+
+func (e *shownError) Unwrap() error { return e.error }
+
+// show prints an error, or what has not been printed of several, and returns it as one that has been.
+func show(w io.Writer, err error) error {
+	var shown *shownError
+	if !errors.As(err, &shown) {
+		if text := describe(err); text != "" {
+			fmt.Fprintln(w, text)
+		}
+	} else if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range several.Unwrap() {
+			show(w, e)
+		}
+	}
+	return &shownError{err}
+}
+
+// closing closes what an error, or nil, came from. It prints the error first, since a driver can crash when a lost device is closed.
+func closing(screen io.Writer, err error, closed func() error) error {
+	if err != nil {
+		err = show(screen, err)
+	}
+	return errors.Join(err, closed())
+}
+
 // describe returns the message for the user; "" if everything has been reported.
 func describe(err error) string {
 	var cfg *config.Error

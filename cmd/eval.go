@@ -34,7 +34,7 @@ func newEval(known *evorl.Catalog) *cobra.Command {
 			if err := checkEpisodes(episodes); err != nil {
 				return err
 			}
-			return state.restored(cmd.Context(), args[0], func(ctx context.Context, restored *evorl.Restored) error {
+			return state.restored(cmd, args[0], func(ctx context.Context, restored *evorl.Restored) error {
 				e, err := restored.Evaluate(ctx, episodes, named(cmd, "member", &member))
 				if err != nil {
 					return err

@@ -51,7 +51,7 @@ func newExport(known *evorl.Catalog) *cobra.Command {
 			if to == (exports{}) {
 				return nil
 			}
-			return state.restored(cmd.Context(), args[0], func(ctx context.Context, restored *evorl.Restored) error {
+			return state.restored(cmd, args[0], func(ctx context.Context, restored *evorl.Restored) error {
 				for _, refused := range restored.Refused() {
 					warn(cmd.ErrOrStderr(), "%v", refused)
 				}

@@ -66,10 +66,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 	if err == nil {
 		return 0
 	}
-	if text := describe(err); text != "" {
-		fmt.Fprintln(stderr, text)
-	}
-	return exitStatus(err)
+	return exitStatus(show(stderr, err))
 }
 
 // newRoot makes the command line of a program.

@@ -121,7 +121,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 
 // runOne trains a configuration in one run.
 func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
-	return withEngine(cmd.Context(), f.device, cfg.Run.Seed, func(ctx context.Context, eng *engine.Engine) error {
+	screen := cmd.ErrOrStderr()
+	return withEngine(cmd.Context(), screen, f.device, cfg.Run.Seed, func(ctx context.Context, eng *engine.Engine) error {
 		path, resume, err := f.place(cfg)
 		if err != nil {
 			return err
@@ -130,7 +131,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 		if resume {
 			begin = evorl.Resume
 		}
-		line := f.line.newLine(cmd.ErrOrStderr(), cfg, eng, path)
+		line := f.line.newLine(screen, cfg, eng, path)
 		defer line.end()
 		s, err := begin(ctx, eng, cfg, path)
 		if err != nil {
@@ -140,14 +141,13 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 		if f.watch {
 			page, err := servePage(cfg, path, f.device, 0)
 			if err != nil {
-				return errors.Join(err, s.Close())
+				return closing(screen, err, s.Close)
 			}
 			defer func() { _ = page.Close() }() // it has only read
 			line.tell("page", "page "+page.URL(), progress.Fact{Name: "url", Value: page.URL()})
 		}
 		defer holdSignals(ctx)()
-		err = f.learn(ctx, cmd, cfg, s, line)
-		return errors.Join(err, s.Close())
+		return closing(screen, f.learn(ctx, cmd, cfg, s, line), s.Close)
 	})
 }
 

@@ -133,8 +133,8 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 	if err := s.CreateSweep(f.out); err != nil {
 		return err
 	}
-	return withEngine(cmd.Context(), f.device, 0, func(ctx context.Context, eng *engine.Engine) error {
-		screen := cmd.ErrOrStderr()
+	screen := cmd.ErrOrStderr()
+	return withEngine(cmd.Context(), screen, f.device, 0, func(ctx context.Context, eng *engine.Engine) error {
 		defer holdSignals(ctx)()
 		learn := func(ctx context.Context, cfg *evorl.Config, run *evorl.Run, of []evorl.Trial) error {
 			if !f.line.quiet && !formats[f.line.format] && len(of[0].Settings) > 0 {

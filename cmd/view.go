@@ -115,7 +115,7 @@ func (f *viewFlags) run(cmd *cobra.Command, path string) error {
 	if f.out == "" && f.gif == "" && f.png == "" {
 		f.out = filepath.Join(path, "episode.html")
 	}
-	return withEngine(cmd.Context(), f.device, seed, func(ctx context.Context, eng *engine.Engine) error {
+	return withEngine(cmd.Context(), cmd.ErrOrStderr(), f.device, seed, func(ctx context.Context, eng *engine.Engine) error {
 		return cause(ctx, f.show(ctx, cmd, eng, cfg, path))
 	})
 }

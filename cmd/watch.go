@@ -69,7 +69,8 @@ func servePage(cfg *evorl.Config, path, device string, port int) (*watch.Server,
 	}
 	if env := cfg.Env(); env != nil && env.Geometry != nil {
 		source.Episode = func(ctx context.Context, w io.Writer) error {
-			return withEngine(ctx, device, cfg.Run.Seed, func(ctx context.Context, eng *engine.Engine) error { return writeEpisode(ctx, eng, cfg, path, w) })
+			write := func(ctx context.Context, eng *engine.Engine) error { return writeEpisode(ctx, eng, cfg, path, w) }
+			return withEngine(ctx, io.Discard, device, cfg.Run.Seed, write) // the page shows its error
 		}
 	}
 	return watch.Serve(source, port)

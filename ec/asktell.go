@@ -180,12 +180,18 @@ func (a *AskTell) write(ctx context.Context, results Results) error {
 // Best returns the best fitness of all generations [M], NaN before the first, and its candidates [M][dim], before the
 // first the start; nil with several objectives.
 func (a *AskTell) Best(ctx context.Context) (fitness []float32, x [][]float32, err error) {
+	if err := a.state.Ready(); err != nil {
+		return nil, nil, fmt.Errorf("ec: %w", err)
+	}
 	return a.generation.ranking.read(ctx)
 }
 
 // Solution returns the current solutions [M][N][dim]: the mean of a distribution or the best of a population, N = 1;
 // with several objectives the population, whose values Objectives returns.
 func (a *AskTell) Solution(ctx context.Context) ([][][]float32, error) {
+	if err := a.state.Ready(); err != nil {
+		return nil, fmt.Errorf("ec: %w", err)
+	}
 	return a.space.read(ctx, a.generation.Solution())
 }
 

@@ -1,6 +1,9 @@
 package ec
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Front is the result of a search with several objectives: solutions [N][dim] and their objectives [N][K], maximised.
 // Some may be dominated; indicator.NonDominated selects the others.
@@ -12,12 +15,18 @@ type Front struct {
 // ReadSolution reads every member's current solutions [M][N][dim]: the mean of a distribution or the best of a
 // population, N = 1; with several objectives the population, see ReadFront.
 func (s *Search) ReadSolution(ctx context.Context) ([][][]float32, error) {
+	if err := s.State().Ready(); err != nil {
+		return nil, fmt.Errorf("ec: %w", err)
+	}
 	return s.space.read(ctx, s.generation.Solution())
 }
 
 // ReadBest reads the best fitness of all generations [M], NaN before the first, and its candidates [M][dim], before
 // the first the start; nil with several objectives.
 func (s *Search) ReadBest(ctx context.Context) (fitness []float32, x [][]float32, err error) {
+	if err := s.State().Ready(); err != nil {
+		return nil, nil, fmt.Errorf("ec: %w", err)
+	}
 	return s.generation.ranking.read(ctx)
 }
 

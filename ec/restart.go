@@ -55,6 +55,9 @@ type MemberProblem interface {
 	Only(members []int) Problem
 }
 
+// maxRestarting bounds the members that restart.
+const maxRestarting = 1 << 20
+
 // Restart searches with the given number of members until each has reached the target or spent its budget. After a
 // run ends, the member begins another at a different start with a larger population (A. Auger, N. Hansen, 2005); with
 // Bipop, runs with a small population and deviation alternate with these (N. Hansen, "Benchmarking a BI-Population
@@ -64,8 +67,14 @@ type MemberProblem interface {
 // algorithm returns the algorithm for a population (0: its default) and an initial deviation relative to its default.
 func Restart(ctx context.Context, eng *engine.Engine, cfg RestartConfig, algorithm func(population int, deviation float64) Algorithm,
 	problem Problem, members int) ([]Outcome, error) {
+	if err := engine.Require(map[string]any{"engine": eng, "algorithm": algorithm, "problem": problem}); err != nil {
+		return nil, fmt.Errorf("ec: restarts: %w", err)
+	}
 	if err := config.Check(cfg); err != nil {
 		return nil, err
+	}
+	if members < 1 || members > maxRestarting {
+		return nil, fmt.Errorf("ec: restarts of %d members; want 1 to %d", members, maxRestarting)
 	}
 	if problem.Objectives() != 1 {
 		return nil, fmt.Errorf("ec: restarts on %s, which has %d objectives; want 1", problem.Name(), problem.Objectives())

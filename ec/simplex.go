@@ -57,14 +57,15 @@ func (c ReferenceConfig) validate() error {
 // 1998). The points of a second layer are moved halfway to the centre (K. Deb, H. Jain, 2014, section V), where a
 // coarse first layer has none.
 func DasDennis(objectives int, partitions ...int) ([][]float64, error) {
-	if objectives < 1 || len(partitions) < 1 || len(partitions) > 2 {
-		return nil, fmt.Errorf("ec: points for %d objectives in %d layers; want at least 1 objective and 1 or 2 layers", objectives, len(partitions))
+	if objectives < 1 || objectives > maxPoints || len(partitions) < 1 || len(partitions) > 2 {
+		return nil, fmt.Errorf("ec: points for %d objectives in %d layers; want 1 to %d objectives and 1 or 2 layers", objectives, len(partitions), maxPoints)
 	}
 	var points [][]float64
 	for layer, p := range partitions {
 		size := simplexSize(objectives, p)
-		if p < 1 || size > maxPoints {
-			return nil, fmt.Errorf("ec: %d partitions of %d objectives; want at least 1, and at most %d points", p, objectives, maxPoints)
+		if p < 1 || size > maxPoints || size*objectives > maxCoordinates {
+			return nil, fmt.Errorf("ec: %d partitions of %d objectives; want at least 1, and at most %d points of %d coordinates together",
+				p, objectives, maxPoints, maxCoordinates)
 		}
 		for _, point := range simplex(make([]int, 0, objectives), objectives, p, make([][]int, 0, size)) {
 			x := make([]float64, objectives)
@@ -80,8 +81,11 @@ func DasDennis(objectives int, partitions ...int) ([][]float64, error) {
 	return points, nil
 }
 
-// maxPoints is the maximum number of points.
-const maxPoints = 1 << 20
+// maxPoints is the maximum number of points, and maxCoordinates that of their coordinates.
+const (
+	maxPoints      = 1 << 20
+	maxCoordinates = 1 << 24
+)
 
 // simplexSize returns the number of points, (p + k - 1 choose p), or a number above maxPoints.
 func simplexSize(objectives, p int) int {

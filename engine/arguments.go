@@ -41,7 +41,7 @@ func (e *IterationError) Error() string {
 	return fmt.Sprintf("engine: iteration %d: want %s", e.Iteration, e.Want)
 }
 
-// Require returns a *NilError for the first argument, sorted by name, that is nil or is an engine without a device.
+// Require returns a *NilError for the first argument, sorted by name, that is nil or is an engine made with a nil device or option.
 func Require(arguments map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		value := arguments[name]
@@ -50,6 +50,8 @@ func Require(arguments map[string]any) error {
 		}
 		if e, ok := value.(*Engine); ok && e.dev == nil {
 			return &NilError{"device of the " + name}
+		} else if ok && e.nilOption {
+			return &NilError{"option of the " + name}
 		}
 	}
 	return nil

@@ -89,6 +89,9 @@ func (b *Base) End(r *Recorder, rows func(*Recorder), steps int) {
 
 // record records the program of Step, once.
 func (b *Base) record() (err error) {
+	if err := b.state.Err(); err != nil {
+		return err
+	}
 	if b.step == nil {
 		b.step, err = b.state.eng.Record(b.parts.Description.Workflow, func(r *Recorder) { b.parts.Record(r, nil) })
 	}
@@ -119,6 +122,9 @@ func (b *Base) Prepare(ctx context.Context, episodes int) error {
 
 // Evaluate implements Workflow.
 func (b *Base) Evaluate(ctx context.Context, episodes int) (Evaluation, error) {
+	if err := b.state.Ready(); err != nil {
+		return Evaluation{}, err
+	}
 	return b.parts.Evaluator.Run(ctx, b.clock, episodes)
 }
 

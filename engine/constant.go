@@ -18,6 +18,9 @@ func Constant[T float32 | uint32](s *State, name string, values func() []T, dims
 		typ = Uint32
 	}
 	t := s.apart().make(name, typ, dims, int64(4*length(dims)), vk.Local)
+	if values == nil && s.all.err == nil {
+		s.all.err = fmt.Errorf("engine: constant %v: %w", t, &NilError{"function of its values"})
+	}
 	t.block.constant = func() []byte { return encode(values()) }
 	return t
 }
@@ -25,7 +28,7 @@ func Constant[T float32 | uint32](s *State, name string, values func() []T, dims
 // Same returns a function for Constant that returns n equal values.
 func Same(n int, value float32) func() []float32 {
 	return func() []float32 {
-		values := make([]float32, n)
+		values := make([]float32, max(n, 0))
 		for i := range values {
 			values[i] = value
 		}

@@ -17,6 +17,8 @@ type Engine struct {
 	dev  *vk.Device
 	seed uint32
 	log  *slog.Logger
+
+	nilOption bool // New was given one; what takes the engine refuses it
 }
 
 // Option configures New.
@@ -25,13 +27,24 @@ type Option func(*Engine)
 // Seed sets the seed of all random numbers of the engine's workflows. The default is 0.
 func Seed(seed uint32) Option { return func(e *Engine) { e.seed = seed } }
 
-// Logger sets the logger for the messages of Learn. The default discards them.
-func Logger(log *slog.Logger) Option { return func(e *Engine) { e.log = log } }
+// Logger sets the logger for the messages of Learn. The default, and nil, discard them.
+func Logger(log *slog.Logger) Option {
+	return func(e *Engine) {
+		if log != nil {
+			e.log = log
+		}
+	}
+}
 
-// New makes an engine on an open device. The caller closes the device after all workflows of the engine are closed.
+// New makes an engine on an open device. What is made with the engine of a nil device or option fails with a *NilError.
+// The caller closes the device after all workflows of the engine are closed.
 func New(dev *vk.Device, opts ...Option) *Engine {
 	e := &Engine{dev: dev, log: slog.New(slog.DiscardHandler)}
 	for _, o := range opts {
+		if o == nil {
+			e.nilOption = true
+			continue
+		}
 		o(e)
 	}
 	return e

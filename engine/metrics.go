@@ -38,7 +38,7 @@ const (
 
 // NewMetrics makes metrics for the given number of members, with capacity for rows metrics.
 func NewMetrics(s *State, members, rows int) *Metrics {
-	align := max(int(s.eng.dev.Info().Limits.StorageAlignment)/4, 1)
+	align := int(s.alignment() / 4)
 	m := &Metrics{metricRows: &metricRows{state: s, members: members, parts: []string{""}, stride: (members + align - 1) / align * align}, each: 1}
 	m.rows = s.Scratch("metrics", Float32, Axis("metric", rows), Axis("member", m.stride))
 	words := ringSlots * (ringHeader + m.rows.Len())

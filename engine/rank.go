@@ -49,6 +49,7 @@ func Order(r *Recorder, rank, order *Tensor) {
 
 // rows returns the number of rows along a tensor's last axis, and their length.
 func rows(t *Tensor) (count uint32, length int) {
-	length = t.dims[len(t.dims)-1].Size
-	return uint32(t.Len() / length), length
+	dims := t.orAbsent().dims
+	length = dims[len(dims)-1].Size
+	return uint32(t.Len() / max(length, 1)), length
 }

@@ -26,7 +26,7 @@ type Program struct {
 
 // Record makes a program from what f records. Its kernels are compiled in the background: Build, or the first run, waits for them.
 func (e *Engine) Record(name string, f func(*Recorder)) (*Program, error) {
-	if err := Require(map[string]any{"engine": e}); err != nil {
+	if err := Require(map[string]any{"engine": e, "recording function": f}); err != nil {
 		return nil, fmt.Errorf("engine: recording %q: %w", name, err)
 	}
 	r := &Recorder{eng: e, prog: e.dev.NewProgram(name)}
@@ -146,7 +146,7 @@ func (r *Recorder) Share(members, count int) uint32 {
 	info := r.eng.dev.Info()
 	n := (count + int(r.Workgroup()) - 1) / int(r.Workgroup())
 	if !info.Type.GPU() {
-		n = min(n, (softwareGroups+members-1)/members)
+		n = min(n, (softwareGroups+members-1)/max(members, 1))
 	}
 	return uint32(max(n, 1))
 }

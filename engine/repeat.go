@@ -20,6 +20,10 @@ func (c Counter) Next(r *Recorder) { r.prog.NextPart() }
 // counter what differs between iterations. Less than one iteration, and a block within another, are errors of the
 // recording.
 func (r *Recorder) Repeat(n int, body func(r *Recorder, i Counter)) {
+	if body == nil {
+		r.Fail(fmt.Errorf("engine: a repeated block: %w", &NilError{"recording function"}))
+		return
+	}
 	if n < 1 || r.repeating {
 		r.Fail(fmt.Errorf("engine: a block of %d iterations, within another: %v; want at least 1 iteration, outside of other blocks", n, r.repeating))
 		return

@@ -18,6 +18,9 @@ func (s *State) Save(ctx context.Context, dir string, iteration int, opts ...che
 	if s.all.torn > 0 {
 		return checkpoint.Manifest{}, s.refuse(iteration)
 	}
+	if err := s.Ready(); err != nil {
+		return checkpoint.Manifest{}, err
+	}
 	return checkpoint.Save(dir, int64(iteration), s.tensors(ctx), opts...)
 }
 
@@ -93,6 +96,12 @@ func (s *State) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 
 // holds checks names and types of a checkpoint's tensors; fail makes the error.
 func (s *State) holds(c *checkpoint.Checkpoint, fail func(format string, args ...any) error) error {
+	if err := Require(map[string]any{"checkpoint": c}); err != nil {
+		return fmt.Errorf("engine: loading a state: %w", err)
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
 	if len(c.Manifest.Tensors) != len(s.all.named) {
 		return fail("it holds %d tensors; this run has %d", len(c.Manifest.Tensors), len(s.all.named))
 	}

@@ -44,9 +44,13 @@ type tensors struct {
 	closed   bool
 }
 
-// NewState makes an empty state.
+// NewState makes an empty state. Without an engine and its device, making tensors fails.
 func (e *Engine) NewState() *State {
-	return &State{eng: e, all: &tensors{index: map[string]*Tensor{}}}
+	s := &State{eng: e, all: &tensors{index: map[string]*Tensor{}}}
+	if err := Require(map[string]any{"engine": e}); err != nil {
+		s.all.err = fmt.Errorf("engine: a state: %w", err)
+	}
+	return s
 }
 
 // Sub returns the same state with a scope: names of tensors made through it begin with "name/".
@@ -108,7 +112,10 @@ func (s *State) save(t *Tensor) *Tensor {
 // Stack makes saved tensors of one type and shape, stored in one buffer. Kernels that take the Stacked range of the first find
 // the i-th one at offset i · stride elements.
 func (s *State) Stack(typ DType, names []string, dims ...Dim) []*Tensor {
-	align := max(int64(s.eng.dev.Info().Limits.StorageAlignment), 16)
+	if len(names) == 0 {
+		return nil
+	}
+	align := s.alignment()
 	size := (int64(4*length(dims)) + align - 1) / align * align
 	whole := s.make(names[0], typ, dims, size*int64(len(names)), vk.Local)
 	stack := make([]*Tensor, len(names))
@@ -135,6 +142,10 @@ func (s *State) make(name string, typ DType, dims []Dim, bytes int64, kind vk.Ki
 	if s.all.err != nil {
 		return t
 	}
+	if typ > Uint32 {
+		s.all.err = fmt.Errorf("engine: tensor %q is of type %d; want Float32 or Uint32", t.name, typ)
+		return t
+	}
 	elements := 1
 	for _, d := range dims {
 		if d.Size < 1 {
@@ -155,6 +166,14 @@ func (s *State) make(name string, typ DType, dims []Dim, bytes int64, kind vk.Ki
 	return t
 }
 
+// alignment returns the alignment of tensors that share a buffer, in bytes.
+func (s *State) alignment() int64 {
+	if s.all.err != nil {
+		return 16 // there may be no device
+	}
+	return max(int64(s.eng.dev.Info().Limits.StorageAlignment), 16)
+}
+
 // place puts a tensor after those of the contiguous part.
 func (s *State) place(t *Tensor, bytes int64) {
 	b := s.within
@@ -162,7 +181,7 @@ func (s *State) place(t *Tensor, bytes int64) {
 		b.tensor = t
 		s.all.waiting = append(s.all.waiting, b)
 	}
-	align := max(int64(s.eng.dev.Info().Limits.StorageAlignment), 16)
+	align := s.alignment()
 	t.block, t.at = b, (b.bytes+align-1)/align*align
 	b.bytes = t.at + bytes
 }
@@ -197,6 +216,19 @@ func (s *State) OnResume(f func(context.Context) error) { s.all.resume = append(
 // Begun reports whether the tensors have contents: after Zero, which Init calls, or Load.
 func (s *State) Begun() bool { return s.all.begun }
 
+// Ready returns an error if the tensors have no contents: those of Zero, which Init calls, or of Load.
+func (s *State) Ready() error {
+	if s.all.err == nil && !s.all.begun {
+		return errNotBegun
+	}
+	return s.all.err
+}
+
+var (
+	errNotBegun = errors.New("engine: the state has no contents yet: want Init or State.Load first")
+	errClosed   = errors.New("engine: the state is closed: want a new workflow, and State.Load to go on from a checkpoint")
+)
+
 // Tensors lists the saved tensors in creation order.
 func (s *State) Tensors() []*Tensor { return append([]*Tensor(nil), s.all.named...) }
 
@@ -220,7 +252,7 @@ func (s *State) Close() error {
 		return nil
 	}
 	s.all.closed = true
-	s.all.err = errors.New("engine: the state is closed")
+	s.all.err = errClosed
 	s.free()
 	return nil
 }

@@ -32,6 +32,9 @@ func (m *Metrics) steps(iteration, perIteration int) int64 {
 
 // EnvSteps returns the environment steps of a workflow since its run began, summed over members, from its state.
 func EnvSteps(ctx context.Context, w Workflow) (int64, error) {
+	if err := Require(map[string]any{"workflow": w}); err != nil {
+		return 0, fmt.Errorf("engine: environment steps: %w", err)
+	}
 	if taken := w.Metrics().taken; taken != nil {
 		words, err := taken.ReadUint32(ctx)
 		if err != nil {

@@ -63,17 +63,27 @@ type Tensor struct {
 	own    bool  // see Own
 }
 
+// absent stands for a nil tensor: it has no elements, so that recording with it fails.
+var absent = &Tensor{dims: []Dim{{"", 0}}, block: &block{state: &State{all: &tensors{err: &NilError{"tensor"}}}}}
+
+func (t *Tensor) orAbsent() *Tensor {
+	if t == nil {
+		return absent
+	}
+	return t
+}
+
 // Name returns the full name, such as "agent/params".
-func (t *Tensor) Name() string { return t.name }
+func (t *Tensor) Name() string { return t.orAbsent().name }
 
 // Type returns the type of the elements.
-func (t *Tensor) Type() DType { return t.typ }
+func (t *Tensor) Type() DType { return t.orAbsent().typ }
 
 // Dims returns the axes, the slowest first.
-func (t *Tensor) Dims() []Dim { return append([]Dim(nil), t.dims...) }
+func (t *Tensor) Dims() []Dim { return append([]Dim(nil), t.orAbsent().dims...) }
 
 // Len returns the number of elements.
-func (t *Tensor) Len() int { return length(t.dims) }
+func (t *Tensor) Len() int { return length(t.orAbsent().dims) }
 
 func length(dims []Dim) int {
 	n := 1
@@ -85,7 +95,7 @@ func length(dims []Dim) int {
 
 // Size returns the length of the named axis, or 0 if there is none.
 func (t *Tensor) Size(axis string) int {
-	for _, d := range t.dims {
+	for _, d := range t.orAbsent().dims {
 		if d.Name == axis {
 			return d.Size
 		}
@@ -95,6 +105,7 @@ func (t *Tensor) Size(axis string) int {
 
 // Split returns the shape as [outer, size, inner] around the named axis; ok is false if there is none.
 func (t *Tensor) Split(axis string) (outer, size, inner int, ok bool) {
+	t = t.orAbsent()
 	for i, d := range t.dims {
 		if d.Name == axis {
 			return length(t.dims[:i]), d.Size, length(t.dims[i+1:]), true
@@ -104,10 +115,14 @@ func (t *Tensor) Split(axis string) (outer, size, inner int, ok bool) {
 }
 
 // Range returns the tensor's range, for kernels.
-func (t *Tensor) Range() vk.Range { return t.block.buffer().Range(t.at, int64(4*t.Len())) }
+func (t *Tensor) Range() vk.Range {
+	t = t.orAbsent()
+	return t.block.buffer().Range(t.at, int64(4*t.Len()))
+}
 
 // Stacked returns the range of the tensor and all that follow in its stack (State.Stack), and the elements from one to the next.
 func (t *Tensor) Stacked() (place vk.Range, stride int) {
+	t = t.orAbsent()
 	return t.block.buffer().Range(t.at, t.StackBytes()), t.stride
 }
 
@@ -126,6 +141,7 @@ func (t *Tensor) Own() *Tensor {
 
 // View returns the same elements with other axes. A different number of elements is an error of the state.
 func (t *Tensor) View(dims ...Dim) *Tensor {
+	t = t.orAbsent()
 	v := *t
 	v.dims = append([]Dim(nil), dims...)
 	if s := t.block.state; v.Len() != t.Len() && s.all.err == nil {
@@ -136,6 +152,7 @@ func (t *Tensor) View(dims ...Dim) *Tensor {
 
 // Index returns the view of one index of the first axis. If kernels take the view, its offset must have the device's storage alignment.
 func (t *Tensor) Index(i int) *Tensor {
+	t = t.orAbsent()
 	inner := t.dims[1:]
 	return &Tensor{name: fmt.Sprintf("%s[%d]", t.name, i), typ: t.typ, dims: inner, block: t.block, at: t.at + int64(4*i*length(inner))}
 }
@@ -154,6 +171,7 @@ func (t *Tensor) String() string {
 
 // ReadBytes copies the elements to the host, little-endian, after all earlier submissions.
 func (t *Tensor) ReadBytes(ctx context.Context) ([]byte, error) {
+	t = t.orAbsent()
 	out := make([]byte, 4*t.Len())
 	err := t.block.state.Allocate()
 	if err == nil {
@@ -167,6 +185,7 @@ func (t *Tensor) ReadBytes(ctx context.Context) ([]byte, error) {
 
 // WriteBytes sets all elements, little-endian.
 func (t *Tensor) WriteBytes(ctx context.Context, data []byte) error {
+	t = t.orAbsent()
 	if len(data) != 4*t.Len() {
 		return fmt.Errorf("engine: writing tensor %v: %d bytes given; want %d", t, len(data), 4*t.Len())
 	}
@@ -207,7 +226,7 @@ func (t *Tensor) ReadUint32(ctx context.Context) ([]uint32, error) {
 }
 
 func (t *Tensor) readAs(ctx context.Context, typ DType) ([]byte, error) {
-	if t.typ != typ {
+	if t.Type() != typ {
 		return nil, fmt.Errorf("engine: reading tensor %v as %v", t, typ)
 	}
 	return t.ReadBytes(ctx)
@@ -215,7 +234,7 @@ func (t *Tensor) readAs(ctx context.Context, typ DType) ([]byte, error) {
 
 // WriteFloat32 sets all elements of a Float32 tensor.
 func (t *Tensor) WriteFloat32(ctx context.Context, values []float32) error {
-	if t.typ != Float32 {
+	if t.Type() != Float32 {
 		return fmt.Errorf("engine: writing tensor %v as %v", t, Float32)
 	}
 	return t.WriteBytes(ctx, encode(values))
@@ -223,7 +242,7 @@ func (t *Tensor) WriteFloat32(ctx context.Context, values []float32) error {
 
 // WriteUint32 sets all elements of a Uint32 tensor.
 func (t *Tensor) WriteUint32(ctx context.Context, values []uint32) error {
-	if t.typ != Uint32 {
+	if t.Type() != Uint32 {
 		return fmt.Errorf("engine: writing tensor %v as %v", t, Uint32)
 	}
 	return t.WriteBytes(ctx, encode(values))

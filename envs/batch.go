@@ -31,6 +31,7 @@ type Batch struct {
 
 	layout layout
 	reset  *vk.Program
+	begun  bool // there is a state, of Reset or SetState
 	step   *vk.Program
 
 	upload []uint32 // contents of the input buffer: seed, step number, padding, actions

@@ -42,7 +42,7 @@ func (e *Environment) With(options any) (*Environment, error) {
 			out.define(name, tag.Get("adds"))
 		}
 	}
-	defines, err := definesOf(out.Spec, out.glsl)
+	defines, err := definesOf(out.glsl)
 	if err != nil {
 		return nil, fmt.Errorf("envs: options of %q: %w", e.Name, err)
 	}

@@ -14,6 +14,9 @@ type footing struct {
 }
 
 func newFooting(s *engine.State, env *Environment) (*footing, error) {
+	if err := engine.Require(map[string]any{"state": s, "environment": env}); err != nil {
+		return nil, fmt.Errorf("envs: %w", err)
+	}
 	if env.feet == nil {
 		return nil, fmt.Errorf("envs: %q has no feet", env.Name)
 	}

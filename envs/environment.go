@@ -1,6 +1,9 @@
 package envs
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Environment is a Spec with its GLSL. It is immutable and safe for concurrent use.
 type Environment struct {
@@ -25,19 +28,17 @@ func New(spec Spec, glsl string) (*Environment, error) {
 }
 
 func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
-	if err := spec.check(); err != nil {
+	wrong := spec.check()
+	defines, err := definesOf(glsl)
+	iterate := 0
+	if err == nil {
+		iterate, err = iterations(spec, glsl, defines)
+		err = errors.Join(checkSizes(spec, defines), err)
+	}
+	if err := errors.Join(wrong, checkFirstLine(spec, glsl), err); err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
 	}
-	defines, err := definesOf(spec, glsl)
-	if err != nil {
-		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
-	}
-	if err := checkSizes(spec, defines); err != nil {
-		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
-	}
-	if spec.Iterations, err = iterations(spec, glsl, defines); err != nil {
-		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
-	}
+	spec.Iterations = iterate
 	e := &Environment{Spec: spec, glsl: glsl, file: file}
 	if spec.Options == nil {
 		return e, nil

@@ -29,6 +29,9 @@ type evaluation struct {
 // NewEvaluator makes an evaluator of a policy. Its tensors are made when a number of episodes is first requested, and
 // are not saved.
 func NewEvaluator(ctx context.Context, s *engine.State, env *Environment, options Options, policy *Policy) (*Evaluator, error) {
+	if err := engine.Require(map[string]any{"state": s, "environment": env, "policy": policy}); err != nil {
+		return nil, fmt.Errorf("envs: an evaluator: %w", err)
+	}
 	options.AutoReset, options.RewardScale, options.SparseReward = Disabled, 1, false
 	resolved, err := options.resolved(env.Spec)
 	if err != nil {
@@ -54,6 +57,9 @@ func (ev *Evaluator) Policy() *Policy { return ev.policy }
 // Fitness returns an engine.Fitness: the mean return over the given number of episodes per member, or the return of
 // each episode. Its tensors are made in the workflow's state s.
 func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.Clock, episodes int) (engine.Fitness, error) {
+	if err := engine.Require(map[string]any{"state": s}); err != nil {
+		return nil, fmt.Errorf("envs: the fitness of a policy: %w", err)
+	}
 	rollout, err := ev.newRollout(ctx, s, episodes)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func uncounted(iterations, dynamics int, place string) error {
 
 // checkLoops is the check of iterations in a composed source, where no macro hides a loop.
 func (e *Environment) checkLoops(ctx context.Context, source string) error {
-	defines, err := definesOf(e.Spec, e.glsl)
+	defines, err := definesOf(e.glsl)
 	if err != nil {
 		return err
 	}

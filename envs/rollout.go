@@ -101,6 +101,9 @@ type Trajectory struct {
 // NewRollout allocates a rollout's tensors in s: the state of the environments is saved, trajectories are not. An
 // environment given as GLSL is compiled here. Allocation errors are reported by the state.
 func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg RolloutConfig) (*Rollout, error) {
+	if err := engine.Require(map[string]any{"state": s, "environment": env}); err != nil {
+		return nil, fmt.Errorf("envs: a rollout: %w", err)
+	}
 	options, err := cfg.Options.resolved(env.Spec)
 	if err != nil {
 		return nil, err

@@ -18,15 +18,19 @@ var (
 	constLine = regexp.MustCompile(`(?m)^[ \t]*const[ \t]+uint[ \t]+(FRAME_SKIP)[ \t]*=[ \t]*([^;\r\n]*?)u?[ \t]*;`)
 )
 
-// definesOf collects the defines of the GLSL and its includes, as text. The GLSL must begin with the environment's
-// name.
-func definesOf(spec Spec, glsl string) (map[string]string, error) {
-	first, _, _ := strings.Cut(strings.TrimLeft(glsl, "\r\n"), "\n") // a raw string usually begins with a line break
-	if name, ok := strings.CutPrefix(strings.TrimRight(first, " \r"), "// environment: "); !ok || name != spec.Name {
-		return nil, fmt.Errorf("the first line of the GLSL is %q; want %q", first, "// environment: "+spec.Name)
-	}
+// definesOf collects the defines of the GLSL and its includes, as text.
+func definesOf(glsl string) (map[string]string, error) {
 	found := map[string]string{}
 	return found, collectDefines(glsl, found, map[string]bool{})
+}
+
+// checkFirstLine checks that the GLSL begins with the environment's name.
+func checkFirstLine(spec Spec, glsl string) error {
+	first, _, _ := strings.Cut(strings.TrimLeft(glsl, "\r\n"), "\n") // a raw string usually begins with a line break
+	if name, ok := strings.CutPrefix(strings.TrimRight(first, " \r"), "// environment: "); !ok || name != spec.Name {
+		return fmt.Errorf("the first line of the GLSL is %q; want %q", first, "// environment: "+spec.Name)
+	}
+	return nil
 }
 
 // checkSizes compares the sizes that the GLSL defines with those of the Spec.

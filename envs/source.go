@@ -97,7 +97,7 @@ func Senses(file string, text []byte) ([]string, error) {
 
 // spaces sets the spaces and the state of a Spec, by the sizes that the GLSL defines.
 func (h *sourceHeader) spaces(d *config.Document, spec *Spec, glsl string) error {
-	found, err := definesOf(*spec, glsl)
+	found, err := definesOf(glsl)
 	if err != nil {
 		return fmt.Errorf("%s: %w", spec.Source, err)
 	}
@@ -176,7 +176,7 @@ func (h *sourceHeader) robot(d *config.Document, spec *Spec, glsl string) error 
 	if err := m.check(len(spec.State)); err != nil {
 		return d.Errorf("model", "%v: want what evorl writes of an MJCF file", err)
 	}
-	defines, err := definesOf(*spec, glsl)
+	defines, err := definesOf(glsl)
 	if err != nil {
 		return fmt.Errorf("%s: %w", spec.Source, err)
 	}

@@ -23,6 +23,7 @@ func (b *Batch) Reset(ctx context.Context, seed uint32) ([]float32, error) {
 	if err := b.reset.Run(ctx); err != nil {
 		return nil, b.failed("reset", err)
 	}
+	b.begun = true
 	b.fetch(b.result.Obs, b.layout.obs)
 	return b.result.Obs, nil
 }
@@ -52,6 +53,9 @@ func (b *Batch) StepContinuous(ctx context.Context, actions []float32) (Transiti
 func (b *Batch) advance(ctx context.Context, actions []uint32) (Transition, error) {
 	if b.step == nil {
 		return Transition{}, ErrClosed
+	}
+	if !b.begun {
+		return Transition{}, fmt.Errorf("envs: step: the environments of %q have no state yet: want Reset or SetState first", b.env.Name)
 	}
 	if want := b.count() * b.env.ActionWords(); len(actions) != want {
 		return Transition{}, fmt.Errorf("envs: %d action words for %d members × %d environments of %q; want %d",
@@ -132,6 +136,7 @@ func (b *Batch) SetState(ctx context.Context, s State) error {
 			return b.failed("write the state", err)
 		}
 	}
+	b.begun = true
 	return nil
 }
 

@@ -61,6 +61,15 @@ type CEMRL struct {
 // AgentsFunc makes agents with further options.
 type AgentsFunc func(...rl.Option) (*rl.OffPolicy, error)
 
+// agents makes the agents. It is an error if there are none.
+func (f AgentsFunc) agents(options ...rl.Option) (*rl.OffPolicy, error) {
+	agents, err := f(options...)
+	if err == nil && agents == nil {
+		err = engine.Require(map[string]any{"result of the function that makes agents": agents})
+	}
+	return agents, err
+}
+
 // NewCEMRL makes CEM-RL of the agents that the function returns, DDPG, SAC or TD3, with one member per search. The agents
 // are closed with the CEM-RL, or here if there is an error.
 //
@@ -74,7 +83,7 @@ func NewCEMRL(ctx context.Context, make AgentsFunc, algorithm ec.Algorithm, cfg 
 	if err := config.Check(cfg); err != nil {
 		return nil, fmt.Errorf("hybrid: CEM-RL: %w", err)
 	}
-	agents, err := make(rl.Actors(cfg.Learners))
+	agents, err := make.agents(rl.Actors(cfg.Learners))
 	if err != nil {
 		return nil, fmt.Errorf("hybrid: CEM-RL: %w", err)
 	}

@@ -56,6 +56,9 @@ func (j *joint) stages(of phase) (*stages, error) {
 	if of != warming {
 		p.counted, p.late = j.counted, j.late
 	}
+	if err := j.State().Err(); err != nil {
+		return p, err
+	}
 	return p, p.record(j.State().Engine(), j.name, func(r *engine.Recorder) { j.method.before(r, of) }, func(r *engine.Recorder) { j.method.after(r, of, nil) })
 }
 
@@ -107,6 +110,9 @@ func (j *joint) Prepare(ctx context.Context, episodes int) error {
 
 // Evaluate implements engine.Workflow: episodes of the side that is evaluated.
 func (j *joint) Evaluate(ctx context.Context, episodes int) (engine.Evaluation, error) {
+	if err := j.State().Ready(); err != nil {
+		return engine.Evaluation{}, err
+	}
 	return j.Evaluations().Run(ctx, j.Clock(), episodes)
 }
 

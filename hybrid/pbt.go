@@ -157,8 +157,8 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 
 // record records the programs of Step, once.
 func (p *PBT) record() (err error) {
-	if p.exchanged != nil {
-		return nil
+	if err := p.State().Err(); err != nil || p.exchanged != nil {
+		return err
 	}
 	eng := p.State().Engine()
 	if p.step, err = eng.Record("pbt: "+p.inner.Describe().Workflow, func(r *engine.Recorder) { p.inner.Record(r, p.recordRows) }); err != nil {

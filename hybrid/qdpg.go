@@ -74,7 +74,7 @@ func NewQDPG(
 	if err := config.Check(cfg); err != nil {
 		return nil, fmt.Errorf("hybrid: QD-PG: %w", err)
 	}
-	agents, err := make(rl.Objectives(2))
+	agents, err := make.agents(rl.Objectives(2))
 	if err != nil {
 		return nil, fmt.Errorf("hybrid: QD-PG: %w", err)
 	}

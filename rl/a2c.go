@@ -41,6 +41,9 @@ func DefaultA2C() A2CConfig {
 
 // Fits implements Fitting.
 func (c A2CConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayConfig) error {
+	if err := given(env); err != nil {
+		return err
+	}
 	return c.ppo().common().fits(env, network, "rollout_length × environments")
 }
 

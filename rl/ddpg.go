@@ -37,6 +37,9 @@ func defaultOffPolicy() OffPolicyConfig {
 
 // Fits implements Fitting.
 func (c DDPGConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+	if err := given(env); err != nil {
+		return err
+	}
 	return c.fitsDeterministic("ddpg", env, network, replay, 0)
 }
 

@@ -85,6 +85,9 @@ func (c DQNConfig) head(actions int) nn.Head {
 
 // Fits implements Fitting.
 func (c DQNConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+	if err := given(env); err != nil {
+		return err
+	}
 	if !env.Action.IsDiscrete() {
 		return config.Invalid("env", "dqn needs discrete actions, and %q has actions %v; want an environment with discrete actions, "+
 			"such as env = \"CartPole-v1\"", env.Name, env.Action)

@@ -65,6 +65,9 @@ const maxBehaviour = 60000
 
 // Fits implements Fitting.
 func (c DvDConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+	if err := given(env); err != nil {
+		return err
+	}
 	switch size := c.States * env.Action.Size(); {
 	case !replay.Shared:
 		return config.Invalid("replay.shared", "agents learn from each other's episodes; want true")

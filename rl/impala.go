@@ -65,6 +65,9 @@ func (c IMPALAConfig) Validate() error {
 
 // Fits implements Fitting.
 func (c IMPALAConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayConfig) error {
+	if err := given(env); err != nil {
+		return err
+	}
 	return c.common().fits(env, network, "environments / minibatches × rollout_length")
 }
 

@@ -3,6 +3,7 @@ package rl
 import (
 	"fmt"
 
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
 )
@@ -17,11 +18,16 @@ type settings struct {
 	actors  int // per member; 0: one
 
 	objectives int // agents per member; 0: one
+	err        error
 }
 
 // newSettings returns an algorithm's defaults, changed by options.
 func newSettings(s settings, opts []Option) settings {
-	for _, o := range opts {
+	for i, o := range opts {
+		if o == nil {
+			s.err = fmt.Errorf("option %d of %d: %w", i+1, len(opts), &engine.NilError{What: "option"})
+			continue
+		}
 		o(&s)
 	}
 	return s
@@ -45,18 +51,43 @@ func Replays(cfg ReplayConfig) Option { return func(s *settings) { s.replay = &c
 // share the member's critics, whose loss is the mean over the actors' batches (B. Zheng et al., 2025, appendix B.2);
 // each has its own optimizer, target and batch. OffPolicy.Policy then has the actors [P · n, row]. Such members act
 // only at random by themselves; the enclosing method trains them whole (OffPolicy.Restart). Default: 1.
-func Actors(n int) Option { return func(s *settings) { s.actors = n } }
+func Actors(n int) Option {
+	return func(s *settings) { s.actors = n; s.count("Actors", n) }
+}
 
 // Objectives gives each member of DDPG or TD3 n agents with the same settings, for methods whose agents learn by
 // different rewards from the same transitions (hybrid.QDPG): agents of the workflow that are adjacent, with one ring
 // for all (ReplayConfig.Shared). OffPolicy.Rewards changes the rewards of each. They act only at random by themselves:
 // the metrics of their rollouts have the prefix "agents/". Default: 1.
-func Objectives(n int) Option { return func(s *settings) { s.objectives = n } }
+func Objectives(n int) Option {
+	return func(s *settings) { s.objectives = n; s.count("Objectives", n) }
+}
+
+// maxAgents bounds the agents and actors of a member.
+const maxAgents = 1 << 20
+
+// count keeps an error if an option's number of agents or actors is out of range.
+func (s *settings) count(option string, n int) {
+	if n < 1 || n > maxAgents {
+		s.err = fmt.Errorf("%s(%d): want 1 to %d", option, n, maxAgents)
+	}
+}
 
 // Environment sets the options of the environment: time limit, reward scale and others. Default: those of its Spec.
 func Environment(options envs.Options) Option { return func(s *settings) { s.options = options } }
 
+// given returns an error if an environment is nil.
+func given(env *envs.Environment) error {
+	if err := engine.Require(map[string]any{"environment": env}); err != nil {
+		return fmt.Errorf("rl: %w", err)
+	}
+	return nil
+}
+
 func (s settings) check() error {
+	if s.err != nil {
+		return s.err
+	}
 	if err := config.Check(s.network); err != nil {
 		return fmt.Errorf("network: %w", err)
 	}

@@ -64,6 +64,9 @@ func (c PPOConfig) Validate() error {
 
 // Fits implements Fitting.
 func (c PPOConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayConfig) error {
+	if err := given(env); err != nil {
+		return err
+	}
 	return c.common().fits(env, network, "rollout_length × environments / minibatches")
 }
 

@@ -54,6 +54,9 @@ func (c SACConfig) Validate() error {
 
 // Fits implements Fitting.
 func (c SACConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+	if err := given(env); err != nil {
+		return err
+	}
 	switch {
 	case env.Action.IsDiscrete() && replay.Prioritized:
 		return config.Invalid("replay.prioritized", "sac supports neither priorities nor importance weights; want false")

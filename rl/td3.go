@@ -53,6 +53,9 @@ func (c TD3Config) Validate() error {
 
 // Fits implements Fitting.
 func (c TD3Config) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
+	if err := given(env); err != nil {
+		return err
+	}
 	return c.fitsDeterministic("td3", env, network, replay, c.Atoms)
 }
 

@@ -4,6 +4,7 @@ package vk
 import "C"
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"unsafe"
@@ -101,15 +102,15 @@ func (d *Device) place(what string, size, align uint64, typ memoryType) (*arena,
 	if size > want/2 || want > available {
 		want = size
 	}
-	a, r := d.newArena(want, typ)
+	a, op, r := d.newArena(want, typ)
 	if isNoMemory(r) && want > size {
-		a, r = d.newArena(size, typ)
+		a, op, r = d.newArena(size, typ)
 	}
 	if isNoMemory(r) {
-		return nil, 0, &OutOfMemoryError{What: what, Need: size, Have: min(available, size-1), Why: "the driver refused: " + r.String()}
+		return nil, 0, &OutOfMemoryError{What: what, Need: size, Have: min(available, size-1), Why: op + ": " + r.String()}
 	}
 	if r != resultSuccess {
-		return nil, 0, d.fail("vkAllocateMemory", r)
+		return nil, 0, d.fail(fmt.Sprintf("%s for a %s", op, what), r)
 	}
 	offset, _ := a.free.take(size, align)
 	a.used += size
@@ -118,13 +119,14 @@ func (d *Device) place(what string, size, align uint64, typ memoryType) (*arena,
 
 func isNoMemory(r Result) bool { return r == resultNoMemory || r == resultNoHostMemory }
 
-func (d *Device) newArena(size uint64, typ memoryType) (*arena, Result) {
-	a := &arena{typ: typ, size: size, free: freeList{{0, size}}}
+// newArena allocates memory from the driver. op is the function that failed.
+func (d *Device) newArena(size uint64, typ memoryType) (a *arena, op string, r Result) {
+	a = &arena{typ: typ, size: size, free: freeList{{0, size}}}
 	info := vkMemoryAllocateInfo{SType: structureTypeMemoryAllocateInfo, AllocationSize: vkDeviceSize(size), MemoryTypeIndex: typ.index}
-	r := create(&a.handle, func(h *vkDeviceMemory) vkResult { return vkAllocateMemory(d.handle, &info, nil, h) })
+	r = create(&a.handle, func(h *vkDeviceMemory) vkResult { return vkAllocateMemory(d.handle, &info, nil, h) })
 	info.Free()
 	if r != resultSuccess {
-		return nil, r
+		return nil, "vkAllocateMemory", r
 	}
 	if typ.flags.has(memVisible) {
 		var p unsafe.Pointer
@@ -135,14 +137,14 @@ func (d *Device) newArena(size uint64, typ memoryType) (*arena, Result) {
 			// The host may be unable to map the whole device. Data then go through staging memory.
 		default:
 			vkFreeMemory(d.handle, a.handle, nil)
-			return nil, r
+			return nil, "vkMapMemory", r
 		}
 	}
 	d.mem.arenas = append(d.mem.arenas, a)
 	d.phys.heaps[typ.heap].allocated += size
 	d.mem.stats.Allocated += size
 	d.mem.stats.Allocations++
-	return a, resultSuccess
+	return a, "", resultSuccess
 }
 
 // release frees a span, and its arena once that is empty. The caller holds d.mem.

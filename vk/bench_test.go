@@ -75,8 +75,8 @@ func BenchmarkReplay(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if r := t.replay(d, fresh[0]); r != resultSuccess {
-			b.Fatal(r)
+		if err := t.replay(d, fresh[0], p.name); err != nil {
+			b.Fatal(err)
 		}
 		p.commands.release(d, fresh)
 	}

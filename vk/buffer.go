@@ -125,7 +125,7 @@ func (d *Device) newBuffer(bytes int64, kind Kind, use memoryUse) (*Buffer, erro
 	r := create(&b.handle, func(h *vkBuffer) vkResult { return vkCreateBuffer(d.handle, &info, nil, h) })
 	info.Free()
 	if isNoMemory(r) {
-		return nil, &OutOfMemoryError{What: what, Need: uint64(bytes), Why: "the driver refused: " + r.String()}
+		return nil, &OutOfMemoryError{What: what, Need: uint64(bytes), Why: "vkCreateBuffer: " + r.String()}
 	}
 	if r != resultSuccess {
 		return nil, d.fail("vkCreateBuffer", r)
@@ -169,8 +169,13 @@ func (b *Buffer) Kind() Kind { return b.kind }
 // Range returns n bytes from off. Bounds are checked when the range is used.
 func (b *Buffer) Range(off, n int64) Range { return Range{b, off, n} }
 
-// All returns the whole buffer.
-func (b *Buffer) All() Range { return Range{b, 0, b.size} }
+// All returns the whole buffer. Programs refuse the range of a nil buffer.
+func (b *Buffer) All() Range {
+	if b == nil {
+		return Range{}
+	}
+	return Range{b, 0, b.size}
+}
 
 // String describes the range in errors.
 func (r Range) String() string {

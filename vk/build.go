@@ -95,8 +95,7 @@ func (p *Program) build() error {
 	if err := p.commands.open(p); err != nil {
 		return err
 	}
-	p.measure.start(p)
-	return p.record()
+	return p.record(p.measure.start(p))
 }
 
 // deriveBarriers derives the barriers between ops and lists the program's buffers.

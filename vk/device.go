@@ -48,14 +48,22 @@ type Device struct {
 
 // Devices lists all physical devices in the loader's order. It fails with ErrNoLoader or ErrNoDevice.
 func Devices(opts ...Option) ([]Info, error) {
-	in, err := openInstance(newConfig(opts))
+	cfg, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	in, err := openInstance(cfg)
 	if err != nil {
 		return nil, err
 	}
 	defer in.close()
 	infos := make([]Info, len(in.devices))
 	for i := range in.devices {
-		infos[i] = in.describe(i).info
+		p, err := in.describe(i)
+		if err != nil {
+			return nil, err
+		}
+		infos[i] = p.info
 	}
 	return infos, nil
 }
@@ -63,7 +71,10 @@ func Devices(opts ...Option) ([]Info, error) {
 // Open opens a device: the one selected by [Index], [Name] or EVORL_DEVICE, else the first GPU, else the first software driver. It fails
 // with ErrNoLoader, ErrNoDevice, *DeviceIndexError, *DeviceNameError or *DeviceError.
 func Open(opts ...Option) (*Device, error) {
-	cfg := newConfig(opts)
+	cfg, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
 	in, err := openInstance(cfg)
 	if err != nil {
 		return nil, err
@@ -105,9 +116,10 @@ func openLogical(cfg *config, in *instance, phys *physical) (*Device, error) {
 	d.life.idle.L = &d.life.mu
 	d.programs.all = map[*Program]struct{}{}
 	var c *C.evk_device
-	r := Result(C.evk_create_device(in.c, pointer(d.pd), C.uint32_t(phys.api), C.uint32_t(phys.info.Features), C.uint32_t(phys.family), &c))
+	var where *C.char
+	r := Result(C.evk_create_device(in.c, pointer(d.pd), C.uint32_t(phys.api), C.uint32_t(phys.info.Features), C.uint32_t(phys.family), &c, &where))
 	if r != resultSuccess {
-		return nil, &DeviceError{Op: fmt.Sprintf("opening device %d (%s)", phys.info.Index, phys.info.Name), Result: r}
+		return nil, &DeviceError{Op: fmt.Sprintf("%s of device %d (%s)", C.GoString(where), phys.info.Index, phys.info.Name), Result: r}
 	}
 	d.c, d.handle = c, fromPointer[vkDevice](C.evk_device_handle(c))
 	var queue vkQueue
@@ -122,7 +134,10 @@ func choose(cfg *config, in *instance) (*physical, error) {
 	all := make([]*physical, len(in.devices))
 	names := make([]string, len(all))
 	for i := range all {
-		all[i] = in.describe(i)
+		var err error
+		if all[i], err = in.describe(i); err != nil {
+			return nil, err
+		}
 		names[i] = all[i].info.Name
 	}
 	var chosen *physical
@@ -212,8 +227,8 @@ func (d *Device) Close() error {
 	}
 	d.life.mu.Unlock()
 	err := d.destroy()
-	if !errors.Is(err, ErrTimeout) {
-		d.drainMessages()
+	d.drainMessages()
+	if d.c == nil {
 		d.in.close()
 	}
 	return err
@@ -225,6 +240,12 @@ func (d *Device) destroy() error {
 	err := d.wait(context.Background(), d.queue.submitted)
 	if errors.Is(err, ErrTimeout) {
 		return err // memory in use by a hanging device must not be freed; it is released when the process ends
+	}
+	if err != nil {
+		// A lost device ends what it runs in finite time: a software driver, for one, computes on. After another error it may compute as well.
+		if r := Result(C.evk_wait_idle(d.c)); r != resultSuccess && r != resultDeviceLost {
+			return errors.Join(err, d.fail("vkDeviceWaitIdle", r))
+		}
 	}
 	if known {
 		err = nil // already reported
@@ -246,6 +267,7 @@ func (d *Device) destroy() error {
 	d.queue.destroy(d)
 	vkDestroyDevice(d.handle, nil)
 	C.evk_free_device(d.c)
+	d.c = nil
 	return err
 }
 

@@ -31,6 +31,7 @@ const (
 	resultSuccess      Result = 0
 	resultNotReady     Result = 1
 	resultTimeout      Result = 2
+	resultIncomplete   Result = 5
 	resultNoHostMemory Result = -1
 	resultNoMemory     Result = -2
 	resultDeviceLost   Result = -4

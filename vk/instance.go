@@ -79,12 +79,13 @@ func openInstance(cfg *config) (*instance, error) {
 		return nil, err
 	}
 	var c *C.evk_instance
-	switch r := Result(C.evk_create_instance(procAddr, C.uint32_t(cfg.maxAPI), C.int(cfg.validate), &c)); r {
+	var where *C.char
+	switch r := Result(C.evk_create_instance(procAddr, C.uint32_t(cfg.maxAPI), C.int(cfg.validate), &c, &where)); r {
 	case resultSuccess:
 	case -9: // VK_ERROR_INCOMPATIBLE_DRIVER: the loader found no driver
 		return nil, fmt.Errorf("%w: the loader found no driver; %s", ErrNoDevice, advice)
 	default:
-		return nil, &DeviceError{Op: "vkCreateInstance", Result: r}
+		return nil, &DeviceError{Op: C.GoString(where), Result: r}
 	}
 	in := &instance{c: c}
 	if cfg.validate != validateOff && C.evk_validating(in.c) == 0 {
@@ -98,19 +99,36 @@ func openInstance(cfg *config) (*instance, error) {
 		in.close()
 		return nil, fmt.Errorf("vk: %s: %w", BindingName, err)
 	}
-	var n uint32
-	r := Result(vkEnumeratePhysicalDevices(handle, &n, nil))
-	if r == resultSuccess && n > 0 {
-		in.devices = make([]vkPhysicalDevice, n)
-		r = Result(vkEnumeratePhysicalDevices(handle, &n, in.devices))
-		in.devices = in.devices[:n]
-	}
+	var r Result
+	in.devices, r = physicalDevices(func(n *uint32, list []vkPhysicalDevice) Result {
+		return Result(vkEnumeratePhysicalDevices(handle, n, list))
+	})
 	// Drivers that fail to start report it in different ways. Without any device the meaning is the same.
 	if len(in.devices) == 0 {
 		in.close()
-		return nil, fmt.Errorf("%w: no driver offers a device (%v); %s", ErrNoDevice, r, advice)
+		return nil, fmt.Errorf("%w: no driver offers a device (vkEnumeratePhysicalDevices: %v); %s", ErrNoDevice, r, advice)
 	}
 	return in, nil
+}
+
+// physicalDevices lists the physical devices by a function that stores their number if list is nil, and else as many of them as there is
+// room for. If devices are plugged in between, the list is incomplete and asked for again; after an error there are none.
+func physicalDevices(enumerate func(n *uint32, list []vkPhysicalDevice) Result) (all []vkPhysicalDevice, r Result) {
+	r = resultIncomplete
+	for tries := 0; r == resultIncomplete && tries < 10; tries++ {
+		var n uint32
+		if r = enumerate(&n, nil); r != resultSuccess || n == 0 {
+			all = nil
+			continue
+		}
+		all = make([]vkPhysicalDevice, n)
+		r = enumerate(&n, all)
+		all = all[:min(int(n), len(all))]
+	}
+	if r < 0 {
+		return nil, r
+	}
+	return all, r
 }
 
 func (in *instance) close() {
@@ -134,7 +152,7 @@ type physical struct {
 	atomSize      uint64 // nonCoherentAtomSize
 }
 
-func (in *instance) describe(index int) *physical {
+func (in *instance) describe(index int) (*physical, error) {
 	pd := in.devices[index]
 	var props vkPhysicalDeviceProperties
 	vkGetPhysicalDeviceProperties(pd, &props)
@@ -144,7 +162,9 @@ func (in *instance) describe(index int) *physical {
 	p := &physical{api: min(props.ApiVersion, uint32(C.evk_instance_api(in.c)))}
 	// A device newer than the instance is used with the instance's version.
 	var c C.evk_physical
-	C.evk_describe(in.c, pointer(pd), C.uint32_t(p.api), &c)
+	if r := Result(C.evk_describe(in.c, pointer(pd), C.uint32_t(p.api), &c)); r != resultSuccess {
+		return nil, &DeviceError{Op: fmt.Sprintf("vkEnumerateDeviceExtensionProperties of device %d", index), Result: r}
+	}
 	p.family, p.timestampBits = int(c.compute_family), uint32(c.timestamp_bits)
 	p.atomSize = uint64(limits.NonCoherentAtomSize)
 	p.requiredSize = Features(c.features).Has(SubgroupSizeControl) && c.required_size_stages&C.VK_SHADER_STAGE_COMPUTE_BIT != 0
@@ -183,10 +203,13 @@ func (in *instance) describe(index int) *physical {
 		p.info.Limits.MaxLoopIterations = lavapipeLoopIterations
 	}
 	if p.info.Features.Has(CooperativeMatrix) {
-		p.info.MatrixProducts = in.matrixProducts(pd)
+		var err error
+		if p.info.MatrixProducts, err = in.matrixProducts(pd); err != nil {
+			return nil, err
+		}
 	}
 	p.info.MemoryBytes, p.info.Unified, p.info.ResizableBAR = p.memoryKind()
-	return p
+	return p, nil
 }
 
 // usable returns the reason why a device cannot run programs, or "".

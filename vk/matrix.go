@@ -38,9 +38,12 @@ func (m MatrixProduct) String() string {
 }
 
 // matrixProducts lists the products of a physical device.
-func (in *instance) matrixProducts(pd vkPhysicalDevice) []MatrixProduct {
+func (in *instance) matrixProducts(pd vkPhysicalDevice) ([]MatrixProduct, error) {
 	var all [256]C.evk_matrix // NVIDIA lists some twenty
-	n := int(C.evk_matrix_products(in.c, pointer(pd), &all[0], C.uint32_t(len(all))))
+	n := C.uint32_t(len(all))
+	if r := Result(C.evk_matrix_products(in.c, pointer(pd), &all[0], &n)); r != resultSuccess {
+		return nil, &DeviceError{Op: "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", Result: r}
+	}
 	var out []MatrixProduct
 	for _, m := range all[:n] {
 		out = append(out, MatrixProduct{
@@ -48,5 +51,5 @@ func (in *instance) matrixProducts(pd vkPhysicalDevice) []MatrixProduct {
 			A: Component(m.a), B: Component(m.b), C: Component(m.c), Result: Component(m.result),
 		})
 	}
-	return out
+	return out, nil
 }

@@ -1,6 +1,7 @@
 package vk
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -98,7 +99,7 @@ func validationMode(on bool, mode int) int {
 	return validateOff
 }
 
-func newConfig(opts []Option) *config {
+func newConfig(opts []Option) (*config, error) {
 	c := &config{logger: slog.New(slog.DiscardHandler), maxAPI: uint32(MakeVersion(1, 3, 0)),
 		loader: os.Getenv("EVORL_VULKAN_LOADER"), pipelineLog: os.Getenv("EVORL_PIPELINE_LOG"),
 		ahead: os.Getenv("EVORL_TRANSLATE_AHEAD") != "0", exact: os.Getenv("EVORL_EXACT_BUFFERS") != "", poison: os.Getenv("EVORL_POISON_MEMORY") != ""}
@@ -109,7 +110,10 @@ func newConfig(opts []Option) *config {
 			Name(device)(c)
 		}
 	}
-	for _, o := range opts {
+	for i, o := range opts {
+		if o == nil {
+			return nil, fmt.Errorf("vk: option %d of %d is nil; want one of Index, Name, Logger and others", i+1, len(opts))
+		}
 		o(c)
 	}
 	c.loaders = []string{c.loader}
@@ -122,5 +126,5 @@ func newConfig(opts []Option) *config {
 			c.cacheDir = filepath.Join(dir, "evorl")
 		}
 	}
-	return c
+	return c, nil
 }

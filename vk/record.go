@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"encoding/binary"
-	"fmt"
 )
 
 // commands holds a program's command buffers and the driver objects that they need.
@@ -126,10 +125,13 @@ func (c *commands) allocate(d *Device, n int) ([]vkCommandBuffer, error) {
 	return buffers, nil
 }
 
-// record replaces the program's command buffers, which must not be in flight, with those of the plan.
-func (p *Program) record() error {
+// record replaces the program's plan and its command buffers, which must not be in flight. After an error they are as before.
+func (p *Program) record(next plan) error {
+	before := p.plan
+	p.plan = next
 	fresh, err := p.recordAll(p.measure.on)
 	if err != nil {
+		p.plan = before
 		return err
 	}
 	p.commands.release(p.d, p.commands.buffers)
@@ -155,9 +157,9 @@ func (p *Program) recordAll(timestamps bool) ([]vkCommandBuffer, error) {
 	for i, c := range buffers {
 		t.words = t.words[:0]
 		p.encode(&t, i, p.plan.pieces[i].from, p.plan.pieces[i].to, timestamps)
-		if r := t.replay(p.d, c); r != resultSuccess {
+		if err := t.replay(p.d, c, p.name); err != nil {
 			p.commands.release(p.d, buffers)
-			return nil, p.d.fail(fmt.Sprintf("recording program %q", p.name), r)
+			return nil, err
 		}
 	}
 	return buffers, nil

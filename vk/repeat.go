@@ -32,6 +32,9 @@ func (p *Program) Repeat(n int, counter *Counter, body func()) {
 	case n < 1:
 		p.reject("repeat", fmt.Errorf("%d iterations; want at least 1", n))
 		return
+	case body == nil:
+		p.reject("repeat", fmt.Errorf("the recording function is nil"))
+		return
 	case p.repeating:
 		p.reject("repeat", fmt.Errorf("inside another repeated block; want them one after the other"))
 		return

@@ -105,10 +105,10 @@ func (p *Program) send(ctx context.Context, ahead int) error {
 			}
 		}
 		value, err := p.d.submit(p.name, lists, p.buffers)
+		p.last = value // also after an error, as some may run
 		if err != nil {
 			return err
 		}
-		p.last = value
 		c.submissions.Add(uint64(len(lists)))
 		lists, sent = lists[:0], sent+len(lists)
 		return nil
@@ -178,7 +178,7 @@ func (p *Program) invalidate() error {
 	return nil
 }
 
-// Done reports whether the run has finished, without waiting.
+// Done reports whether the run has finished, or the device is lost, without waiting.
 func (t *Ticket) Done() bool {
 	if t.p.d.queue.completed.Load() >= t.value {
 		return true
@@ -187,7 +187,7 @@ func (t *Ticket) Done() bool {
 		return true // Close waited for it
 	}
 	defer t.p.d.exit()
-	return t.p.d.poll() >= t.value
+	return t.p.d.poll() >= t.value || t.p.d.lost() != nil
 }
 
 // Free waits for the program's runs and releases its resources, but not its buffers. Calling Free twice is allowed.

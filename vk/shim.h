@@ -93,7 +93,8 @@ enum { EVK_PATH = 4096 };
 int evk_llvm_options(int count, const char *const *options);
 
 // Instance. validate is set to EVK_VALIDATE_OFF if the layer is not installed (see evk_validating).
-VkResult evk_create_instance(void *gipa, uint32_t max_api, int validate, evk_instance **out);
+// where receives the function that failed.
+VkResult evk_create_instance(void *gipa, uint32_t max_api, int validate, evk_instance **out, const char **where);
 void *evk_instance_handle(evk_instance *in);
 uint32_t evk_instance_api(evk_instance *in);
 int evk_validating(evk_instance *in);
@@ -101,15 +102,17 @@ void evk_destroy_instance(evk_instance *in);
 // evk_next_message copies the oldest validation message to out and returns its severity (0: no message).
 uint32_t evk_next_message(evk_instance *in, char *out, size_t cap);
 
-// Physical device. api is the version in use: the lower of the versions of instance and device.
-void evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out);
-// evk_matrix_products stores up to cap products of cooperative matrices, and returns their number.
-uint32_t evk_matrix_products(evk_instance *in, void *pd, evk_matrix *out, uint32_t cap);
+// Physical device. api is the version in use: the lower of the versions of instance and device. evk_describe fails with the result of
+// vkEnumerateDeviceExtensionProperties: without it features would seem to be missing.
+VkResult evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out);
+// evk_matrix_products stores up to *count products of cooperative matrices, and their number in *count.
+VkResult evk_matrix_products(evk_instance *in, void *pd, evk_matrix *out, uint32_t *count);
 void evk_memory_budget(evk_instance *in, void *pd, uint64_t *budget, uint64_t *usage);
 
 // Device.
-VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t features, uint32_t family, evk_device **out);
+VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t features, uint32_t family, evk_device **out, const char **where);
 void *evk_device_handle(evk_device *d);
+VkResult evk_wait_idle(evk_device *d);
 void evk_free_device(evk_device *d); // the table only; the device itself is destroyed through the binding
 void evk_name(evk_device *d, int32_t type, uint64_t handle, const char *name);
 
@@ -118,7 +121,8 @@ void evk_name(evk_device *d, int32_t type, uint64_t handle, const char *name);
 VkResult evk_create_set_layout(evk_device *d, uint32_t n, const uint32_t *bindings, const uint32_t *texels, VkHandle *out);
 VkResult evk_create_pipeline_layout(evk_device *d, VkHandle set_layout, uint32_t push_bytes, VkHandle *out);
 VkResult evk_create_pipeline(evk_device *d, const evk_pipeline_info *info, VkHandle *out);
-uint32_t evk_pipeline_statistics(evk_device *d, VkHandle pipeline, evk_statistic *out, uint32_t cap);
+// evk_pipeline_statistics stores up to *count statistics, and their number in *count.
+VkResult evk_pipeline_statistics(evk_device *d, VkHandle pipeline, evk_statistic *out, uint32_t *count);
 VkResult evk_create_descriptor_pool(evk_device *d, uint32_t sets, uint32_t buffers, uint32_t texels, VkHandle *out);
 VkResult evk_allocate_sets(evk_device *d, VkHandle pool, uint32_t n, const VkHandle *layouts, VkHandle *out);
 VkResult evk_update_sets(evk_device *d, uint32_t n, const evk_write *writes);
@@ -126,7 +130,7 @@ VkResult evk_create_buffer_view(evk_device *d, VkHandle buffer, int32_t format, 
 void evk_destroy_buffer_view(evk_device *d, VkHandle view);
 
 // Recording, submission, waiting.
-VkResult evk_record(evk_device *d, void *cb, const uint64_t *tape, size_t words);
+VkResult evk_record(evk_device *d, void *cb, const uint64_t *tape, size_t words, const char **where);
 VkResult evk_create_timeline(evk_device *d, VkHandle *out);
 VkResult evk_submit(evk_device *d, void *queue, uint32_t count, void *const *cbs, VkHandle timeline, uint64_t value, VkHandle fence);
 VkResult evk_wait(evk_device *d, VkHandle timeline, uint64_t value, uint64_t timeout_ns);

@@ -52,19 +52,18 @@ VkResult evk_create_pipeline(evk_device *d, const evk_pipeline_info *p, VkHandle
   return r;
 }
 
-uint32_t evk_pipeline_statistics(evk_device *d, VkHandle pipeline, evk_statistic *out, uint32_t cap) {
-  uint32_t executables = 0, filled = 0;
+VkResult evk_pipeline_statistics(evk_device *d, VkHandle pipeline, evk_statistic *out, uint32_t *count) {
+  uint32_t executables = 0, filled = 0, cap = *count;
+  *count = 0;
   VkPipelineInfoKHR info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_INFO_KHR, .pipeline = pipeline};
-  if (!d->GetPipelineExecutablePropertiesKHR || !d->GetPipelineExecutableStatisticsKHR) return 0;
-  if (d->GetPipelineExecutablePropertiesKHR(d->handle, &info, &executables, NULL) < 0) return 0;
-  for (uint32_t e = 0; e < executables; e++) {
+  if (!d->GetPipelineExecutablePropertiesKHR || !d->GetPipelineExecutableStatisticsKHR) return VK_SUCCESS;
+  VkResult r = d->GetPipelineExecutablePropertiesKHR(d->handle, &info, &executables, NULL);
+  for (uint32_t e = 0; r == VK_SUCCESS && e < executables; e++) {
     VkPipelineExecutableInfoKHR which = {.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR, .pipeline = pipeline, .executableIndex = e};
-    uint32_t n = 0;
-    if (d->GetPipelineExecutableStatisticsKHR(d->handle, &which, &n, NULL) < 0 || !n) continue;
-    VkPipelineExecutableStatisticKHR *all = calloc(n, sizeof *all);
-    if (!all) break;
-    for (uint32_t i = 0; i < n; i++) all[i].sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR;
-    if (d->GetPipelineExecutableStatisticsKHR(d->handle, &which, &n, all) < 0) n = 0;
+    uint32_t n;
+    VkPipelineExecutableStatisticKHR *all;
+    EVK_LIST(r, n, all, all[i].sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR, d->GetPipelineExecutableStatisticsKHR(d->handle, &which, &n, all));
+    if (r != VK_SUCCESS) n = 0;
     for (uint32_t i = 0; i < n && filled < cap; i++, filled++) {
       memcpy(out[filled].name, all[i].name, sizeof out[filled].name);
       out[filled].format = (uint32_t)all[i].format;
@@ -73,7 +72,8 @@ uint32_t evk_pipeline_statistics(evk_device *d, VkHandle pipeline, evk_statistic
     }
     free(all);
   }
-  return filled;
+  *count = filled;
+  return r;
 }
 
 VkResult evk_create_descriptor_pool(evk_device *d, uint32_t sets, uint32_t buffers, uint32_t texels, VkHandle *out) {
@@ -123,8 +123,9 @@ void evk_destroy_buffer_view(evk_device *d, VkHandle view) {
   if (view) d->DestroyBufferView(d->handle, view, NULL);
 }
 
-VkResult evk_record(evk_device *d, void *cb, const uint64_t *t, size_t words) {
+VkResult evk_record(evk_device *d, void *cb, const uint64_t *t, size_t words, const char **where) {
   VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
+  *where = "vkBeginCommandBuffer";
   VkResult r = d->BeginCommandBuffer(cb, &begin);
   if (r != VK_SUCCESS) return r;
   for (const uint64_t *end = t + words; t < end;) {
@@ -173,9 +174,11 @@ VkResult evk_record(evk_device *d, void *cb, const uint64_t *t, size_t words) {
       t += 2;
       break;
     default:
-      return VK_ERROR_INITIALIZATION_FAILED; // a torn tape: a fault of package vk
+      *where = "a torn tape"; // a fault of package vk
+      return VK_ERROR_INITIALIZATION_FAILED;
     }
   }
+  *where = "vkEndCommandBuffer";
   return d->EndCommandBuffer(cb);
 }
 

@@ -42,17 +42,19 @@ static const struct {
 enum { X_STORAGE8, X_FLOAT16, X_EXTENDED, X_TIMELINE, X_MODEL, X_DRIVER, X_SIZE_CONTROL, X_MAINTENANCE4, X_ATOMIC, X_STATISTICS, X_BUDGET, X_MATRIX, X_PORTABILITY, X_COUNT };
 
 // known receives for each extension: 0 unknown, 1 part of the core version, 2 to be enabled by name.
-static void find_extensions(evk_instance *in, VkPhysicalDevice pd, uint32_t api, int known[X_COUNT]) {
-  uint32_t n = 0;
-  VkExtensionProperties *all = NULL;
-  if (in->EnumerateDeviceExtensionProperties(pd, NULL, &n, NULL) >= 0 && n) all = calloc(n, sizeof *all);
-  if (!all || in->EnumerateDeviceExtensionProperties(pd, NULL, &n, all) < 0) n = 0;
+static VkResult find_extensions(evk_instance *in, VkPhysicalDevice pd, uint32_t api, int known[X_COUNT]) {
+  VkResult r;
+  uint32_t n;
+  VkExtensionProperties *all;
+  EVK_LIST(r, n, all, (void)0, in->EnumerateDeviceExtensionProperties(pd, NULL, &n, all));
+  if (r != VK_SUCCESS) n = 0;
   for (int x = 0; x < X_COUNT; x++) {
     known[x] = extensions[x].core && api >= extensions[x].core;
     for (uint32_t i = 0; i < n && !known[x]; i++)
       if (!strcmp(all[i].extensionName, extensions[x].name)) known[x] = 2;
   }
   free(all);
+  return r;
 }
 
 static void link_features(feature_chain *c, const int known[X_COUNT]) {
@@ -96,13 +98,13 @@ static void link_features(feature_chain *c, const int known[X_COUNT]) {
   X(EVK_PIPELINE_STATISTICS, (c)->statistics.pipelineExecutableInfo)          \
   X(EVK_COOPERATIVE_MATRIX, (c)->matrix.cooperativeMatrix)
 
-void evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out) {
+VkResult evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out) {
   memset(out, 0, sizeof *out);
   out->compute_family = -1;
   uint32_t n = 0;
   in->GetPhysicalDeviceQueueFamilyProperties(pd, &n, NULL);
   VkQueueFamilyProperties *families = calloc(n ? n : 1, sizeof *families);
-  if (!families) return;
+  if (!families) return VK_ERROR_OUT_OF_HOST_MEMORY;
   in->GetPhysicalDeviceQueueFamilyProperties(pd, &n, families);
   // The first compute family. On desktop GPUs it is the one that also draws, with the most usual clocks and limits.
   for (uint32_t i = 0; i < n && out->compute_family < 0; i++)
@@ -124,10 +126,11 @@ void evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out) {
     out->heap_flags[i] = memory.memoryHeaps[i].flags;
     out->heap_size[i] = memory.memoryHeaps[i].size;
   }
-  if (api < API(1) || !in->GetPhysicalDeviceProperties2 || !in->GetPhysicalDeviceFeatures2) return; // listed, but cannot be opened
+  if (api < API(1) || !in->GetPhysicalDeviceProperties2 || !in->GetPhysicalDeviceFeatures2) return VK_SUCCESS; // listed, but cannot be opened
 
   int known[X_COUNT];
-  find_extensions(in, pd, api, known);
+  VkResult r = find_extensions(in, pd, api, known);
+  if (r != VK_SUCCESS) return r;
   VkPhysicalDeviceMaintenance4Properties m4 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
   VkPhysicalDeviceSubgroupSizeControlProperties control = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
   VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
@@ -163,22 +166,25 @@ void evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out) {
     out->required_size_stages = control.requiredSubgroupSizeStages;
     out->max_workgroup_subgroups = control.maxComputeWorkgroupSubgroups;
   }
+  return VK_SUCCESS;
 }
 
-uint32_t evk_matrix_products(evk_instance *in, void *pd, evk_matrix *out, uint32_t cap) {
-  uint32_t n = 0, kept = 0;
-  if (!in->GetPhysicalDeviceCooperativeMatrixPropertiesKHR || in->GetPhysicalDeviceCooperativeMatrixPropertiesKHR(pd, &n, NULL) < 0 || !n) return 0;
-  VkCooperativeMatrixPropertiesKHR *all = calloc(n, sizeof *all);
-  if (!all) return 0;
-  for (uint32_t i = 0; i < n; i++) all[i].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
-  if (in->GetPhysicalDeviceCooperativeMatrixPropertiesKHR(pd, &n, all) < 0) n = 0;
+VkResult evk_matrix_products(evk_instance *in, void *pd, evk_matrix *out, uint32_t *count) {
+  VkResult r;
+  uint32_t n, kept = 0, cap = *count;
+  VkCooperativeMatrixPropertiesKHR *all;
+  *count = 0;
+  if (!in->GetPhysicalDeviceCooperativeMatrixPropertiesKHR) return VK_SUCCESS;
+  EVK_LIST(r, n, all, all[i].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR, in->GetPhysicalDeviceCooperativeMatrixPropertiesKHR(pd, &n, all));
+  if (r != VK_SUCCESS) n = 0;
   for (uint32_t i = 0; i < n && kept < cap; i++) {
     const VkCooperativeMatrixPropertiesKHR *p = &all[i];
     if (p->scope != VK_SCOPE_SUBGROUP_KHR || p->saturatingAccumulation) continue;
     out[kept++] = (evk_matrix){p->MSize, p->NSize, p->KSize, p->AType, p->BType, p->CType, p->ResultType};
   }
   free(all);
-  return kept;
+  *count = kept;
+  return r;
 }
 
 void evk_memory_budget(evk_instance *in, void *pd, uint64_t *budget, uint64_t *usage) {
@@ -189,9 +195,12 @@ void evk_memory_budget(evk_instance *in, void *pd, uint64_t *budget, uint64_t *u
   memcpy(usage, b.heapUsage, sizeof b.heapUsage);
 }
 
-VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t features, uint32_t family, evk_device **out) {
+VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t features, uint32_t family, evk_device **out, const char **where) {
   int known[X_COUNT];
-  find_extensions(in, pd, api, known);
+  *where = "vkEnumerateDeviceExtensionProperties";
+  VkResult r = find_extensions(in, pd, api, known);
+  if (r != VK_SUCCESS) return r;
+  *where = "vkCreateDevice";
   // An extension whose feature is not requested is not enabled.
   static const uint32_t needs[X_COUNT] = {EVK_STORAGE8, EVK_FLOAT16 | EVK_INT8, EVK_SUBGROUP_EXTENDED, EVK_TIMELINE, EVK_MEMORY_MODEL, ~0u,
                                           EVK_SUBGROUP_SIZE_CONTROL, ~0u, EVK_FLOAT_ATOMIC_ADD, EVK_PIPELINE_STATISTICS, EVK_MEMORY_BUDGET, EVK_COOPERATIVE_MATRIX, 0};
@@ -212,12 +221,13 @@ VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t fe
   VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &c.core, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue, .enabledExtensionCount = n, .ppEnabledExtensionNames = names};
   evk_device *d = calloc(1, sizeof *d);
   if (!d) return VK_ERROR_OUT_OF_HOST_MEMORY;
-  VkResult r = in->CreateDevice(pd, &info, NULL, &d->handle);
+  r = in->CreateDevice(pd, &info, NULL, &d->handle);
   if (r != VK_SUCCESS) {
     free(d);
     return r;
   }
 #define LOAD(f) d->f = (void *)in->GetDeviceProcAddr(d->handle, "vk" #f)
+  LOAD(DeviceWaitIdle);
   LOAD(CreateDescriptorSetLayout);
   LOAD(CreatePipelineLayout);
   LOAD(CreateComputePipelines);
@@ -258,6 +268,7 @@ VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t fe
 }
 
 void *evk_device_handle(evk_device *d) { return d->handle; }
+VkResult evk_wait_idle(evk_device *d) { return d->DeviceWaitIdle(d->handle); }
 void evk_free_device(evk_device *d) { free(d); }
 
 void evk_name(evk_device *d, int32_t type, uint64_t handle, const char *name) {

@@ -47,38 +47,49 @@ uint32_t evk_next_message(evk_instance *in, char *out, size_t cap) {
   return severity;
 }
 
-static int has_layer(PFN_vkGetInstanceProcAddr gipa, const char *name) {
+// has_layer and has_instance_extension store whether there is one of this name.
+static VkResult has_layer(PFN_vkGetInstanceProcAddr gipa, const char *name, int *found) {
   VkResult (*list)(uint32_t *, VkLayerProperties *) = (void *)gipa(NULL, "vkEnumerateInstanceLayerProperties");
-  uint32_t n = 0;
-  if (!list || list(&n, NULL) < 0 || n == 0) return 0;
-  VkLayerProperties *all = calloc(n, sizeof *all);
-  int found = 0;
-  if (all && list(&n, all) >= 0)
-    for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(all[i].layerName, name);
+  VkResult r;
+  uint32_t n;
+  VkLayerProperties *all;
+  *found = 0;
+  if (!list) return VK_SUCCESS;
+  EVK_LIST(r, n, all, (void)0, list(&n, all));
+  for (uint32_t i = 0; r == VK_SUCCESS && i < n && !*found; i++) *found = !strcmp(all[i].layerName, name);
   free(all);
-  return found;
+  return r;
 }
 
-static int has_instance_extension(PFN_vkGetInstanceProcAddr gipa, const char *name) {
+static VkResult has_instance_extension(PFN_vkGetInstanceProcAddr gipa, const char *name, int *found) {
   VkResult (*list)(const char *, uint32_t *, VkExtensionProperties *) = (void *)gipa(NULL, "vkEnumerateInstanceExtensionProperties");
-  uint32_t n = 0;
-  if (!list || list(NULL, &n, NULL) < 0 || n == 0) return 0;
-  VkExtensionProperties *all = calloc(n, sizeof *all);
-  int found = 0;
-  if (all && list(NULL, &n, all) >= 0)
-    for (uint32_t i = 0; i < n && !found; i++) found = !strcmp(all[i].extensionName, name);
+  VkResult r;
+  uint32_t n;
+  VkExtensionProperties *all;
+  *found = 0;
+  if (!list) return VK_SUCCESS;
+  EVK_LIST(r, n, all, (void)0, list(NULL, &n, all));
+  for (uint32_t i = 0; r == VK_SUCCESS && i < n && !*found; i++) *found = !strcmp(all[i].extensionName, name);
   free(all);
-  return found;
+  return r;
 }
 
-VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_instance **out) {
-  static const char *layer = "VK_LAYER_KHRONOS_validation";
+VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_instance **out, const char **where) {
+  static const char *layer = "VK_LAYER_KHRONOS_validation", *portability = "VK_KHR_portability_enumeration";
   PFN_vkGetInstanceProcAddr gipa = (PFN_vkGetInstanceProcAddr)gipa_;
   VkResult (*create)(const VkInstanceCreateInfo *, const void *, VkInstance *) = (void *)gipa(NULL, "vkCreateInstance");
   VkResult (*version)(uint32_t *) = (void *)gipa(NULL, "vkEnumerateInstanceVersion");
   uint32_t api = 1u << 22; // 1.0: the loader predates vkEnumerateInstanceVersion
-  if (version) version(&api);
+  VkResult r = VK_SUCCESS;
+  int layered = 0, portable = 0;
+  *where = "vkEnumerateInstanceVersion";
+  if (version && (r = version(&api)) != VK_SUCCESS) return r;
   if (api > max_api) api = max_api;
+  *where = "vkEnumerateInstanceLayerProperties";
+  if (validate && (r = has_layer(gipa, layer, &layered)) != VK_SUCCESS) return r;
+  *where = "vkEnumerateInstanceExtensionProperties";
+  if ((r = has_instance_extension(gipa, portability, &portable)) != VK_SUCCESS) return r;
+  *where = "vkCreateInstance";
   if (!create) return VK_ERROR_INITIALIZATION_FAILED;
 
   evk_instance *in = calloc(1, sizeof *in);
@@ -87,7 +98,7 @@ VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_in
   in->api = api;
   in->tail = &in->head;
   evk_lock_init(&in->lock);
-  in->validating = validate && has_layer(gipa, layer) ? validate : EVK_VALIDATE_OFF;
+  in->validating = layered ? validate : EVK_VALIDATE_OFF;
 
   VkDebugUtilsMessengerCreateInfoEXT messenger = {
       .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
@@ -104,7 +115,6 @@ VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_in
       .enabledValidationFeatureCount = in->validating == EVK_VALIDATE_GPU ? 2 : 1,
       .pEnabledValidationFeatures = in->validating == EVK_VALIDATE_GPU ? gpu : sync,
   };
-  static const char *portability = "VK_KHR_portability_enumeration";
   const char *extensions[3];
   uint32_t n = 0;
   VkApplicationInfo app = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .pApplicationName = "evorl", .pEngineName = "evorl", .apiVersion = api};
@@ -116,13 +126,13 @@ VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_in
     extensions[n++] = "VK_EXT_debug_utils";
     extensions[n++] = "VK_EXT_validation_features";
   }
-  if (has_instance_extension(gipa, portability)) { // else the loader hides MoltenVK, which lacks parts of Vulkan that are of no use here
+  if (portable) { // else the loader hides MoltenVK, which lacks parts of Vulkan that are of no use here
     extensions[n++] = portability;
     info.flags |= VK_INSTANCE_CREATE_ENUMERATE_PORTABILITY_BIT_KHR;
   }
   info.enabledExtensionCount = n;
   info.ppEnabledExtensionNames = extensions;
-  VkResult r = create(&info, NULL, &in->handle);
+  r = create(&info, NULL, &in->handle);
   if (r != VK_SUCCESS) {
     evk_destroy_instance(in);
     return r;
@@ -141,9 +151,14 @@ VkResult evk_create_instance(void *gipa_, uint32_t max_api, int validate, evk_in
   if (in->validating) {
     VkResult (*create_messenger)(VkInstance, const void *, const void *, VkHandle *) = (void *)gipa(in->handle, "vkCreateDebugUtilsMessengerEXT");
     LOAD(DestroyDebugUtilsMessengerEXT);
-    if (create_messenger) create_messenger(in->handle, &messenger, NULL, &in->messenger);
+    *where = "vkCreateDebugUtilsMessengerEXT";
+    if (create_messenger) r = create_messenger(in->handle, &messenger, NULL, &in->messenger);
   }
 #undef LOAD
+  if (r != VK_SUCCESS) {
+    evk_destroy_instance(in);
+    return r;
+  }
   *out = in;
   return VK_SUCCESS;
 }

@@ -7,6 +7,24 @@
 
 enum { MAX_MESSAGES = 1000 }; // bounds the memory that a repeated error can take
 
+// EVK_LIST asks call for a list: first, with all NULL, for its length n, then, after init of the entries, for the list, which the caller frees. A list
+// that has grown in between (VK_INCOMPLETE) is asked for again.
+#define EVK_LIST(r, n, all, init, call)                                   \
+  do {                                                                    \
+    all = NULL;                                                           \
+    r = VK_INCOMPLETE;                                                    \
+    for (int tries = 0; r == VK_INCOMPLETE && tries < 10; tries++) {      \
+      free(all);                                                          \
+      all = NULL;                                                         \
+      n = 0;                                                              \
+      r = call;                                                           \
+      if (r != VK_SUCCESS || !n) continue;                                \
+      all = calloc(n, sizeof *all);                                       \
+      for (uint32_t i = 0; all && i < n; i++) init;                       \
+      r = all ? call : VK_ERROR_OUT_OF_HOST_MEMORY;                       \
+    }                                                                     \
+  } while (0)
+
 typedef struct message {
   struct message *next;
   uint32_t severity;
@@ -38,6 +56,7 @@ struct evk_instance {
 
 struct evk_device {
   VkDevice handle;
+  VkResult (*DeviceWaitIdle)(VkDevice);
   VkResult (*SetDebugUtilsObjectNameEXT)(VkDevice, const VkDebugUtilsObjectNameInfoEXT *);
   VkResult (*CreateDescriptorSetLayout)(VkDevice, const VkDescriptorSetLayoutCreateInfo *, const void *, VkHandle *);
   VkResult (*CreatePipelineLayout)(VkDevice, const VkPipelineLayoutCreateInfo *, const void *, VkHandle *);

@@ -1,6 +1,7 @@
 package vk
 
 import (
+	"fmt"
 	"time"
 	"unsafe"
 )
@@ -20,7 +21,7 @@ type measurement struct {
 const firstChunk = 256
 
 // start plans the first run.
-func (m *measurement) start(p *Program) {
+func (m *measurement) start(p *Program) plan {
 	*m = measurement{on: len(p.ops) > 1 || len(p.blocks) > 0}
 	if m.on && p.openQueries() != nil {
 		p.d.cfg.logger.Warn("timestamps are not available", "program", p.name)
@@ -31,7 +32,7 @@ func (m *measurement) start(p *Program) {
 			assumed[i] = p.d.cfg.budget / firstChunk
 		}
 	}
-	p.plan = newPlan(p.stretches(), assumed, p.d.cfg.budget, false)
+	return newPlan(p.stretches(), assumed, p.d.cfg.budget, false)
 }
 
 // settle evaluates a measured run that has finished, and records the program again.
@@ -60,8 +61,7 @@ func (p *Program) settle() error {
 		}
 	}
 	m.on = first
-	p.plan = newPlan(p.stretches(), times, budget, true)
-	return p.record()
+	return p.record(newPlan(p.stretches(), times, budget, true))
 }
 
 // openQueries creates a query pool with a timestamp for every command and for the beginning of every possible slice.
@@ -96,7 +96,7 @@ func (p *Program) times() ([]time.Duration, error) {
 	r := Result(vkGetQueryPoolResults(p.d.handle, p.commands.queries, 0, uint32(len(ticks)),
 		vkCount(8*len(ticks)), unsafe.Pointer(&ticks[0]), 8, wide|wait))
 	if r != resultSuccess {
-		return nil, p.d.fail("vkGetQueryPoolResults", r)
+		return nil, p.d.fail(fmt.Sprintf("vkGetQueryPoolResults of %q", p.name), r)
 	}
 	period, mask := p.d.phys.info.Limits.TimestampPeriod, ^uint64(0)>>(64-p.d.phys.timestampBits)
 	for i, piece := range p.plan.pieces {

@@ -70,7 +70,10 @@ func (d *Device) Compile(s *Shader, spec []uint32, subgroup uint32) (PipelineSta
 	}
 	raw := (*[maxStatistics]C.evk_statistic)(C.calloc(maxStatistics, C.sizeof_evk_statistic))
 	defer C.free(unsafe.Pointer(raw))
-	n := int(C.evk_pipeline_statistics(d.c, handleOf(handle), &raw[0], maxStatistics))
+	n := C.uint32_t(maxStatistics)
+	if r := Result(C.evk_pipeline_statistics(d.c, handleOf(handle), &raw[0], &n)); r != resultSuccess {
+		return stats, fmt.Errorf("kernel %s: %w", s.Name, d.fail("vkGetPipelineExecutableStatisticsKHR", r))
+	}
 	for _, r := range raw[:n] {
 		stats.add(Statistic{Executable: int(r.executable), Name: C.GoString(&r.name[0]), Value: statisticValue(uint32(r.format), uint64(r.bits))})
 	}

@@ -42,49 +42,61 @@ type running struct {
 }
 
 // submit queues one submission per list of command buffers, with no other submission between them, and returns the number of the
-// last one. uses are the buffers that they access.
+// last one, also if it fails after earlier ones. uses are the buffers that they access.
 func (d *Device) submit(name string, lists [][]vkCommandBuffer, uses []*Buffer) (uint64, error) {
 	q := &d.queue
 	q.Lock()
 	defer q.Unlock()
 	if err := d.lost(); err != nil {
-		return 0, err
+		return q.submitted, err
 	}
 	for _, b := range uses {
 		if b.freed.Load() {
-			return 0, fmt.Errorf("vk: %s uses %v: %w", name, b.All(), ErrClosed)
+			return q.submitted, fmt.Errorf("vk: %s uses %v: %w", name, b.All(), ErrClosed)
 		}
 	}
 	if !q.ready {
 		if d.phys.info.Features.Has(TimelineSemaphore) {
 			var s C.VkHandle
 			if r := Result(C.evk_create_timeline(d.c, &s)); r != resultSuccess {
-				return 0, &DeviceError{Op: "vkCreateSemaphore", Result: r}
+				return q.submitted, &DeviceError{Op: "vkCreateSemaphore", Result: r}
 			}
 			q.timeline = fromHandle[vkSemaphore](s)
 		}
 		q.ready = true
 	}
-	timeline := d.phys.info.Features.Has(TimelineSemaphore)
+	var err error
 	for _, commands := range lists {
-		entry := running{value: q.submitted + 1, name: name}
-		if !timeline {
-			if r := d.takeFence(&entry); r != resultSuccess {
-				return 0, &DeviceError{Op: "vkCreateFence", Result: r}
-			}
+		if err = d.submitOne(name, commands); err != nil {
+			break
 		}
-		handles := (*unsafe.Pointer)(unsafe.Pointer(&commands[0])) // pointers of the driver, not of Go
-		r := Result(C.evk_submit(d.c, pointer(q.handle), C.uint32_t(len(commands)), handles, handleOf(q.timeline), C.uint64_t(entry.value), handleOf(entry.fence)))
-		if r != resultSuccess {
-			return 0, d.failLocked("submitting "+name, r)
-		}
-		q.submitted++
-		q.running = append(q.running, entry)
 	}
 	for _, b := range uses {
 		b.lastUse = q.submitted
 	}
-	return q.submitted, nil
+	return q.submitted, err
+}
+
+// submitOne queues a submission. The caller holds d.queue.
+func (d *Device) submitOne(name string, commands []vkCommandBuffer) error {
+	q := &d.queue
+	entry := running{value: q.submitted + 1, name: name}
+	if !d.phys.info.Features.Has(TimelineSemaphore) {
+		if r := d.takeFence(&entry); r != resultSuccess {
+			return &DeviceError{Op: "vkCreateFence", Result: r}
+		}
+	}
+	handles := (*unsafe.Pointer)(unsafe.Pointer(&commands[0])) // pointers of the driver, not of Go
+	r := Result(C.evk_submit(d.c, pointer(q.handle), C.uint32_t(len(commands)), handles, handleOf(q.timeline), C.uint64_t(entry.value), handleOf(entry.fence)))
+	if r != resultSuccess {
+		if entry.waiters != nil {
+			q.fences = append(q.fences, entry.fence)
+		}
+		return d.failLocked(fmt.Sprintf("vkQueueSubmit of %q", name), r)
+	}
+	q.submitted++
+	q.running = append(q.running, entry)
+	return nil
 }
 
 func (d *Device) takeFence(entry *running) Result {
@@ -117,7 +129,7 @@ func (d *Device) fail(op string, r Result) error {
 
 func (d *Device) failLocked(op string, r Result) error {
 	e := &DeviceError{Op: op, Result: r}
-	if len(d.queue.running) > 0 && (r == resultDeviceLost || r == resultTimeout) {
+	if len(d.queue.running) > 0 {
 		e.Running = d.queue.running[0].name
 	}
 	if r == resultDeviceLost && !d.queue.lost.CompareAndSwap(nil, e) {
@@ -151,7 +163,7 @@ func (d *Device) wait(ctx context.Context, value uint64) error {
 		case resultTimeout:
 			waited += slice
 		default:
-			return d.fail("waiting", r)
+			return d.fail(d.waitsBy(), r)
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -163,6 +175,14 @@ func (d *Device) wait(ctx context.Context, value uint64) error {
 			return d.fail(fmt.Sprintf("waiting for %v", d.cfg.timeout), resultTimeout)
 		}
 	}
+}
+
+// waitsBy returns the name of the function that waits for submissions.
+func (d *Device) waitsBy() string {
+	if d.phys.info.Features.Has(TimelineSemaphore) {
+		return "vkWaitSemaphores"
+	}
+	return "vkWaitForFences"
 }
 
 func (d *Device) waitOnce(value uint64, slice time.Duration) Result {
@@ -191,7 +211,7 @@ func (d *Device) waitOnce(value uint64, slice time.Duration) Result {
 	return r
 }
 
-// poll returns the number of the last finished submission, without waiting.
+// poll returns the number of the last finished submission, without waiting. It records a lost device.
 func (d *Device) poll() uint64 {
 	q := &d.queue
 	if d.phys.info.Features.Has(TimelineSemaphore) {
@@ -199,15 +219,25 @@ func (d *Device) poll() uint64 {
 		q.Lock()
 		ready := q.ready
 		q.Unlock()
-		if ready && Result(C.evk_completed(d.c, handleOf(q.timeline), &v)) == resultSuccess {
+		if !ready {
+			return q.completed.Load()
+		}
+		switch r := Result(C.evk_completed(d.c, handleOf(q.timeline), &v)); r {
+		case resultSuccess:
 			d.finish(uint64(v))
+		case resultDeviceLost: // other errors pass, or the next wait reports them
+			_ = d.fail("vkGetSemaphoreCounterValue", r)
 		}
 		return q.completed.Load()
 	}
 	q.Lock()
 	var done uint64
 	for _, e := range q.running {
-		if Result(vkWaitForFences(d.handle, 1, []vkFence{e.fence}, 1, 0)) != resultSuccess {
+		r := Result(vkWaitForFences(d.handle, 1, []vkFence{e.fence}, 1, 0))
+		if r == resultDeviceLost {
+			_ = d.failLocked("vkWaitForFences", r)
+		}
+		if r != resultSuccess {
 			break
 		}
 		done = e.value
@@ -232,8 +262,11 @@ func (d *Device) finish(value uint64) {
 			break // another goroutine waits for its fence and will finish it
 		}
 		if e.waiters != nil {
-			vkResetFences(d.handle, 1, []vkFence{e.fence})
-			q.fences = append(q.fences, e.fence)
+			if Result(vkResetFences(d.handle, 1, []vkFence{e.fence})) == resultSuccess {
+				q.fences = append(q.fences, e.fence)
+			} else { // it may still be signalled
+				vkDestroyFence(d.handle, e.fence, nil)
+			}
 		}
 		n++
 	}

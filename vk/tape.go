@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"encoding/binary"
+	"fmt"
 	"unsafe"
 )
 
@@ -65,11 +66,15 @@ func (t *tape) timestamp(pool vkQueryPool, query int) {
 	t.words = append(t.words, C.EVK_OP_TIMESTAMP, uint64(handleOf(pool)), uint64(query))
 }
 
-// replay records the tape into a command buffer.
-func (t *tape) replay(d *Device, c vkCommandBuffer) Result {
+// replay records the tape into a command buffer of what is named.
+func (t *tape) replay(d *Device, c vkCommandBuffer, name string) error {
 	var words *C.uint64_t
 	if len(t.words) > 0 {
 		words = (*C.uint64_t)(unsafe.Pointer(&t.words[0]))
 	}
-	return Result(C.evk_record(d.c, pointer(c), words, C.size_t(len(t.words))))
+	var where *C.char
+	if r := Result(C.evk_record(d.c, pointer(c), words, C.size_t(len(t.words)), &where)); r != resultSuccess {
+		return d.fail(fmt.Sprintf("%s of %q", C.GoString(where), name), r)
+	}
+	return nil
 }

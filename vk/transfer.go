@@ -118,8 +118,8 @@ func (d *Device) moveStaged(ctx context.Context, r Range, data []byte, up bool) 
 			tp.copy(device, host)
 			tp.barrier(deviceStages, hostStage)
 		}
-		if res := tp.replay(d, t.commands[0]); res != resultSuccess {
-			return d.fail("recording a transfer", res)
+		if err := tp.replay(d, t.commands[0], "transfer"); err != nil {
+			return err
 		}
 		if t.last, err = d.submit("transfer", [][]vkCommandBuffer{t.commands}, []*Buffer{stage, r.Buffer}); err != nil {
 			return err

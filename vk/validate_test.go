@@ -41,7 +41,7 @@ func init() {
 			return fmt.Errorf("before the fault: %q", messages)
 		}
 		p.ops[1].barrier = false
-		if err := p.record(); err != nil {
+		if err := p.record(p.plan); err != nil {
 			return err
 		}
 		messages := d.ValidationErrors()

@@ -13,8 +13,7 @@ import (
 // to 1; its fitness, at most 0, is higher the less the angles deviate from each other; its descriptor is the end
 // point of the arm, whose length is 1.
 func Arm(joints int) *Function {
-	f := &Function{name: fmt.Sprintf("arm-%d", joints), objectives: 1, space: box(max(joints, 0), -1, 1)}
-	f.space.Dim = joints
+	f := &Function{name: fmt.Sprintf("arm-%d", joints), objectives: 1, space: box(joints, -1, 1)}
 	f.space.DescriptorLow, f.space.DescriptorHigh = []float32{-1, -1}, []float32{1, 1}
 	f.start = func(*engine.Rng, int) []float32 { return make([]float32, joints) } // stretched
 	f.call = func(r *engine.Recorder, of functionOf) vk.Call {

@@ -37,6 +37,9 @@ func (d described) features() (numbers []uint32) {
 
 // of returns the descriptors of policies in an environment; its errors are *SettingError.
 func (c BehaviourConfig) of(env *envs.Environment) (described, error) {
+	if err := engine.Require(map[string]any{"environment": env}); err != nil {
+		return described{}, fmt.Errorf("problem: behaviour: %w", err)
+	}
 	space := env.Observation
 	bounded := func(k int) bool {
 		return !math.IsInf(float64(space.Low[k]), 0) && !math.IsInf(float64(space.High[k]), 0)

@@ -19,8 +19,9 @@ func DTLZ(number, objectives, dim int) (*Function, error) {
 	if dim == 0 {
 		dim = objectives - 1 + []int{5, 10, 10, 10, 10, 10, 20}[number-1]
 	}
-	if dim < objectives {
-		return nil, fmt.Errorf("problem: DTLZ%d of %d objectives and %d dimensions; want at least as many dimensions as objectives", number, objectives, dim)
+	if dim < objectives || dim > maxDim {
+		return nil, fmt.Errorf("problem: DTLZ%d of %d objectives and %d dimensions; want at least as many dimensions as objectives, and at most %d",
+			number, objectives, dim, maxDim)
 	}
 	p := &Function{
 		name: fmt.Sprintf("dtlz%d", number), objectives: objectives,

@@ -66,7 +66,7 @@ func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 // classic makes a function whose optimum and bounds are the same in every coordinate.
 func classic(name string, dim int, optimum, bound float32, of formula) *Function {
 	f := &Function{name: name, objectives: 1, space: box(dim, -bound, bound), call: of.call}
-	if dim < 1 {
+	if dim < 1 || dim > maxDim {
 		f.space = ec.Space{Dim: dim} // no search accepts it
 		return f
 	}

@@ -132,9 +132,23 @@ func (f *Function) New(ctx context.Context, s *engine.State, clock engine.Clock,
 	return e, s.Err()
 }
 
-// box returns equal bounds for n coordinates.
+// Check checks the arguments that the function was made from.
+func (f *Function) Check() error {
+	if f.space.Dim < 1 || f.space.Dim > maxDim {
+		return fmt.Errorf("problem: %q in %d dimensions; want 1 to %d, of a function that this package made", f.name, f.space.Dim, maxDim)
+	}
+	return nil
+}
+
+// maxDim is the most dimensions of a function. It bounds the memory of its bounds and constants, of which each member has a row.
+const maxDim = 1 << 24
+
+// box returns equal bounds for n coordinates; none for a number that Check rejects.
 func box(n int, low, high float32) ec.Space {
 	s := ec.Space{Dim: n}
+	if n > maxDim {
+		return s
+	}
 	for range n {
 		s.Low, s.High = append(s.Low, low), append(s.High, high)
 	}

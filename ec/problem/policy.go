@@ -105,14 +105,17 @@ func Policy(env *envs.Environment, options envs.Options, network NetworkConfig, 
 // a *SettingError.
 func CheckPolicy(env *envs.Environment, options envs.Options, network NetworkConfig, cfg PolicyConfig) error {
 	p := &policy{env: env, options: options, network: network, cfg: cfg}
+	if err := engine.Require(map[string]any{"environment": env}); err != nil {
+		return fmt.Errorf("problem: %w", err)
+	}
 	if err := errors.Join(config.Check(cfg), config.Check(network)); err != nil {
 		return err
 	}
 	if cfg.Bins > 0 && env.Action.IsDiscrete() {
 		return &SettingError{"policy", "bins", fmt.Sprintf("the actions of %q are discrete already: want 0", env.Name)}
 	}
-	if err := p.mlp().Check(); err != nil {
-		return &SettingError{"network", "hidden", err.Error()}
+	if err := p.checkNetwork(); err != nil {
+		return err
 	}
 	if p.limit() <= 0 {
 		return fmt.Errorf("problem: episodes in %q without a time limit might never end; set one", env.Name)
@@ -173,7 +176,23 @@ func (p *policy) horizon() int {
 }
 
 // Check checks the arguments that the problem was made from.
-func (p *policy) Check() error { return engine.Require(map[string]any{"environment": p.env}) }
+func (p *policy) Check() error {
+	if err := engine.Require(map[string]any{"environment": p.env}); err != nil {
+		return err
+	}
+	return p.checkNetwork()
+}
+
+// checkNetwork checks what the sizes of candidates follow from.
+func (p *policy) checkNetwork() error {
+	if err := errors.Join(config.Check(p.cfg), config.Check(p.network), p.head().Check()); err != nil {
+		return err
+	}
+	if err := p.mlp().Check(); err != nil {
+		return &SettingError{"network", "hidden", err.Error()}
+	}
+	return nil
+}
 
 // Space implements ec.Problem.
 func (p *policy) Space(members int) ec.Space {

@@ -19,8 +19,8 @@ func ZDT(number, dim int) (*Function, error) {
 	if dim == 0 {
 		dim = usual
 	}
-	if dim < 2 || number == 5 && dim != usual {
-		return nil, fmt.Errorf("problem: ZDT%d with %d dimensions; want 0 for the paper's %d or, except for ZDT5, at least 2", number, dim, usual)
+	if dim < 2 || dim > maxDim || number == 5 && dim != usual {
+		return nil, fmt.Errorf("problem: ZDT%d with %d dimensions; want 0 for the paper's %d or, except for ZDT5, 2 to %d", number, dim, usual, maxDim)
 	}
 	p := &Function{name: fmt.Sprintf("zdt%d", number), objectives: 2, front: func(points int) ([][]float64, error) { return zdtFront(number, points), nil }}
 	p.space = box(dim, 0, 1)

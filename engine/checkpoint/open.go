@@ -190,6 +190,9 @@ func Remove(dir string, step int64) error {
 // changed since Open. A mismatch is a [*CorruptError]; visit has then already seen the data, and the caller must discard
 // what it filled. visit must read all of Data.
 func (c *Checkpoint) Load(visit func(Tensor) error) error {
+	if c == nil || visit == nil {
+		return errors.New("load a checkpoint: the checkpoint or the function that takes its tensors is nil")
+	}
 	name := filepath.Join(c.Path, tensorsFile)
 	f, err := regular.Open(name, os.O_RDONLY, 0)
 	if err != nil {

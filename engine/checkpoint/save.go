@@ -41,8 +41,14 @@ type file interface {
 	Sync() error
 }
 
-// Before calls check before anything is written. Save returns its error.
-func Before(check func() error) Option { return func(o *options) { o.before = check } }
+// Before calls check, unless nil, before anything is written. Save returns its error.
+func Before(check func() error) Option {
+	return func(o *options) {
+		if check != nil {
+			o.before = check
+		}
+	}
+}
 
 // Version records the version of the program in the manifest.
 func Version(v string) Option { return func(o *options) { o.version = v } }
@@ -57,14 +63,20 @@ func Provenance(facts map[string]string) Option { return func(o *options) { o.pr
 // Only one Save may run in a folder at a time, since it removes the remains of interrupted ones.
 func Save(dir string, step int64, tensors iter.Seq[Tensor], opts ...Option) (_ Manifest, err error) {
 	o := options{before: func() error { return nil }, create: func(path string) (file, error) { return os.Create(path) }}
-	for _, opt := range opts {
-		opt(&o)
-	}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("save checkpoint %d in %s: %w", step, dir, err)
 		}
 	}()
+	for _, opt := range opts {
+		if opt == nil {
+			return Manifest{}, errors.New("an option is nil")
+		}
+		opt(&o)
+	}
+	if tensors == nil {
+		return Manifest{}, errors.New("the tensors are nil")
+	}
 	if step < 0 {
 		return Manifest{}, errors.New("the step is negative")
 	}

@@ -55,8 +55,8 @@ func (m MLP) Size() int {
 
 // Check validates the description.
 func (m MLP) Check() error {
-	if m.In < 1 || m.Out < 1 {
-		return fmt.Errorf("nn: a network of %d inputs and %d outputs; want at least 1 of each", m.In, m.Out)
+	if m.In < 1 || m.Out < 1 || m.In > maxEnds || m.Out > maxEnds {
+		return fmt.Errorf("nn: a network of %d inputs and %d outputs; want 1 to %d of each", m.In, m.Out, maxEnds)
 	}
 	if len(m.Hidden) > MaxHidden {
 		return fmt.Errorf("nn: a network of %d hidden layers; want at most %d", len(m.Hidden), MaxHidden)
@@ -73,6 +73,7 @@ func (m MLP) Check() error {
 }
 
 const (
+	maxEnds   = 1 << 24 // inputs or outputs; products of sizes do not overflow
 	maxUnits  = 8192
 	MaxHidden = 8 // layers
 )

@@ -65,8 +65,10 @@ func newNetwork(mlp MLP, members, networks, rows int) (*Network, error) {
 	if err := mlp.Check(); err != nil {
 		return nil, err
 	}
-	if members < 1 || networks < 1 || rows < 1 {
-		return nil, fmt.Errorf("nn: network %v of %d members, %d networks each, with %d rows; want at least 1 of each", mlp, members, networks, rows)
+	const most = 1 << 31 // products of sizes do not overflow
+	if members < 1 || networks < 1 || rows < 1 || members > most/networks || rows > most {
+		return nil, fmt.Errorf("nn: network %v of %d members, %d networks each, with %d rows; want at least 1 of each, and at most %d networks and rows",
+			mlp, members, networks, rows, most)
 	}
 	return &Network{mlp: mlp, members: members, stack: networks, rows: rows}, nil
 }

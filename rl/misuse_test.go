@@ -1,0 +1,65 @@
+package rl
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+)
+
+// Wrong use is an error that says what is wrong: never a panic, and never without end.
+func TestMisuse(t *testing.T) {
+	ctx, eng := t.Context(), engine.New(open(t))
+	pole, err := envs.Lookup("CartPole-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pendulum, err := envs.Lookup("Pendulum-v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	only := func(_ any, err error) error { return err }
+	network, replay := DefaultNetwork(), DefaultReplay()
+	type misuse struct {
+		what string
+		err  error
+		want string
+	}
+	const none = "environment is nil"
+	cases := []misuse{
+		{"option of PPO", only(NewPPO(ctx, eng, pole, DefaultPPO(), nil)), "option is nil"},
+		{"option of A2C", only(NewA2C(ctx, eng, pole, DefaultA2C(), nil)), "option is nil"},
+		{"option of IMPALA", only(NewIMPALA(ctx, eng, pole, DefaultIMPALA(), nil)), "option is nil"},
+		{"option of TD3", only(NewTD3(ctx, eng, pendulum, DefaultTD3(), Replays(replay), nil)), "option 2 of 2: the option is nil"},
+		{"option of DDPG", only(NewDDPG(ctx, eng, pendulum, DefaultDDPG(), nil)), "option is nil"},
+		{"option of SAC", only(NewSAC(ctx, eng, pendulum, DefaultSAC(), nil)), "option is nil"},
+		{"option of DQN", only(NewDQN(ctx, eng, pole, DefaultDQN(), nil)), "option is nil"},
+		{"option of DvD", only(NewDvD(ctx, eng, pendulum, DefaultDvD(), nil)), "option is nil"},
+		{"no settings", only(NewPPO(ctx, eng, pole, PPOConfig{})), "want"},
+		{"no environment for PPO", DefaultPPO().Fits(nil, network, replay), none},
+		{"no environment for A2C", DefaultA2C().Fits(nil, network, replay), none},
+		{"no environment for IMPALA", DefaultIMPALA().Fits(nil, network, replay), none},
+		{"no environment for DQN", DefaultDQN().Fits(nil, network, replay), none},
+		{"no environment for DDPG", DefaultDDPG().Fits(nil, network, replay), none},
+		{"no environment for TD3", DefaultTD3().Fits(nil, network, replay), none},
+		{"no environment for SAC", DefaultSAC().Fits(nil, network, replay), none},
+		{"no environment for DvD", DefaultDvD().Fits(nil, network, replay), none},
+	}
+	for _, n := range []int{-1, 0, 1 << 40, math.MaxInt, math.MinInt, 1 << 62} {
+		cfg := DefaultPPO()
+		cfg.Members = n
+		cases = append(cases,
+			misuse{"actors", only(NewTD3(ctx, eng, pendulum, DefaultTD3(), Actors(n))), fmt.Sprintf("Actors(%d): want 1 to", n)},
+			misuse{"objectives", only(NewTD3(ctx, eng, pendulum, DefaultTD3(), Objectives(n))), fmt.Sprintf("Objectives(%d): want 1 to", n)},
+			misuse{"actors of PPO", only(NewPPO(ctx, eng, pole, DefaultPPO(), Actors(n))), fmt.Sprintf("Actors(%d): want 1 to", n)},
+			misuse{"members", only(NewPPO(ctx, eng, pole, cfg)), "want"})
+	}
+	for _, c := range cases {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: error %v; want %q", c.what, c.err, c.want)
+		}
+	}
+}
