@@ -46,6 +46,7 @@ func TestMisuse(t *testing.T) {
 		{"option of New", only(evorl.New("openes", "CartPole-v1", nil)), "option is nil"},
 		{"option of Parse", only(evorl.Parse("x.toml", nil, nil)), "option is nil"},
 		{"option of Read", only(evorl.Read("x.toml", evorl.Set("seed=1"), nil)), "option 2 of 2"},
+		{"part of a catalog", only(evorl.NewCatalog(nil)), "nil"},
 		{"option of Stored", only(evorl.Stored(run.Path(), nil)), "option is nil"},
 		{"section nil", only(evorl.New("openes", "CartPole-v1", evorl.With(nil))), "no section of this type"},
 		{"FindBest", last(evorl.FindBest(nil, run.Path())), none},
