@@ -18,8 +18,8 @@ func (s *State) Save(ctx context.Context, dir string, iteration int, opts ...che
 	if s.all.torn > 0 {
 		return checkpoint.Manifest{}, s.refuse(iteration)
 	}
-	if err := s.Ready(); err != nil {
-		return checkpoint.Manifest{}, err
+	if s.all.closed {
+		return checkpoint.Manifest{}, errClosed
 	}
 	return checkpoint.Save(dir, int64(iteration), s.tensors(ctx), opts...)
 }
