@@ -11,30 +11,47 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// The README names every command, workflow, environment and problem, and its Go is that of an example, which is tested.
+// The README names every command, and begins with a picture and two commands; pages name every workflow, environment and problem. Its Go is that of an
+// example, which is tested.
 func TestReadme(t *testing.T) {
 	data, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	readme := string(data)
-	var names []string
+	page := func(name string) string {
+		t.Helper()
+		text, err := os.ReadFile("../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	algorithms, environments := page("algorithms/index.md"), page("environments.md")
+	has := func(page, text, name string) {
+		t.Helper()
+		if !strings.Contains(text, name) {
+			t.Errorf("%s does not mention %s", page, name)
+		}
+	}
+	lines := strings.Split(readme, "\n")
+	for _, first := range []string{"](docs/pbt.svg)", "\nmake run ", "\nmake test "} {
+		has("the first screen of README.md", strings.Join(lines[:24], "\n"), first)
+	}
+	if rows := strings.Count(readme, "\n| "); rows > 50 {
+		t.Errorf("README.md has tables of %d rows in all; want them on pages", rows)
+	}
 	for _, c := range newRoot("evorl", nil).Commands() {
-		names = append(names, "`evorl "+c.Name())
+		has("README.md", readme, "`evorl "+c.Name())
 	}
 	for _, w := range evorl.Workflows() {
-		names = append(names, "| `"+w.Name+"` | "+w.Summary)
+		has("docs/algorithms/index.md", algorithms, "| [`"+w.Name+"`]("+w.Name+".md) | "+w.Summary)
 	}
 	for _, e := range envs.Names() {
-		names = append(names, "`"+e+"`")
+		has("docs/environments.md", environments, "`"+e+"`")
 	}
 	for _, p := range evorl.Problems() {
-		names = append(names, "`"+p.Name+"`")
-	}
-	for _, name := range names {
-		if !strings.Contains(readme, name) {
-			t.Errorf("README.md does not mention %s", name)
-		}
+		has("docs/environments.md", environments, "`"+p.Name+"`")
 	}
 	_, code, ok := strings.Cut(readme, "```go\n")
 	code, _, closed := strings.Cut(code, "```")
