@@ -58,8 +58,11 @@ wide: setup-test
 	$(call as,nvidia) ./engine ./engine/optim
 	$(call as,nvidia) -short -run '$(kernels)|GPU' ./engine/nn ./ec ./hybrid
 	$(call as,nvidia) -run GPU ./envs
+	$(call as,gcn-reversed) ./engine ./engine/optim
 	$(call as,gcn-reversed) -short -run '$(kernels)|GPU' ./rl
 	$(call as,gcn-reversed) -run 'TestBuild$$' .
+	$(call as,rdna) -run GPU ./envs
+	$(call as,intel) -run GPU ./envs
 
 check: setup-test
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
