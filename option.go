@@ -20,6 +20,7 @@ type options struct {
 	folder    string                  // folder to which the paths of files are relative
 	source    *source                 // of the file that env names; nil: it is read from there
 	robot     *robot                  // the same of a model
+	checking  func(done, all int)     // see Checking
 	given     string                  // the path by which env named the file of source or robot, before its name alone did
 }
 
@@ -40,6 +41,9 @@ func override(of config.Override) Option {
 func With(sections ...any) Option {
 	return func(o *options) { o.sections = append(o.sections, sections...) }
 }
+
+// Checking calls f before ReadSweep checks each of all trials, done of which are checked.
+func Checking(f func(done, all int)) Option { return func(o *options) { o.checking = f } }
 
 // Use looks up workflows, environments and problems in a catalog, which may have more than the built-in ones. nil, the
 // default, has the built-in ones.

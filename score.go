@@ -1,6 +1,7 @@
 package evorl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/vk"
 )
 
 // episodeMetrics are the metrics of finished episodes, which a run does not have before the first one has ended. members.jsonl has them of
@@ -18,6 +21,43 @@ var episodeMetrics = []string{"return", "evaluation"}
 
 // errNoScore: a run has no finite value of a metric.
 var errNoScore = errors.New("no finite value yet")
+
+// checkMetric checks that runs of the base configuration have the metric that ranks the trials.
+func (s *Sweep) checkMetric(ctx context.Context, dev *vk.Device) error {
+	if slices.Contains(episodeMetrics, s.Config.Metric) {
+		return nil
+	}
+	w, err := s.Base.Build(ctx, engine.New(dev, engine.Seed(s.Base.Run.Seed)))
+	if err != nil {
+		return err
+	}
+	report := engine.Report{Metrics: map[string][]float32{}, Evaluation: &engine.Evaluation{Returns: [][]float32{{0}}}}
+	for _, name := range w.Metrics().Names() {
+		report.Metrics[name] = []float32{0}
+	}
+	counted, front := evaluations(w, 1) > 0, s.Base.Front(frontPoints) != nil
+	if err := w.Close(); err != nil {
+		return err
+	}
+	values, err := valuesOf(report)
+	if err != nil {
+		return err
+	}
+	values[StepsPerSecond] = 0
+	if counted {
+		values["evaluations"] = 0
+	}
+	if front {
+		metrics.AddStatistics(values, "hypervolume", []float64{0})
+	}
+	for _, name := range []string{s.Config.Metric, s.Config.Metric + metrics.MeanSuffix} {
+		if _, ok := values[name]; ok {
+			return nil
+		}
+	}
+	return fmt.Errorf("no metric %q: %s on %s has %s", s.Config.Metric, s.Base.Run.Workflow, s.Base.Run.Env,
+		strings.Join(metrics.Names([]metrics.Record{{Values: values}}), ", "))
+}
 
 // Repetitions returns the records of a metric for each repetition of a run's experiment. If members are independent
 // and members.jsonl has the metric of each, these are the members' records, under the metric's own name; otherwise

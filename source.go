@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +16,8 @@ import (
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/envs/mjcf"
+	"github.com/evorl/evorl/internal/regular"
+	"github.com/evorl/evorl/shaders"
 )
 
 // SourceSuffix is the suffix of files that env may name: user-defined environments or problems in GLSL.
@@ -161,6 +162,9 @@ func includeSources(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if at := shaders.ContinuedInclude(string(text)); at > 0 {
+		return nil, fmt.Errorf("%s:%d: an #include that continues on the next line: want it in one line", path, at)
+	}
 	var b strings.Builder
 	for i, line := range strings.SplitAfter(string(text), "\n") {
 		if found := includeLine.FindStringSubmatch(line); found != nil && filepath.IsLocal(found[1]) {
@@ -199,21 +203,10 @@ func includeSource(file string, text []byte) ([]byte, error) {
 
 // readSource reads a file named by the user.
 func readSource(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	text, err := regular.ReadLinked(path, maxSource)
 	var of *fs.PathError
 	if errors.As(err, &of) {
 		return nil, fmt.Errorf("%s: %w", path, of.Err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxSource+1))
-	if err == nil && len(text) > maxSource {
-		err = fmt.Errorf("%s has more than %d bytes", path, maxSource)
 	}
 	return text, err
 }

@@ -89,8 +89,11 @@ func DefaultSweep() SweepConfig {
 	return SweepConfig{Method: Grid, Trials: 20, Batch: 64, Seeds: 1, Metric: "evaluation", Halving: HalvingConfig{Eta: 3, Iterations: 10}}
 }
 
-// maxTrials is the maximum number of trials of a grid.
-const maxTrials = 100000
+// maxTrials is the maximum number of trials of a grid, and maxRepetitions that of trials × seeds.
+const (
+	maxTrials      = 100000
+	maxRepetitions = 100000
+)
 
 // Validate checks constraints across fields.
 func (c SweepConfig) Validate() error {
@@ -103,6 +106,13 @@ func (c SweepConfig) Validate() error {
 		if product *= max(len(key.texts()), 1); product > maxTrials {
 			return config.Invalid("keys", "a grid of more than %d trials", maxTrials)
 		}
+	}
+	trials, key := product, "seeds"
+	if c.Method != Grid {
+		trials, key = c.Trials, "trials"
+	}
+	if trials*c.Seeds > maxRepetitions {
+		return config.Invalid(key, "%d trials × %d seeds are %d repetitions: want at most %d", trials, c.Seeds, trials*c.Seeds, maxRepetitions)
 	}
 	if len(c.Keys) == 0 && c.Seeds == 1 {
 		return config.Invalid("keys", "no keys to try and one seed: want for example [keys.\"ppo.learning_rate\"] with values = [1e-4, 1e-3]")
@@ -154,7 +164,11 @@ func ReadSweep(path string, opts ...Option) (*Sweep, error) {
 	if s.Base, err = Read(file, options...); err != nil {
 		return nil, err
 	}
-	return s, s.complete(path)
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.complete(path, o.checking)
 }
 
 // NewSweep returns a sweep without keys: runs of a configuration with consecutive seeds, beginning with its own.
@@ -164,11 +178,11 @@ func NewSweep(base *Config, seeds int) (*Sweep, error) {
 	}
 	s := &Sweep{Config: DefaultSweep(), Base: base}
 	s.Config.Config, s.Config.Seeds, s.Config.Keys = baseFile, seeds, map[string]SweepKey{}
-	return s, s.complete("evorl.NewSweep")
+	return s, s.complete("evorl.NewSweep", nil)
 }
 
-// complete draws the trials and checks their configurations; name is the sweep's name in errors.
-func (s *Sweep) complete(name string) (err error) {
+// complete draws the trials and checks their configurations; name is the sweep's name in errors. checking is told how many are checked; nil: nobody is.
+func (s *Sweep) complete(name string, checking func(done, all int)) (err error) {
 	s.form = s.Base
 	if s.Base.template.robot != nil && s.tries(TaskSection) {
 		s.form = s.Base.portable()
@@ -186,8 +200,11 @@ func (s *Sweep) complete(name string) (err error) {
 		}
 	}
 	s.Trials = s.draw()
-	for _, t := range s.Trials {
-		if _, err := s.configs(t, "keys of "+name); err != nil {
+	for i, t := range s.Trials {
+		if checking != nil {
+			checking(i, len(s.Trials))
+		}
+		if _, err := s.configsOf(t, "keys of "+name, 1); err != nil {
 			return err
 		}
 	}
@@ -277,6 +294,11 @@ func (s *Sweep) reserved() (keys []reservedKey) {
 // configs returns the configurations of a trial's runs: one with the repetitions as members, or one per seed. flag
 // names the settings in errors.
 func (s *Sweep) configs(t Trial, flag string) (of []*Config, err error) {
+	return s.configsOf(t, flag, s.Config.Seeds)
+}
+
+// configsOf is configs of the first seeds. Configurations of one trial differ by their seed alone, so that checking one checks all.
+func (s *Sweep) configsOf(t Trial, flag string, seeds int) (of []*Config, err error) {
 	parse := func(more ...string) error {
 		options := []Option{s.Base.sameSource()}
 		for _, set := range t.Settings {
@@ -297,7 +319,7 @@ func (s *Sweep) configs(t Trial, flag string) (of []*Config, err error) {
 		err = parse(fmt.Sprintf("%s=%d", s.Base.MembersKey(), s.Config.Seeds))
 		return of, err
 	}
-	for i := range s.Config.Seeds {
+	for i := range seeds {
 		if err = parse(fmt.Sprintf("seed=%d", s.Base.Run.Seed+uint32(i))); err != nil {
 			return nil, err
 		}

@@ -188,6 +188,9 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 		})
 		return results
 	}
+	if err := s.checkMetric(ctx, dev); err != nil {
+		return nil, err
+	}
 	batches, err := s.batches(ctx, dev, folder)
 	if err != nil {
 		return nil, err

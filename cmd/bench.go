@@ -72,6 +72,7 @@ func newBench() *cobra.Command {
 	cmd.Flags().DurationVar(&f.budget, "budget", 0, "measure the most important cases for `TIME`, such as 50s, on each device (default all cases)")
 	cmd.Flags().BoolVar(&f.profile, "profile", false, "tell what each kernel of a case takes of the device's time")
 	cmd.Flags().StringVar(&f.out, "out", "", "write the results to `FILE`, as JSON")
+	writes(cmd, "out")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one line of JSON for each measurement")
 	complete(cmd, "suite", suiteNames()...)
 	completeBy(cmd, "only", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {

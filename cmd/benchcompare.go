@@ -60,6 +60,7 @@ func newBenchCompare() *cobra.Command {
 	}
 	cmd.Flags().IntVar(&baseline, "baseline", 1, "compare with result `N`, counted from 1")
 	cmd.Flags().StringVar(&svg, "svg", "", "draw the comparison to `FILE`, in place of the table")
+	writes(cmd, "svg")
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "write the tables as Markdown")
 	return cmd
 }

@@ -77,6 +77,7 @@ func newExport(known *evorl.Catalog) *cobra.Command {
 	cmd.Flags().StringVar(&state.seed, "seed", "", "seed `S` of the episodes (default the run's, or with --best the next)")
 	state.addEpisodes(cmd)
 	addDevice(cmd, &state.device)
+	writes(cmd, "onnx", "safetensors", "policy", "csv", "parquet")
 	return cmd
 }
 

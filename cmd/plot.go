@@ -72,7 +72,8 @@ func newPlot(known *evorl.Catalog) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&f.out, "out", "o", "plot.svg", "`FILE` to write, .svg or .png")
-	cmd.Flags().StringVar(&f.metric, "metric", "return", "draw `NAME`: return (evaluation where there is none), fitness, hyper/… or any other in metrics.jsonl")
+	writes(cmd, "out")
+	cmd.Flags().StringVar(&f.metric, "metric", "return", "draw `NAME`: return (evaluation where there is none), hyper/… or any other in metrics.jsonl")
 	cmd.Flags().StringVar(&f.x, "x", "env_steps", "`AXIS` along the bottom: env_steps, evaluations (where there are no steps), seconds or iterations")
 	cmd.Flags().BoolVar(&f.total, "total", false, "steps and evaluations of all members together")
 	cmd.Flags().StringVar(&f.center, "center", "median", "the line is the `CENTER`: median, mean or iqm (inter-quartile mean)")

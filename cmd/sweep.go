@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,7 @@ func newSweep(known *evorl.Catalog) *cobra.Command {
 			if err := f.line.check(); err != nil {
 				return err
 			}
-			s, err := f.sweep(args)
+			s, err := f.sweep(args, checking(cmd.ErrOrStderr(), f.line.quiet))
 			if err != nil {
 				return err
 			}
@@ -90,21 +91,32 @@ const sweepExample = `
 `
 
 // sweep reads the sweep.
-func (f *sweepFlags) sweep(args []string) (*evorl.Sweep, error) {
+func (f *sweepFlags) sweep(args []string, shown evorl.Option) (*evorl.Sweep, error) {
 	switch {
 	case len(args) == 1:
-		s, err := evorl.ReadSweep(args[0], evorl.Use(f.known))
+		s, err := evorl.ReadSweep(args[0], evorl.Use(f.known), shown)
 		var wrong *config.Error
 		if err != nil && !errors.As(err, &wrong) {
 			return nil, &configFileError{err}
 		}
 		return s, err
 	case f.resume && f.out != "":
-		return evorl.StoredSweep(f.out, evorl.Use(f.known))
+		return evorl.StoredSweep(f.out, evorl.Use(f.known), shown)
 	case f.resume:
 		return nil, usagef("want a FILE.toml, or --out with the folder of the sweep to resume")
 	}
 	return nil, usagef("want a FILE.toml; see evorl sweep --help for one")
+}
+
+// checking tells each second how many trials have been checked.
+func checking(screen io.Writer, quiet bool) evorl.Option {
+	told := time.Now()
+	return evorl.Checking(func(done, all int) {
+		if now := time.Now(); !quiet && now.Sub(told) >= time.Second {
+			fmt.Fprintf(screen, "checked the configurations of %d of %d trials\n", done, all)
+			told = now
+		}
+	})
 }
 
 // studyPath returns the folder of the next study of a name; with newest, that of the last existing one.

@@ -266,6 +266,8 @@ func TestSweepMistakes(t *testing.T) {
 			`keys."search.members": seeds sets this key`, statusUsage},
 		"iterations in rungs": {"config = \"es.toml\"\nmethod = \"halving\"\n[keys.iterations]\nvalues = [4, 5]\n[halving]\niterations = 2\n",
 			`keys."iterations": method = "halving" sets this key`, statusUsage},
+		"too many repetitions": {"config = \"es.toml\"\nmethod = \"random\"\ntrials = 20000\nseeds = 10000\n[keys.\"snes.population\"]\nvalues = [8, 9]\n",
+			"20000 trials × 10000 seeds are 200000000 repetitions: want at most 100000", statusUsage},
 		"too long a rung": {"config = \"es.toml\"\nmethod = \"halving\"\n[keys.seed]\nvalues = [1]\n[halving]\niterations = 6\n", "want no more", statusUsage},
 	} {
 		b.write("s.toml", c.text)
@@ -277,8 +279,16 @@ func TestSweepMistakes(t *testing.T) {
 		}
 	}
 	b.write("s.toml", "config = \"es.toml\"\nmetric = \"evaluations/s\"\n[keys.seed]\nvalues = [1, 2]\n")
-	if _, stderr, status := b.run("sweep", "--out", "metric", "s.toml"); status != statusFailed || !strings.Contains(stderr, `no metric "evaluations/s": it has`) {
+	_, stderr, status := b.run("sweep", "--out", "metric", "s.toml")
+	if status != statusFailed || !strings.Contains(stderr, `no metric "evaluations/s": snes on sphere has evaluation, evaluations, fitness,`) {
 		t.Errorf("a metric that no run has: status %d\n%s", status, stderr)
+	}
+	if _, err := os.Stat(b.path("metric", "trial-0")); err == nil {
+		t.Error("a trial has begun")
+	}
+	for _, metric := range []string{"fitness/best_ever", "evaluations", "evaluation/max"} {
+		b.write("s.toml", "config = \"es.toml\"\nmetric = \""+metric+"\"\n[keys.seed]\nvalues = [1]\n")
+		b.must("sweep", "-q", "--out", strings.ReplaceAll(metric, "/", "-"), "s.toml")
 	}
 	b.write("s.toml", "config = \"es.toml\"\n[keys.seed]\nvalues = [1]\n")
 	b.must("sweep", "-q", "--out", "s", "s.toml")

@@ -67,6 +67,7 @@ func newView(known *evorl.Catalog) *cobra.Command {
 	cmd.Flags().StringVarP(&f.out, "out", "o", "", "write the page to `FILE` (default episode.html in RUN_DIR)")
 	cmd.Flags().StringVar(&f.gif, "gif", "", "write a moving picture to `FILE`")
 	cmd.Flags().StringVar(&f.png, "png", "", "write a still picture to `FILE`")
+	writes(cmd, "out", "gif", "png")
 	cmd.Flags().IntVar(&f.chosen, "member", 0, "show member `N` (default the best)")
 	f.addEpisodes(cmd)
 	cmd.Flags().BoolVar(&f.best, "best", false, "show the best state of the run, not its newest checkpoint: see evorl eval --help")

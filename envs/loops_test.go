@@ -72,3 +72,20 @@ func TestHiddenLoops(t *testing.T) {
 		}
 	}
 }
+
+// A step with as many loop iterations as a header may state runs, with its action kept for one step.
+func TestOptionsOfLongSteps(t *testing.T) {
+	spec := walkSpec()
+	spec.Iterations = maxIterations
+	env, err := New(spec, walkGLSL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Options{ActionRepeat: 1}).resolved(env.Spec); err != nil {
+		t.Errorf("error %v; want none", err)
+	}
+	_, err = (Options{ActionRepeat: 2}).resolved(env.Spec)
+	if err == nil || !strings.Contains(err.Error(), "ActionRepeat is 2; want at most 1 for a step of so much work") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -109,6 +109,9 @@ func (c *composer) add(file, text string) error {
 	defer func() { c.open = c.open[:len(c.open)-1] }()
 	c.line(1, file)
 	conditions, comment := 0, false
+	if at := ContinuedInclude(text); at > 0 {
+		return fmt.Errorf("%s:%d: an #include that continues on the next line: want it in one line", file, at)
+	}
 	place := 1 // what a #line of the text itself adds to the index of a line
 	for i, line := range lines(text) {
 		number := i + place
@@ -153,6 +156,25 @@ func (c *composer) add(file, text string) error {
 		c.body.WriteByte('\n')
 	}
 	return nil
+}
+
+// ContinuedInclude returns the number of the first line of an #include that continues on the next line, which a compiler would join and read from anywhere;
+// 0: none.
+func ContinuedInclude(text string) int {
+	all := lines(text)
+	for i := 0; i < len(all); i++ {
+		first, joined := i, all[i]
+		for strings.HasSuffix(strings.TrimRight(joined, " \t\r"), "\\") && i+1 < len(all) {
+			i++
+			joined = strings.TrimSuffix(strings.TrimRight(joined, " \t\r"), "\\") + all[i]
+		}
+		if plain, _ := stripComments(joined, false); i > first {
+			if directive, _ := splitDirective(plain); directive == "include" {
+				return first + 1
+			}
+		}
+	}
+	return 0
 }
 
 func (c *composer) line(number int, file string) {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/regular"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -99,12 +101,19 @@ func WriteFile(path string, results []*Result) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
+// maxFile is far above the size of the results of all suites on any number of devices.
+const maxFile = 64 << 20
+
 // ReadFile reads a file written by WriteFile.
 func ReadFile(path string) ([]*Result, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, &FileError{path, errors.New("it is a folder; want a file of evorl bench --out")}
 	}
-	text, err := os.ReadFile(path)
+	text, err := regular.ReadLinked(path, maxFile)
+	var large *regular.TooLargeError
+	if errors.Is(err, regular.ErrNotRegular) || errors.As(err, &large) {
+		return nil, &FileError{path, fmt.Errorf("%w; want a file of evorl bench --out", cmp.Or[error](errors.Unwrap(err), err))}
+	}
 	if err != nil {
 		return nil, err
 	}

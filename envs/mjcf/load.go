@@ -13,6 +13,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/evorl/evorl/internal/regular"
 )
 
 // Load is Compile with the user's Python, whose results are kept in the user's cache folder: an MJCF file that was
@@ -100,17 +102,14 @@ func covers(h hash.Hash, file, folder string, complete *bool, depth int) error {
 	if depth > mostIncludes {
 		return fmt.Errorf("%s: included %d deep; want files that do not include themselves", file, depth)
 	}
-	info, err := os.Stat(file)
+	text, err := regular.ReadLinked(file, maxModel)
+	var of *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: no such file", file)
+	case errors.As(err, &of):
+		return fmt.Errorf("%s: %w", file, of.Err)
 	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file", file)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
 		return err
 	}
 	add(h, filepath.Base(file), text)

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"regexp"
+
+	"github.com/evorl/evorl/internal/regular"
 )
 
 // Model is a model compiled by MuJoCo from an MJCF file, as written by dump.py. Units are MuJoCo's: metres,
@@ -154,9 +155,12 @@ type Actuator struct {
 	ForceRange   [2]float64 `json:"forcerange"`
 }
 
+// maxModel is far above the size of any robot's file, in bytes.
+const maxModel = 64 << 20
+
 // ReadModel reads a file written by dump.py. The error describes inconsistencies in it.
 func ReadModel(path string) (*Model, error) {
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadLinked(path, maxModel)
 	if err != nil {
 		return nil, err
 	}
