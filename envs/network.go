@@ -31,7 +31,7 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 		case InLane:
 			n.own, err = mlp.Own()
 		case InSubgroup:
-			n.lanes, err = mlp.LanesForward(info)
+			n.lanes, err = mlp.LanesForward(info, ro.floats(policy))
 			n.iterations = int(n.lanes.Lanes)
 		case InWorkgroup:
 			if ro.mapping == Cooperative { // the environment uses the shared memory

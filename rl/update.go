@@ -26,7 +26,7 @@ const (
 // compilation. The other form takes two to four times as long per update. ClipUp needs the norm of the velocity before it
 // moves a parameter, which would be a second pass over the moments.
 func canFuse(info vk.Info, c PPOConfig, actor nn.MLP) bool {
-	if info.Type.GPU() || updatedTransitions(c) < fusedPasses || c.Optimizer == optim.ClipUp || info.Limits.MaxBindings < fusedBindings ||
+	if info.Type != vk.CPU || updatedTransitions(c) < fusedPasses || c.Optimizer == optim.ClipUp || info.Limits.MaxBindings < fusedBindings ||
 		actor.Precision != nn.Float32 {
 		return false
 	}

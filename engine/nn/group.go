@@ -41,7 +41,7 @@ func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 	}
 	// Inputs evaluated together share barriers and the weights read from memory; each needs registers for its sums.
 	const most = 4
-	for 2*int(g.Rows) <= min(most, inputs) {
+	for 2*int(g.Rows) <= min(most, inputs) && workingRegisters+2*int(g.Rows)*rowRegisters+groupWeights+floats <= registers(info) {
 		g.Rows *= 2
 	}
 	last, units, weights := m.Hidden[0], fours(m.In)+fours(m.Hidden[0]), m.In*m.Hidden[0]
@@ -60,11 +60,8 @@ func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
 			"more than the %d of a workgroup: %w",
 			m, rows, -free, info.Limits.MaxSharedBytes, ErrNoRoom)
 	}
-	const (
-		working = 52 // registers for addresses, random numbers and temporaries, estimated from RADV's statistics of classic control
-		row     = 5  // registers for sums and activations
-	)
-	g.Held = min(g.Blocks, uint32(max(0, on.registers-working-row*rows-floats)/groupWeights))
+	const row = 5 // registers for sums and activations
+	g.Held = min(g.Blocks, uint32(max(0, on.registers-workingRegisters-row*rows-floats)/groupWeights))
 	g.Kept = min(g.Blocks-g.Held, uint32(free/(4*groupWeights*on.workgroup)))
 	if left := g.Blocks - g.Held - g.Kept; 2*left > g.Blocks {
 		return Group{}, fmt.Errorf("nn: network %v has %d weights; a workgroup of %d lanes holds %d in registers and %d in shared memory: %w",
@@ -108,41 +105,17 @@ func (w workgroup) blocks(ins, units int, slices uint32) uint32 {
 	return uint32(rows * columns)
 }
 
-// Vulkan vendor IDs.
-const (
-	vendorAMD    = 0x1002
-	vendorNVIDIA = 0x10de
-	vendorIntel  = 0x8086
-)
-
-// groupOn returns what a workgroup of the device offers. Vulkan does not report the number of 32-bit registers; the
-// vendors document it:
-//
-//	NVIDIA     255 per lane, 65,536 per multiprocessor (CUDA C++ Programming Guide, "Compute Capabilities")
-//	AMD, GCN   256 per lane, 65,536 per compute unit ("Vega" Instruction Set Architecture)
-//	AMD, RDNA  256 per lane, 131,072 per workgroup processor ("RDNA 2" Instruction Set Architecture); subgroups may have 32 lanes, unlike GCN's
-//	Intel      1024 per hardware thread, which runs one subgroup (oneAPI GPU Optimization Guide, "Intel Xe GPU Architecture")
-//	others     64 per lane, as on Arm's GPUs, which have among the fewest (Arm GPU Best Practices Developer Guide)
-//
-// A workgroup of 256 lanes, or 512 on RDNA, uses all registers; devices with narrow subgroups may allow fewer. The
-// registers of a software driver are memory; the same number is assumed.
+// groupOn returns what a workgroup of the device offers. 256 lanes, or 512 on RDNA, use all registers of its processor (see registers);
+// devices with narrow subgroups may allow fewer lanes. The registers of a software driver are memory; as many as of a GPU are assumed.
 func groupOn(info vk.Info) workgroup {
-	lanes, registers := 256, laneRegisters
-	switch {
-	case !info.Type.GPU(), info.VendorID == vendorNVIDIA:
-	case info.VendorID == vendorAMD:
-		if info.MinSubgroupSize == 32 {
-			lanes = 512
-		}
-	case info.VendorID == vendorIntel:
-		registers = min(laneRegisters, 1024/int(info.SubgroupSize))
-	default:
-		registers = 64
+	lanes := 256
+	if info.Type.GPU() && info.VendorID == vendorAMD && info.MinSubgroupSize == 32 {
+		lanes = 512
 	}
 	subgroup := int(info.SubgroupSize)
 	lanes = min(lanes, int(info.Limits.MaxInvocations))
 	if most := int(info.Limits.MaxSubgroups); most > 0 {
 		lanes = min(lanes, most*subgroup)
 	}
-	return workgroup{lanes: subgroup, workgroup: lanes / subgroup * subgroup, registers: registers}
+	return workgroup{lanes: subgroup, workgroup: lanes / subgroup * subgroup, registers: min(registers(info), laneRegisters)}
 }

@@ -25,50 +25,71 @@ const maxLaneOutputs = 48
 
 // maxForwardWeights replaces maxLaneWeights in kernels that only evaluate the network: a software driver's
 // second-level cache is nearly as fast, while streaming a network of [128, 128] takes three times as long. Above it,
-// compilation takes longer than a minute.
+// compilation takes longer than a minute. On GPUs registers are the bound.
 const maxForwardWeights = 2048
 
-// Lanes returns the layout of the network in a subgroup of the device. Networks that do not have one or two hidden
-// layers, that have more weights than lanes can hold, or more than 48 outputs are errors.
+// Lanes returns the layout of the network in a subgroup of the device, for kernels in which it learns. Networks that do not have one or two hidden
+// layers, that lanes cannot hold with their gradients, or that have more than 48 outputs are errors.
 func (m MLP) Lanes(info vk.Info) (Lanes, error) {
 	if m.Out > maxLaneOutputs {
 		return Lanes{}, fmt.Errorf("nn: network %v has %d outputs; networks held in lanes can learn with at most %d: %w", m, m.Out, maxLaneOutputs, ErrNoRoom)
 	}
-	return m.lanes(info, maxLaneWeights)
+	return m.lanes(info, maxLaneWeights, func(l laneFloats) int { return 36 + 2*l.weights + l.units })
 }
 
 // ErrNoRoom is wrapped by the errors of networks that are too large for this layout.
 var ErrNoRoom = errors.New("no room")
 
-// laneRegisters is the largest number of registers of a GPU's lane.
-const laneRegisters = 255
-
-// LanesForward is Lanes for kernels that evaluate the network without learning. On software drivers they may hold more
-// weights. On GPUs, which have other ways to hold a network (MLP.Group), the number of registers is the limit: of
-// CartPole swing-up's rollout with [128, 128] RADV spills 139 registers in subgroups of 64 lanes, 1160 in subgroups of
-// 32.
-func (m MLP) LanesForward(info vk.Info) (Lanes, error) {
-	if info.Type.GPU() {
-		return m.lanes(info, laneRegisters)
-	}
-	return m.lanes(info, maxForwardWeights)
+// LanesForward is Lanes for kernels that evaluate the network without learning, and need the given number of registers for something else that a lane
+// keeps meanwhile, such as an environment's state. Software drivers may hold more weights than in learning.
+func (m MLP) LanesForward(info vk.Info, floats int) (Lanes, error) {
+	return m.lanes(info, maxForwardWeights, func(l laneFloats) int { return 20 + l.weights + l.units + floats })
 }
 
-func (m MLP) lanes(info vk.Info, most int) (Lanes, error) {
-	width := int(info.SubgroupSize)
+// laneFloats are the parts of a network that a lane holds.
+type laneFloats struct {
+	largest int // weights of the largest layer
+	weights int // of all layers, with biases, and with layer normalization its scales and shifts
+	units   int // of the hidden layers
+}
+
+// lanes returns the layout if the largest layer has at most so many weights a lane, and on GPUs if a lane has as many registers as the form
+// takes. The two estimates are of what
+// RADV takes for networks of [64] to [128, 64] in subgroups of 32 and 64 lanes: weights, in learning their gradients too, activations and temporaries.
+func (m MLP) lanes(info vk.Info, most int, takes func(laneFloats) int) (Lanes, error) {
 	if n := len(m.Hidden); n < 1 || n > 2 {
 		return Lanes{}, fmt.Errorf("nn: network %v has %d hidden layers; one subgroup holds one or two", m, n)
 	}
-	l := Lanes{Lanes: uint32(width), Hidden1: uint32(m.Hidden[0]), Activation: uint32(m.Activation), LayerNorm: m.LayerNorm}
-	units := func(n int) int { return (n + width - 1) / width }
-	weights := m.In * units(m.Hidden[0])
+	l := Lanes{Lanes: info.SubgroupSize, Hidden1: uint32(m.Hidden[0]), Activation: uint32(m.Activation), LayerNorm: m.LayerNorm}
 	if len(m.Hidden) == 2 {
 		l.Hidden2 = uint32(m.Hidden[1])
-		weights = max(weights, units(m.Hidden[0])*width*units(m.Hidden[1]))
 	}
-	weights = max(weights, m.Out*units(m.Hidden[len(m.Hidden)-1]))
-	if weights > most {
-		return Lanes{}, fmt.Errorf("nn: network %v needs %d weights per lane of a subgroup of %d; a lane holds at most %d: %w", m, weights, width, most, ErrNoRoom)
+	held := m.laneFloats(int(info.SubgroupSize))
+	if held.largest > most {
+		return Lanes{}, fmt.Errorf("nn: network %v needs %d weights per lane of a subgroup of %d; a lane holds at most %d: %w",
+			m, held.largest, l.Lanes, most, ErrNoRoom)
+	}
+	if has := registers(info); takes(held) > has {
+		return Lanes{}, fmt.Errorf("nn: network %v needs about %d registers per lane of a subgroup of %d; the device has %d: %w",
+			m, takes(held), l.Lanes, has, ErrNoRoom)
 	}
 	return l, nil
+}
+
+func (m MLP) laneFloats(width int) laneFloats {
+	units := func(n int) int { return (n + width - 1) / width }
+	first := units(m.Hidden[0])
+	l := laneFloats{largest: m.In * first, weights: m.In * first, units: first}
+	last := first
+	if len(m.Hidden) == 2 {
+		last = units(m.Hidden[1])
+		second := first * width * last
+		l.largest, l.weights, l.units = max(l.largest, second), l.weights+second, l.units+last
+	}
+	l.largest, l.weights = max(l.largest, m.Out*last), l.weights+m.Out*last
+	l.weights += l.units + m.Out
+	if m.LayerNorm {
+		l.weights += 2 * l.units
+	}
+	return l
 }

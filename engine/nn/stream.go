@@ -27,31 +27,31 @@ func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
 	if len(m.Hidden) > len(s.Hidden) {
 		return Stream{}, fmt.Errorf("nn: network %v has %d hidden layers; a stream has room for %d", m, len(m.Hidden), len(s.Hidden))
 	}
-	// Inputs evaluated together share the loads of weights; each needs registers for its sums.
+	// Inputs evaluated together share the loads of weights; each needs registers for its sums, activations and outputs.
 	const most = 16
 	lanes := int(info.SubgroupSize)
 	s.Rows = 1
-	for s.Rows < uint32(min(lanes, most, inputs)) {
+	for s.Rows < uint32(min(lanes, most, inputs)) && workingRegisters+m.Out+2*int(s.Rows)*max(rowRegisters, m.Out) <= registers(info) {
 		s.Rows *= 2
 	}
 	batches := (min(lanes, inputs) + int(s.Rows) - 1) / int(s.Rows)
 	quads := func(units int) int { return (units + 4*lanes - 1) / (4 * lanes) }
-	registers := (m.In + lanes - 1) / lanes
-	s.Quads = uint32((registers + 3) / 4)
+	units := (m.In + lanes - 1) / lanes // per lane
+	s.Quads = uint32((units + 3) / 4)
 	iterations := 1
-	for i, units := range m.Hidden {
-		s.Hidden[i] = uint32(units)
-		s.Quads = max(s.Quads, uint32(quads(units)))
-		iterations += 1 + quads(units)*(1+registers)
-		registers = 4 * quads(units)
+	for i, width := range m.Hidden {
+		s.Hidden[i] = uint32(width)
+		s.Quads = max(s.Quads, uint32(quads(width)))
+		iterations += 1 + quads(width)*(1+units)
+		units = 4 * quads(width)
 		if m.LayerNorm {
-			iterations += 3 * registers
+			iterations += 3 * units
 		}
 	}
 	if m.In > streamLong {
-		iterations += registers
+		iterations += units
 	}
-	s.Iterations = batches * (iterations + registers)
+	s.Iterations = batches * (iterations + units)
 	return s, nil
 }
 
