@@ -25,8 +25,10 @@ build: setup-run
 test: check validate validate-gpu swiftshader wide
 	$(must) go test -timeout 20m -tags vulkango ./vk/... ./engine
 
-# All tests, while the layer looks for wrong use of Vulkan and for missing barriers.
+# All tests, while the layer looks for wrong use of Vulkan and for missing barriers. tools/pipelines takes the shim.
+shim_folder = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/evorl/shim
 validate: setup-test
+	@tools/mesa.sh shim "$(shim_folder)"
 	$(must) go run ./tools/validate -- -timeout 20m ./...
 
 # What runs kernels, while the layer looks for accesses behind the end of a buffer. It instruments them, and takes minutes to compile an

@@ -3,6 +3,8 @@
 #
 #   mesa.sh wide FOLDER                 puts into FOLDER a lavapipe with subgroups of up to 64 lanes that can pose as a GPU
 #                                       (mesa/wide.patch), in some four minutes of processor time; where it is there, does nothing
+#   mesa.sh shim FOLDER                 puts into FOLDER a library under which Intel's driver runs without a GPU: it compiles, and
+#                                       computes nothing (tools/pipelines); in a minute or two of processor time, likewise once
 #   mesa.sh as KIND FOLDER COMMAND...   runs a command with only that driver, as a kind of GPU
 #
 #   nvidia   subgroups of 32 lanes
@@ -86,6 +88,21 @@ wide() {
 	mv "$temporary/wide_icd.json" "$1"
 }
 
+# shim FOLDER: the library is complete where it is. The driver that it serves is the system's.
+shim() {
+	name=libintel_noop_drm_shim.so
+	[ -e "$1/$name" ] && return
+	"$here/setup.sh" mesa
+	echo "mesa: building $name in $1, once: some minutes"
+	temporary=$(mktemp -d)
+	trap 'rm -rf "$temporary"' EXIT
+	source_of_mesa "$temporary"
+	build "$temporary" src/intel/tools/$name -Dgallium-drivers= -Dvulkan-drivers=intel,freedreno -Dtools=drm-shim,intel -Dllvm=disabled
+	mkdir -p "$1"
+	cp "$temporary/build/src/intel/tools/$name" "$1/$name.new"
+	mv "$1/$name.new" "$1/$name"
+}
+
 # pose KIND FOLDER: sets what the driver reports. Mesa's cache does not know of it, so each kind has its own.
 pose() {
 	[ -e "$2/wide_icd.json" ] || fail "no driver in $2: mesa.sh wide $2"
@@ -107,11 +124,14 @@ case ${1:-} in
 wide)
 	wide "${2:?mesa: name the folder: mesa.sh wide FOLDER}"
 	;;
+shim)
+	shim "${2:?mesa: name the folder: mesa.sh shim FOLDER}"
+	;;
 as)
 	[ $# -gt 3 ] || fail "want mesa.sh as KIND FOLDER COMMAND..."
 	pose "$2" "$3"
 	shift 3
 	exec "$@"
 	;;
-*) fail "want mesa.sh wide FOLDER, or mesa.sh as KIND FOLDER COMMAND..." ;;
+*) fail "want mesa.sh wide FOLDER, mesa.sh shim FOLDER, or mesa.sh as KIND FOLDER COMMAND..." ;;
 esac

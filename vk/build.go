@@ -92,6 +92,9 @@ func (p *Program) build() error {
 	if err := p.checkBuffers(); err != nil {
 		return err
 	}
+	if p.d.cfg.imitated != nil {
+		return nil // without a plan, runs submit nothing
+	}
 	if err := p.commands.open(p); err != nil {
 		return err
 	}

@@ -88,6 +88,10 @@ func Open(opts ...Option) (*Device, error) {
 	if cfg.reshape != nil {
 		cfg.reshape(phys)
 	}
+	phys.enabled = phys.info.Features
+	if cfg.imitated != nil {
+		phys.imitate(cfg.imitated.info)
+	}
 	if cfg.budget <= 0 {
 		cfg.budget = 50 * time.Millisecond
 		if phys.info.Type == CPU {
@@ -117,7 +121,7 @@ func openLogical(cfg *config, in *instance, phys *physical) (*Device, error) {
 	d.programs.all = map[*Program]struct{}{}
 	var c *C.evk_device
 	var where *C.char
-	r := Result(C.evk_create_device(in.c, pointer(d.pd), C.uint32_t(phys.api), C.uint32_t(phys.info.Features), C.uint32_t(phys.family), &c, &where))
+	r := Result(C.evk_create_device(in.c, pointer(d.pd), C.uint32_t(phys.api), C.uint32_t(phys.enabled), C.uint32_t(phys.family), &c, &where))
 	if r != resultSuccess {
 		return nil, &DeviceError{Op: fmt.Sprintf("%s of device %d (%s)", C.GoString(where), phys.info.Index, phys.info.Name), Result: r}
 	}

@@ -152,7 +152,10 @@ type Info struct {
 	MemoryBytes   uint64 // device-local memory
 	Unified       bool   // host and device share all memory
 	ResizableBAR  bool   // a discrete device whose whole memory is host-visible
-	SubgroupSize  uint32 // the default size for pipelines
+	// SubgroupSize is the size to make kernels for: the driver's default, but the smallest on Intel's GPUs, whose lanes share the
+	// registers of a hardware thread (128 each in the smallest subgroups, 32 in Xe's largest), if kernels may pin it. Kernels that do not pin
+	// theirs get the driver's default.
+	SubgroupSize uint32
 	// MinSubgroupSize and MaxSubgroupSize bound Call.Subgroup. Both equal SubgroupSize if the device supports a single size.
 	MinSubgroupSize, MaxSubgroupSize uint32
 	SubgroupOps                      SubgroupOps

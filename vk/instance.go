@@ -140,11 +140,12 @@ func (in *instance) close() {
 
 // physical is what describe finds out about a device: the public Info and internal properties.
 type physical struct {
-	info   Info
-	api    uint32 // the Vulkan version in use
-	family int    // queue family; -1: none supports compute
-	types  []memoryType
-	heaps  []memoryHeap
+	info    Info
+	enabled Features // of the logical device
+	api     uint32   // the Vulkan version in use
+	family  int      // queue family; -1: none supports compute
+	types   []memoryType
+	heaps   []memoryHeap
 	// requiredSize: compute pipelines may pin their subgroup size.
 	requiredSize  bool
 	exact         bool // see ExactBuffers
@@ -192,6 +193,10 @@ func (in *instance) describe(index int) (*physical, error) {
 		},
 	}
 	props.Free()
+	const intel = 0x8086
+	if p.requiredSize && p.info.VendorID == intel && p.info.Type.GPU() {
+		p.info.SubgroupSize = p.info.MinSubgroupSize
+	}
 	if p.requiredSize {
 		p.info.Limits.MaxSubgroups = uint32(c.max_workgroup_subgroups)
 	}

@@ -14,24 +14,24 @@ import (
 type Option func(*config)
 
 type config struct {
-	index       int
-	indexed     bool // Index was given
-	name        string
-	logger      *slog.Logger
-	cacheDir    string
-	cacheSet    bool
-	budget      time.Duration // 0: by device type
-	timeout     time.Duration // 0: by device type
-	validate    int
-	loader      string
-	loaders     []string // loader, or the default ones
-	maxAPI      uint32
-	reshape     func(*physical) // simulates another kind of device in tests
-	arenaSize   uint64          // 0: by heap size
-	exact       bool            // see ExactBuffers
-	poison      bool            // see PoisonMemory
-	pipelineLog string          // folder; "": off
-	ahead       bool            // see TranslateAhead
+	index     int
+	indexed   bool // Index was given
+	name      string
+	logger    *slog.Logger
+	cacheDir  string
+	cacheSet  bool
+	budget    time.Duration // 0: by device type
+	timeout   time.Duration // 0: by device type
+	validate  int
+	loader    string
+	loaders   []string // loader, or the default ones
+	maxAPI    uint32
+	reshape   func(*physical) // simulates another kind of device in tests
+	arenaSize uint64          // 0: by heap size
+	exact     bool            // see ExactBuffers
+	imitated  *imitation      // see Imitate
+	poison    bool            // see PoisonMemory
+	ahead     bool            // see TranslateAhead
 }
 
 // Index selects a device by its index in the list of [Devices]. Without Index and Name, the environment variable EVORL_DEVICE selects the
@@ -101,8 +101,8 @@ func validationMode(on bool, mode int) int {
 
 func newConfig(opts []Option) (*config, error) {
 	c := &config{logger: slog.New(slog.DiscardHandler), maxAPI: uint32(MakeVersion(1, 3, 0)),
-		loader: os.Getenv("EVORL_VULKAN_LOADER"), pipelineLog: os.Getenv("EVORL_PIPELINE_LOG"),
-		ahead: os.Getenv("EVORL_TRANSLATE_AHEAD") != "0", exact: os.Getenv("EVORL_EXACT_BUFFERS") != "", poison: os.Getenv("EVORL_POISON_MEMORY") != ""}
+		loader: os.Getenv("EVORL_VULKAN_LOADER"), ahead: os.Getenv("EVORL_TRANSLATE_AHEAD") != "0",
+		exact: os.Getenv("EVORL_EXACT_BUFFERS") != "", poison: os.Getenv("EVORL_POISON_MEMORY") != ""}
 	if device := os.Getenv("EVORL_DEVICE"); device != "" {
 		if n, err := strconv.Atoi(device); err == nil {
 			Index(n)(c)

@@ -152,12 +152,13 @@ func (d *Device) compileAll(all []*pipeline) error {
 
 func (d *Device) compile(p *pipeline) error {
 	m := p.module
+	if d.cfg.imitated != nil {
+		d.cfg.imitated.asked(PipelineSource{Shader: m.shader, Spec: p.spec, Subgroup: p.subgroup})
+		return nil
+	}
 	m.once.Do(func() { m.err = d.load(m) })
 	if m.err != nil {
 		return m.err
-	}
-	if err := d.logPipeline(p); err != nil {
-		return err
 	}
 	handle, err := d.createPipeline(p, m.cache, false)
 	if err != nil {

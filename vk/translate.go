@@ -44,7 +44,7 @@ func (t *translator) open(d *Device) {
 	switch {
 	case info.Type != CPU, !strings.HasPrefix(info.Driver, "llvmpipe"), llvmVersion(info.Name) >= llvmSerial:
 	case disabled("MESA_SHADER_CACHE_DISABLE"), disabled("MESA_GLSL_CACHE_DISABLE"):
-	case processors == 1, d.phys.exact, !d.cfg.ahead, d.cfg.cacheDir == "":
+	case processors == 1, d.cfg.imitated != nil, d.phys.exact, !d.cfg.ahead, d.cfg.cacheDir == "":
 	default:
 		t.dir, t.largest = filepath.Join(d.cfg.cacheDir, "translated", filepath.Base(d.pipes.cache.dir)), largest
 		if processors == 2 {
@@ -99,7 +99,7 @@ func (d *Device) translate(p *pipeline, mark string) {
 // dispatchNothing dispatches p with no workgroups on a logical device of its own.
 func (d *Device) dispatchNothing(p *pipeline) (err error) {
 	cfg, phys := *d.cfg, *d.phys
-	cfg.cacheDir, cfg.pipelineLog, cfg.poison, cfg.ahead = "", "", false, false
+	cfg.cacheDir, cfg.poison, cfg.ahead = "", false, false
 	phys.heaps = append([]memoryHeap(nil), phys.heaps...)
 	own, err := openLogical(&cfg, d.in, &phys)
 	if err != nil {

@@ -9,16 +9,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/evorl/evorl/vk"
-	"github.com/evorl/evorl/vk/spirv"
 )
 
-// childEnv makes the program a child process that compiles the pipelines on its standard input.
+// childEnv makes the program a child process that describes its device and then compiles the pipelines on its standard input.
 const childEnv = "EVORL_PIPELINES_CHILD"
 
 // result is the result of compiling a pipeline.
@@ -26,7 +24,6 @@ type result struct {
 	pipeline `json:"-"`
 	target   target
 	Stats    vk.PipelineStats
-	Lacks    string // what the kernel needs and the device lacks; it was not compiled then
 	Error    string // "" if it compiled
 }
 
@@ -42,6 +39,9 @@ func child(in io.Reader, out io.Writer) int {
 	}
 	defer d.Close()
 	decode, encode := json.NewDecoder(in), json.NewEncoder(out)
+	if err := encode.Encode(described(d.Info())); err != nil {
+		return 1
+	}
 	for {
 		var source vk.PipelineSource
 		if err := decode.Decode(&source); err != nil {
@@ -52,14 +52,10 @@ func child(in io.Reader, out io.Writer) int {
 			return 1
 		}
 		var r result
-		r.Lacks, err = lacks(source.Shader, d.Info())
-		if err == nil && r.Lacks == "" {
-			r.Stats, err = d.Compile(source.Shader, source.Spec, source.Subgroup)
-		}
-		if err != nil {
+		if r.Stats, err = d.Compile(source.Shader, source.Spec, source.Subgroup); err != nil {
 			r.Error = err.Error()
-		} else if r.Lacks == "" && r.Stats.Registers < 0 {
-			r.Error = "the driver tells no registers: it is not RADV, or too old"
+		} else if r.Stats.Spills < 0 {
+			r.Error = "the driver tells no spills: it is neither RADV nor ANV, or too old"
 		}
 		if err := encode.Encode(r); err != nil {
 			return 1
@@ -67,29 +63,49 @@ func child(in io.Reader, out io.Writer) int {
 	}
 }
 
-// lacks returns what a kernel needs that only some generations of GPUs have, if a device lacks it, or "".
-func lacks(s *vk.Shader, info vk.Info) (string, error) {
-	m, err := spirv.Reflect(s.SPIRV())
-	if err != nil {
-		return "", err
-	}
-	if slices.Contains(m.Capabilities, "CooperativeMatrixKHR") && !info.Features.Has(vk.CooperativeMatrix) {
-		return "no cooperative matrices", nil
-	}
-	return "", nil
+// description is a device's Info whose numbers stay numbers in JSON.
+type description struct {
+	vk.Info
+	Type     uint32
+	Features uint32
 }
 
-// compileAll compiles pipelines for one target, in the given number of parallel processes.
-func compileAll(ctx context.Context, all []pipeline, t target, icd string, parallel int) ([]result, error) {
+func described(info vk.Info) description {
+	return description{info, uint32(info.Type), uint32(info.Features)}
+}
+
+func (d description) info() vk.Info {
+	d.Info.Type, d.Info.Features = vk.DeviceType(d.Type), vk.Features(d.Features)
+	return d.Info
+}
+
+// info asks a target's driver for its device, with the target's subgroup size.
+func (t target) info(ctx context.Context) (vk.Info, error) {
+	w := worker{ctx: ctx, target: t}
+	if err := w.start(); err != nil {
+		return vk.Info{}, fmt.Errorf("%v: %w", t, err)
+	}
+	info := w.info
+	w.stop()
+	if t.width < info.MinSubgroupSize || t.width > info.MaxSubgroupSize {
+		return info, fmt.Errorf("%v: the device has subgroups of %d to %d lanes", t, info.MinSubgroupSize, info.MaxSubgroupSize)
+	}
+	info.SubgroupSize = t.width
+	return info, nil
+}
+
+// compileAll compiles pipelines for one target, in the given number of parallel processes. done is told of each, from several goroutines.
+func compileAll(ctx context.Context, all []pipeline, t target, parallel int, done func(result)) ([]result, error) {
 	results := make([]result, len(all))
 	jobs := make(chan int)
 	var group sync.WaitGroup
 	for range min(parallel, len(all)) {
 		group.Go(func() {
-			w := worker{ctx: ctx, target: t, icd: icd}
+			w := worker{ctx: ctx, target: t}
 			defer w.stop()
 			for i := range jobs {
 				results[i] = w.compile(all[i])
+				done(results[i])
 			}
 		})
 	}
@@ -105,7 +121,7 @@ func compileAll(ctx context.Context, all []pipeline, t target, icd string, paral
 type worker struct {
 	ctx    context.Context
 	target target
-	icd    string
+	info   vk.Info // of the child's device
 
 	cmd    *exec.Cmd
 	cancel context.CancelFunc
@@ -119,12 +135,14 @@ func (w *worker) start() error {
 	if err != nil {
 		return err
 	}
+	env, err := w.target.environment()
+	if err != nil {
+		return err
+	}
 	var ctx context.Context
 	ctx, w.cancel = context.WithCancel(w.ctx)
 	w.cmd = exec.CommandContext(ctx, self)
-	w.cmd.Env = append(os.Environ(), childEnv+"=1", "RADV_FORCE_FAMILY="+w.target.family,
-		"VK_DRIVER_FILES="+w.icd, "VK_ICD_FILENAMES="+w.icd, // the second for loaders before 1.3.207
-		"VK_INSTANCE_LAYERS=", "EVORL_PIPELINE_LOG=")
+	w.cmd.Env = append(env, childEnv+"=1")
 	w.log.Reset()
 	w.cmd.Stderr = &w.log
 	if w.in, err = w.cmd.StdinPipe(); err != nil {
@@ -135,7 +153,16 @@ func (w *worker) start() error {
 		return err
 	}
 	w.out = json.NewDecoder(out)
-	return w.cmd.Start()
+	if err := w.cmd.Start(); err != nil {
+		w.cmd = nil
+		return err
+	}
+	var d description
+	if err := w.out.Decode(&d); err != nil {
+		return w.died(err)
+	}
+	w.info = d.info()
+	return nil
 }
 
 // stop ends the child and returns how it ended.
@@ -164,7 +191,6 @@ func (w *worker) compile(p pipeline) result {
 func (w *worker) ask(p pipeline, r *result) error {
 	if w.cmd == nil {
 		if err := w.start(); err != nil {
-			w.cmd = nil
 			return fmt.Errorf("starting a child process: %w", err)
 		}
 	}
@@ -177,10 +203,15 @@ func (w *worker) ask(p pipeline, r *result) error {
 	if err == nil {
 		return nil
 	}
+	return w.died(err)
+}
+
+// died ends a child that gave no answer and returns what it said.
+func (w *worker) died(err error) error {
 	ended := w.stop()
 	if ended == nil {
 		ended = err
 	}
 	said := strings.TrimSpace(w.log.String())
-	return fmt.Errorf("the compiling process died (%w): %s", ended, said[max(0, len(said)-1000):])
+	return fmt.Errorf("the compiling process died (%w): %s", ended, said[:min(len(said), 1000)])
 }

@@ -1,12 +1,16 @@
-// Command pipelines compiles every pipeline of the repository for AMD GPUs without the hardware. Mesa's RADV provides null devices
-// (RADV_FORCE_FAMILY), which cannot run anything but compile as real ones do and report registers and spills.
+// Command pipelines compiles the pipelines that configurations choose on GPUs, without the hardware: the real compilers of Mesa's RADV (null devices,
+// RADV_FORCE_FAMILY) and ANV (over tools/mesa.sh's shim) report registers and spills, though nothing can run.
 //
-//	go run ./tools/pipelines                    every kernel with its defaults, and the hot kernels for [64, 64] networks
-//	go run ./tools/pipelines -log DIR           also the pipelines logged with EVORL_PIPELINE_LOG=DIR (see vk.PipelineLog)
+//	go run ./tools/pipelines                    all configurations of configs, networks of [32, 32] to [512, 512] in every kind of learning,
+//	                                            and all other kernels with their default constants
+//	go run ./tools/pipelines -sample            a part of them, as make test does, compared with tools/pipelines/table.txt
+//	go run ./tools/pipelines -sample -write     the same, and renews the table by it
+//	go run ./tools/pipelines FILE.toml …        these configurations
 //	go run ./tools/pipelines -targets gfx1100/32 -kernel rl/ -v
 //
-// It prints a table and exits with 1 if a pipeline does not compile or a hot kernel spills. A driver may abort its process at
-// operations that it does not support, so pipelines are compiled in child processes.
+// Each configuration is built on a device that imitates the target (vk.Imitate), so that the forms are those that it would choose there. The exit status
+// is 1 if a pipeline does not compile, if one spills more than a few registers without excuse (result.excused), or if a kernel of the
+// sample takes clearly more than the table says. A driver may abort its process, so pipelines are compiled in child processes.
 package main
 
 import (
@@ -15,12 +19,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
-
-	"github.com/evorl/evorl/vk"
 )
 
 func main() {
@@ -33,86 +36,144 @@ func main() {
 	os.Exit(code)
 }
 
+// tableFile is the table's path in the repository's root.
+const tableFile = "tools/pipelines/table.txt"
+
 // run is main with its exit status: 0 success, 1 errors, 2 usage.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("pipelines", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	log := flags.String("log", "", "a folder that vk.PipelineLog wrote: compile its pipelines too")
-	names := flags.String("targets", defaultTargets, "family/width, …: RADV's names of GPU families, each with a subgroup size")
-	icd := flags.String("icd", "", "RADV's manifest (default: radeon_icd*.json in the loader's folders)")
+	names := flags.String("targets", defaultTargets, "family/width, …: RADV's names of GPU families, or tgl for ANV, each with a subgroup size")
 	parallel := flags.Int("parallel", 2, "child processes at once")
 	kernel := flags.String("kernel", "", "only kernels whose name contains this")
-	verbose := flags.Bool("v", false, "a line for every pipeline, not only the heaviest of each kernel")
+	verbose := flags.Bool("v", false, "a line for every pipeline when it is compiled")
+	part := flags.Bool("sample", false, "only what make test compiles, compared with "+tableFile)
+	write := flags.Bool("write", false, "with -sample: write the targets' columns of "+tableFile)
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
 		}
 		return 2
 	}
-	if flags.NArg() > 0 || *parallel < 1 {
-		fmt.Fprintln(stderr, "pipelines: no arguments are taken, and -parallel is at least 1")
+	o := options{kernel: *kernel, parallel: *parallel, done: func(r result) {
+		if *verbose {
+			fmt.Fprintln(stdout, r)
+		}
+	}}
+	for _, file := range flags.Args() {
+		o.choices = append(o.choices, choice{file: file})
+	}
+	if *part {
+		o.choices = append(o.choices, sample("configs")...)
+	}
+	if *parallel < 1 || *part && (flags.NArg() > 0 || *kernel != "") || *write && !*part {
+		fmt.Fprintln(stderr, "pipelines: -parallel is at least 1, -sample takes no files and all kernels, and -write the sample")
 		return 2
 	}
 	targets, err := parseTargets(*names)
+	if err == nil && o.choices == nil {
+		o.tree = true
+		o.choices, err = shipped("configs")
+		o.choices = append(o.choices, grid("configs")...)
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "pipelines:", err)
 		return 2
 	}
-	if err := checkAll(ctx, stdout, targets, options{log: *log, icd: *icd, parallel: *parallel, kernel: *kernel, verbose: *verbose}); err != nil {
+	results, err := compileChoices(ctx, targets, o)
+	if err != nil {
+		fmt.Fprintln(stderr, "pipelines:", err)
+		return 1
+	}
+	made := tableOf(targets, results)
+	fmt.Fprint(stdout, made)
+	err = faults(results)
+	if *part {
+		err = errors.Join(err, made.check(*write))
+	}
+	if err != nil {
 		fmt.Fprintln(stderr, "pipelines:", err)
 		return 1
 	}
 	return 0
 }
 
-type options struct {
-	log, icd, kernel string
-	parallel         int
-	verbose          bool
-	once             string // kernels whose name contains it are compiled only for the last target; "": none
-}
-
-// checkAll compiles all pipelines for all targets, prints the table, and returns an error that lists the failures.
-func checkAll(ctx context.Context, stdout io.Writer, targets []target, o options) error {
-	all, err := treePipelines()
-	if err != nil {
+// check compares a table of the sample with the committed one, or renews its columns.
+func (t table) check(write bool) error {
+	raw, err := os.ReadFile(tableFile)
+	if err != nil && !(write && errors.Is(err, fs.ErrNotExist)) {
 		return err
 	}
-	if o.log != "" {
-		logged, err := vk.ReadPipelineLog(o.log)
-		if err != nil {
-			return err
-		}
-		if len(logged) == 0 {
-			return fmt.Errorf("no pipelines are logged in %s", o.log)
-		}
-		for _, l := range logged {
-			all = append(all, loggedPipeline(l))
-		}
+	committed, err := parseTable(string(raw))
+	switch {
+	case write && raw == nil:
+		return os.WriteFile(tableFile, []byte(t.String()), 0o644)
+	case err != nil:
+		return err
+	case write:
+		return os.WriteFile(tableFile, []byte(committed.with(t).String()), 0o644)
 	}
-	if o.icd == "" {
-		if o.icd, err = findICD(); err != nil {
-			return err
-		}
-	}
+	return t.compare(committed)
+}
+
+type options struct {
+	choices  []choice
+	kernel   string
+	parallel int
+	done     func(result) // is told of each pipeline
+	tree     bool         // also the kernels that the configurations do not choose
+}
+
+// compileChoices compiles the pipelines that the configurations choose on each target.
+func compileChoices(ctx context.Context, targets []target, o options) ([]result, error) {
 	var results []result
-	for i, t := range targets {
-		on := pipelinesOn(all, t, o.kernel)
-		if o.once != "" && i < len(targets)-1 {
-			on = slices.DeleteFunc(on, func(p pipeline) bool { return strings.Contains(p.Shader.Name, o.once) })
-		}
-		if len(on) == 0 {
-			return fmt.Errorf("no kernel's name contains %q", o.kernel)
-		}
-		done, err := compileAll(ctx, on, t, o.icd, o.parallel)
+	for _, t := range targets {
+		info, err := t.info(ctx)
 		if err != nil {
-			return fmt.Errorf("%v: %w", t, err)
+			return nil, err
+		}
+		all, err := chosen(ctx, info, o.choices)
+		if err != nil {
+			return nil, fmt.Errorf("%v: %w", t, err)
+		}
+		if o.tree {
+			rest, err := unchosen(all, t.width)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, rest...)
+		}
+		all = slices.DeleteFunc(all, func(p pipeline) bool { return !strings.Contains(p.Shader.Name, o.kernel) })
+		all = onceOnly(all, t)
+		done, err := compileAll(ctx, all, t, o.parallel, o.done)
+		if err != nil {
+			return nil, fmt.Errorf("%v: %w", t, err)
 		}
 		results = append(results, done...)
 	}
-	printTable(stdout, results, o.verbose)
-	return faults(results)
+	if len(results) == 0 {
+		return nil, fmt.Errorf("no configuration chooses a kernel whose name contains %q", o.kernel)
+	}
+	return results, nil
 }
+
+// onceOnly leaves of the largest robot's kernels, which take minutes each to compile, those of one configuration on one target.
+func onceOnly(all []pipeline, t target) []pipeline {
+	const robot, target = "Humanoid", "navi21/64"
+	var of string
+	return slices.DeleteFunc(all, func(p pipeline) bool {
+		if !strings.Contains(p.Shader.Name, robot) {
+			return false
+		}
+		if of == "" {
+			of = p.of.String()
+		}
+		return t.String() != target || p.of.String() != of
+	})
+}
+
+// fewSpills is the most registers that a kernel without excuse may spill.
+const fewSpills = 12
 
 // faults returns an error that lists the failed pipelines, or nil.
 func faults(results []result) error {
@@ -120,10 +181,9 @@ func faults(results []result) error {
 	for _, r := range results {
 		switch {
 		case r.Error != "":
-			all = append(all, fmt.Sprintf("%v: %v does not compile: %s", r.target, r.pipeline, r.Error))
-		case r.hot && (r.Stats.Spills != 0 || r.Stats.ScratchBytes != 0):
-			all = append(all, fmt.Sprintf("%v: hot kernel %v spills %d registers, with %d bytes of scratch memory",
-				r.target, r.pipeline, r.Stats.Spills, r.Stats.ScratchBytes))
+			all = append(all, fmt.Sprintf("%v: %v of %v does not compile: %s", r.target, r.pipeline, r.of, r.Error))
+		case r.Stats.Spills > fewSpills && !r.excused():
+			all = append(all, fmt.Sprintf("%v: %v of %v spills %d registers", r.target, r.pipeline, r.of, r.Stats.Spills))
 		}
 	}
 	if len(all) == 0 {

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,54 +19,55 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func radv(t *testing.T) string {
+// installed returns a target, or skips the test where its driver is not installed. CI must have it.
+func installed(t *testing.T, name string) target {
 	t.Helper()
-	icd, err := findICD()
-	switch {
-	case errors.Is(err, errNoRADV) && os.Getenv("CI") != "":
-		t.Fatalf("%v; CI must have it", err)
-	case errors.Is(err, errNoRADV):
+	targets, err := parseTargets(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch _, err := targets[0].environment(); {
+	case errors.Is(err, errNoDriver) && os.Getenv("CI") == "":
 		t.Skipf("nothing can be compiled: %v", err)
 	case err != nil:
 		t.Fatal(err)
 	}
-	return icd
+	return targets[0]
 }
 
-// Every pipeline of the tree compiles for two generations of AMD GPUs, hot kernels without spills. Humanoid's take minutes and are compiled for one.
-func TestTreeCompiles(t *testing.T) {
-	icd := radv(t)
-	targets, err := parseTargets(defaultTargets)
+// The pipelines of a sample of configurations compile for every target as the table says, without spills.
+func TestChoices(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", tableFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out strings.Builder
-	if err := checkAll(t.Context(), &out, targets, options{icd: icd, parallel: 2, once: "Humanoid"}); err != nil {
-		t.Error(err)
-	}
-	t.Log("\n" + out.String())
-}
-
-// TestLacks: kernels of cooperative matrices are not compiled for devices without them, which the table says.
-func TestLacks(t *testing.T) {
-	icd := radv(t)
-	targets, err := parseTargets("polaris10/64")
+	committed, err := parseTable(string(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out strings.Builder
-	if err := checkAll(t.Context(), &out, targets, options{icd: icd, parallel: 1, kernel: "gemm_float16"}); err != nil {
-		t.Fatal(err)
-	}
-	if text := "not compiled, the device has no cooperative matrices"; !strings.Contains(out.String(), text) {
-		t.Errorf("no %q in\n%s", text, out.String())
+	for name := range strings.SplitSeq(defaultTargets, ",") {
+		t.Run(name, func(t *testing.T) {
+			targets := []target{installed(t, name)}
+			results, err := compileChoices(t.Context(), targets, options{choices: sample(filepath.Join("..", "..", "configs")), parallel: 2, done: func(result) {}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			made := tableOf(targets, results)
+			if err := errors.Join(faults(results), made.compare(committed)); err != nil {
+				t.Errorf("%v\nof\n%v", err, made)
+			}
+		})
 	}
 }
 
 // A child that dies fails only the pipeline that it was compiling.
 func TestChildDies(t *testing.T) {
-	icd := radv(t)
-	all, err := treePipelines()
+	polaris := installed(t, "polaris10/64")
+	info, err := polaris.info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := chosen(t.Context(), info, []choice{{file: filepath.Join("..", "..", "configs", "cma-es-bbob.toml")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +80,7 @@ func TestChildDies(t *testing.T) {
 	code = append(slices.Clone(code[:len(code)/2]), 0xff, 0xff, 0xff, 0xff)
 	torn.SPIRV = vk.SPIRV(code[:len(code)/4*4])
 	bad := pipeline{PipelineSource: vk.PipelineSource{Shader: &torn}}
-	results, err := compileAll(t.Context(), []pipeline{good, bad, good}, target{"polaris10", 64}, icd, 1)
+	results, err := compileAll(t.Context(), []pipeline{good, bad, good}, polaris, 1, func(result) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,25 +89,53 @@ func TestChildDies(t *testing.T) {
 			t.Errorf("pipeline %d: error %q", i, r.Error)
 		}
 	}
-	if err := faults(results); err == nil || !strings.Contains(err.Error(), "polaris10/64: engine/tick does not compile") {
+	if err := faults(results); err == nil || !strings.Contains(err.Error(), "polaris10/64: engine/tick") || !strings.Contains(err.Error(), "does not compile") {
 		t.Errorf("faults: %v", err)
 	}
 }
 
-// Constants that depend on the device have the target's values.
-func TestOnTarget(t *testing.T) {
-	s := &vk.Shader{Name: "x", LocalSizeSpec: [3]int32{12, -1, -1}, Spec: []vk.SpecConstant{
-		{Name: "LANES", ID: 0, Default: 8}, {Name: "LOCAL_SIZE_X", ID: 12, Default: 16}, {Name: vk.TexelLoads, ID: 31}, {Name: "OUT", ID: 6, Default: 1},
-	}}
-	p := pipeline{PipelineSource: vk.PipelineSource{Shader: s, Spec: []uint32{8, 16, vk.LoadTexels, 8}, Subgroup: 8, DeviceSubgroup: 8}}.on(target{"navi21", 32})
-	if want := []uint32{32, 64, 0, 8}; !slices.Equal(p.Spec, want) || p.Subgroup != 32 {
-		t.Errorf("constants %v, subgroup %d; want %v, 32", p.Spec, p.Subgroup, want)
+// A pipeline that spills, or takes clearly more than the table has, is a fault; one that steps a robot may spill as much as the table has.
+func TestCompare(t *testing.T) {
+	targets, err := parseTargets("navi21/64,tgl/8")
+	if err != nil {
+		t.Fatal(err)
 	}
-	s = &vk.Shader{Name: "y", LocalSizeSpec: [3]int32{0, -1, -1}, Spec: []vk.SpecConstant{{Name: "WORKGROUP", ID: 0, Default: 64}}}
-	for given, want := range map[uint32]uint32{8: gpuWorkgroup, 64: 64} {
-		p := pipeline{PipelineSource: vk.PipelineSource{Shader: s, Spec: []uint32{given}, DeviceSubgroup: 8}}.on(target{"navi21", 64})
-		if p.Spec[0] != want || p.Subgroup != 0 {
-			t.Errorf("a workgroup of %d became %d of subgroup %d; want %d of any", given, p.Spec[0], p.Subgroup, want)
+	of := func(kernel string, on target, registers, spills int) result {
+		return result{pipeline: pipeline{PipelineSource: vk.PipelineSource{Shader: &vk.Shader{Name: kernel}}}, target: on,
+			Stats: vk.PipelineStats{Registers: registers, Spills: spills, Statistics: []vk.Statistic{{Name: "Code size", Value: 1000}}}}
+	}
+	made := tableOf(targets, []result{
+		of("rl/x", targets[0], 100, 0), of("rl/x", targets[0], 80, 4), of("rl/x", targets[1], -1, 0), of("envs/step.Ant-v5", targets[0], 256, 300),
+	})
+	committed, err := parseTable(made.String())
+	if read := committed; err != nil || read.cells["rl/x"]["navi21/64"] != (cell{100, 4, 1000}) || read.cells["rl/x"]["tgl/8"] != (cell{-1, 0, 1000}) {
+		t.Errorf("read back: %v, %v", read, err)
+	}
+	for _, c := range []struct {
+		result       result
+		fault, worse string
+	}{
+		{of("rl/x", targets[0], 110, fewSpills), "", ""},
+		{of("rl/x", targets[0], 140, 0), "", "140/0/1000; the table has 100/4/1000"},
+		{of("rl/x", targets[1], -1, 13), "spills 13 registers", "-/13/1000*; the table has -/0/1000"},
+		{of("rl/y", targets[0], 8, 0), "", "rl/y on navi21/64 is not in the table"},
+		{of("envs/step.Ant-v5", targets[0], 256, 310), "", ""},
+		{of("envs/step.Ant-v5", targets[0], 256, 800), "", "256/800/1000"},
+	} {
+		results := []result{c.result}
+		fault, worse := faults(results), tableOf(targets, results).compare(committed)
+		for _, x := range []struct {
+			got  error
+			want string
+		}{{fault, c.fault}, {worse, c.worse}} {
+			if (x.got == nil) != (x.want == "") || x.got != nil && !strings.Contains(x.got.Error(), x.want) {
+				t.Errorf("%s %+v: %v; want %q", c.result.Shader.Name, c.result.Stats, x.got, x.want)
+			}
+		}
+	}
+	for _, bad := range []string{"", "head\n\nkernel navi21/64\nrl/x 1/2\n", "head\n\nkernel navi21/64\nrl/x 1/0/2 3\n"} {
+		if read, err := parseTable(bad); err == nil {
+			t.Errorf("%q: %v", bad, read)
 		}
 	}
 }
@@ -117,8 +148,28 @@ func TestConstantNames(t *testing.T) {
 	}
 }
 
+// Kernels that no configuration chooses have the target's subgroups.
+func TestByDefault(t *testing.T) {
+	s := &vk.Shader{Name: "x", LocalSizeSpec: [3]int32{12, -1, -1}, Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8}, {Name: "LOCAL_SIZE_X", ID: 12, Default: 8}, {Name: "OUT", ID: 6, Default: 8},
+	}}
+	if p := byDefault(s, 32); !slices.Equal(p.Spec, []uint32{32, 32, 8}) || p.Subgroup != 32 {
+		t.Errorf("constants %v, subgroup %d; want 32, 32 and 8, subgroup 32", p.Spec, p.Subgroup)
+	}
+}
+
+// Renewing a target's column leaves the others, and no kernels without cells.
+func TestRenew(t *testing.T) {
+	was := table{targets: []string{"a", "b"}, cells: map[string]map[string]cell{"x": {"a": {1, 1, 1}, "b": {2, 2, 2}}, "gone": {"a": {3, 3, 3}}}}
+	now := table{targets: []string{"a", "c"}, cells: map[string]map[string]cell{"x": {"a": {4, 4, 4}}, "y": {"c": {5, 5, 5}}}}
+	want := table{targets: []string{"a", "b", "c"}, cells: map[string]map[string]cell{"x": {"a": {4, 4, 4}, "b": {2, 2, 2}}, "y": {"c": {5, 5, 5}}}}
+	if got := was.with(now); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v; want %v", got, want)
+	}
+}
+
 func TestParseTargets(t *testing.T) {
-	for _, bad := range []string{"", "navi21", "navi21/16", "/64", "navi21/64,"} {
+	for _, bad := range []string{"", "navi21", "navi21/16", "/64", "navi21/64,", "tgl/64"} {
 		if got, err := parseTargets(bad); err == nil {
 			t.Errorf("%q: %v", bad, got)
 		}

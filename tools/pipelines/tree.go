@@ -1,52 +1,18 @@
 package main
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 	"github.com/evorl/evorl/vk/spirv"
 )
 
-// pipeline is a pipeline to compile.
-type pipeline struct {
-	vk.PipelineSource
-	hot bool
-}
-
-// String returns the kernel with the constants that differ from the defaults.
-func (p pipeline) String() string {
-	text := p.Shader.Name
-	for i, c := range p.Shader.Spec {
-		if p.Spec[i] != c.Default {
-			text += fmt.Sprintf(" %s=%d", c.Name, p.Spec[i])
-		}
-	}
-	return text
-}
-
-// set sets a constant. Kernels without the constant are not changed.
-func (p *pipeline) set(name string, value uint32) {
-	for i, c := range p.Shader.Spec {
-		if c.Name == name {
-			p.Spec[i] = value
-		}
-	}
-}
-
-const (
-	lanesConstant = "LANES" // the subgroup size, which the pipeline then requires
-	gpuWorkgroup  = 256     // invocations on GPUs of kernels that use engine.Recorder.Workgroup
-)
-
-// treePipelines returns every kernel of the tree with its default constants, and the hot kernels in the shapes for networks with two
-// hidden layers of 64.
-func treePipelines() ([]pipeline, error) {
+// unchosen returns the kernels of the tree that no configuration chooses, with their default constants.
+func unchosen(chosen []pipeline, width uint32) ([]pipeline, error) {
 	kernels, err := shaders.Kernels(shaders.Files())
 	if err != nil {
 		return nil, err
@@ -58,16 +24,9 @@ func treePipelines() ([]pipeline, error) {
 	var all []pipeline
 	add := func(kernel string, environment *shaders.Environment) error {
 		s, err := treeShader(kernel, environment)
-		if err != nil {
-			return err
+		if err == nil && !slices.ContainsFunc(chosen, func(p pipeline) bool { return p.Shader.Name == s.Name }) {
+			all = append(all, byDefault(s, width))
 		}
-		base := pipeline{PipelineSource: vk.PipelineSource{Shader: s}}
-		for _, c := range s.Spec {
-			base.Spec = append(base.Spec, c.Default)
-		}
-		all = append(all, base)
-		shapes, err := hotShapes(kernel, s)
-		all = append(all, shapes...)
 		return err
 	}
 	for _, kernel := range kernels {
@@ -91,12 +50,23 @@ func treePipelines() ([]pipeline, error) {
 			return nil, err
 		}
 	}
-	for kernel := range hot {
-		if !slices.Contains(kernels, kernel) {
-			return nil, fmt.Errorf("hot kernel %q is not in shaders/; rename it in tools/pipelines/hot.go too", kernel)
-		}
-	}
 	return all, nil
+}
+
+// byDefault returns a kernel with its default constants, but subgroups of the given size where it requires one.
+func byDefault(s *vk.Shader, width uint32) pipeline {
+	p := pipeline{PipelineSource: vk.PipelineSource{Shader: s}, of: choice{file: "no configuration"}}
+	for _, c := range s.Spec {
+		value := c.Default
+		switch {
+		case c.Name == "LANES":
+			value, p.Subgroup = width, width
+		case int32(c.ID) == s.LocalSizeSpec[0] && value == 8: // a subgroup of the default size
+			value = width
+		}
+		p.Spec = append(p.Spec, value)
+	}
+	return p
 }
 
 var (
@@ -177,59 +147,4 @@ func texel(name string) vk.Texel {
 		}
 	}
 	return vk.NoTexel
-}
-
-// loggedPipeline returns a pipeline that a program compiled. It is hot if one of the tree with the same network is.
-func loggedPipeline(source vk.PipelineSource) pipeline {
-	p := pipeline{PipelineSource: source}
-	p.hot = isHot(p)
-	return p
-}
-
-// pipelinesOn returns each distinct pipeline as compiled for a target.
-func pipelinesOn(all []pipeline, t target, kernel string) []pipeline {
-	var on []pipeline
-	seen := map[string]int{}
-	for _, p := range all {
-		if !strings.Contains(p.Shader.Name, kernel) {
-			continue
-		}
-		p = p.on(t)
-		key := fmt.Sprintf("%s %v %d %x", p.Shader.Name, p.Spec, p.Subgroup, sha256.Sum256(p.Shader.SPIRV()))
-		if i, ok := seen[key]; ok {
-			on[i].hot = on[i].hot || p.hot
-			continue
-		}
-		seen[key] = len(on)
-		on = append(on, p)
-	}
-	return on
-}
-
-// on returns the pipeline as programs would request it on a target: with the constants that depend on the device changed.
-func (p pipeline) on(t target) pipeline {
-	p.Spec = slices.Clone(p.Spec)
-	lanes := uint32(0)
-	for i, c := range p.Shader.Spec {
-		switch {
-		case c.Name == lanesConstant:
-			lanes = p.Spec[i]
-			p.Spec[i], p.Subgroup = t.width, t.width
-		case c.Name == vk.TexelLoads:
-			p.Spec[i] = 0 // vk chooses
-		}
-	}
-	if p.Subgroup != 0 {
-		p.Subgroup = t.width
-	}
-	for i, c := range p.Shader.Spec {
-		switch {
-		case int32(c.ID) != p.Shader.LocalSizeSpec[0] || c.Name == lanesConstant:
-		case lanes != 0 && p.Spec[i]%lanes == 0: // a multiple of the subgroup size
-			p.Spec[i] = p.Spec[i] / lanes * t.width
-		case p.DeviceSubgroup != 0 && p.Spec[i] == p.DeviceSubgroup:
-			p.Spec[i] = gpuWorkgroup
-		}
-	}
-	return p
 }

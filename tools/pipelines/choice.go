@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// choice is a configuration whose pipelines are compiled.
+type choice struct {
+	file string
+	set  []string // keys that it overrides
+}
+
+func (c choice) String() string { return strings.Join(append([]string{c.file}, c.set...), " ") }
+
+// The kinds of learning and acting, each with networks of these sizes.
+var (
+	kinds = []string{
+		"ppo-cartpole", "ppo-pendulum", "ppo-ant", "a2c-cartpole", "impala-cartpole", "dqn-cartpole", "sac-pendulum", "sac-cartpole", "td3-pendulum",
+		"erl-pendulum", "cem-rl-pendulum", "cem-rl-sac-pendulum", "dvd-pendulum", "pga-me-pendulum", "pbt", "pbt-td3-pendulum", "openes-cartpole", "openes-pendulum",
+	}
+	sizes = []int{32, 64, 128, 256, 512}
+)
+
+// grid returns every kind with networks of two hidden layers of every size.
+func grid(configs string) []choice {
+	var all []choice
+	for _, kind := range kinds {
+		for _, n := range sizes {
+			all = append(all, choice{filepath.Join(configs, kind+".toml"), []string{fmt.Sprintf("network.hidden=[%d, %d]", n, n)}})
+		}
+	}
+	return all
+}
+
+// sample returns what make test compiles, and the table is about: each kind of learning with networks on both sides of the bounds, and a few others.
+func sample(configs string) []choice {
+	all := slices.DeleteFunc(grid(configs), func(c choice) bool {
+		return !strings.Contains(c.set[0], "[64,") && !strings.Contains(c.set[0], "[256,") || strings.HasSuffix(c.file, "-ant.toml")
+	})
+	for _, name := range []string{"cma-es-bbob", "map-elites-cartpole", "nsga-ii-zdt", "openes-swimmer", "ppo-acrobot", "rainbow-cartpole"} {
+		all = append(all, choice{file: filepath.Join(configs, name+".toml")})
+	}
+	return all
+}
+
+// shipped returns all configurations of a folder.
+func shipped(configs string) ([]choice, error) {
+	var all []choice
+	for _, pattern := range []string{"*.toml", "*/*.toml"} {
+		files, err := filepath.Glob(filepath.Join(configs, pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			all = append(all, choice{file: file})
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no configurations in %s", configs)
+	}
+	return all, nil
+}
+
+// pipeline is a pipeline that configurations choose.
+type pipeline struct {
+	vk.PipelineSource
+	of choice // the first that chooses it
+}
+
+// String returns the kernel with the constants that differ from the defaults.
+func (p pipeline) String() string {
+	text := p.Shader.Name
+	for i, c := range p.Shader.Spec {
+		if p.Spec[i] != c.Default {
+			text += fmt.Sprintf(" %s=%d", c.Name, p.Spec[i])
+		}
+	}
+	return text
+}
+
+// chosen returns the distinct pipelines of configurations on a device, in the order of the choices.
+func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error) {
+	var mu sync.Mutex
+	var found []pipeline
+	seen, digests := map[string]bool{}, map[*vk.Shader][sha256.Size]byte{} // shaders of the tree are the same for all configurations
+	for _, c := range all {
+		from := len(found)
+		take := func(s vk.PipelineSource) {
+			mu.Lock()
+			defer mu.Unlock()
+			digest, ok := digests[s.Shader]
+			if !ok {
+				digest = sha256.Sum256(s.Shader.SPIRV())
+				digests[s.Shader] = digest
+			}
+			if key := fmt.Sprintf("%v %d %x", s.Spec, s.Subgroup, digest); !seen[key] {
+				seen[key] = true
+				found = append(found, pipeline{s, c})
+			}
+		}
+		err := c.build(ctx, info, take)
+		if memory := new(vk.OutOfMemoryError); errors.As(err, &memory) {
+			small := choice{c.file, append(slices.Clone(c.set), "replay.capacity=30000")} // the kernels are the same
+			err = small.build(ctx, info, take)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%v: %w", c, err)
+		}
+		slices.SortFunc(found[from:], func(a, b pipeline) int { return strings.Compare(a.String(), b.String()) })
+	}
+	return found, nil
+}
+
+// build makes a configuration's workflow on a device that imitates another, and all its programs.
+func (c choice) build(ctx context.Context, info vk.Info, asked func(vk.PipelineSource)) (err error) {
+	var options []evorl.Option
+	for _, set := range c.set {
+		options = append(options, evorl.Set(set))
+	}
+	cfg, err := evorl.Read(c.file, options...)
+	if err != nil {
+		return err
+	}
+	dev, err := vk.Open(vk.Imitate(info, asked), vk.CacheDir(""))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	w, err := cfg.Build(ctx, engine.New(dev))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	// Initial weights of large populations take the host seconds. The variants of a grid have the kernels of their file's Init.
+	if c.set == nil {
+		if err := w.Init(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.Prepare(ctx, 2); err != nil {
+		return err
+	}
+	_, err = w.Evaluate(ctx, 2)
+	return err
+}
