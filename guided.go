@@ -98,6 +98,9 @@ func (c *CEMRLConfig) Fits(members int, network rl.NetworkConfig, replay rl.Repl
 
 // suits implements choosy.
 func (c *CEMRLConfig) suits(env *envs.Environment) error {
+	if c.Agent == "sac" && c.CriticsFirst {
+		return config.Invalid("cem-rl.critics_first", "the critics of sac learn from actors that learn; want false, or agent = \"td3\"")
+	}
 	if c.Agent == "sac" && env.Action.IsDiscrete() {
 		return config.Invalid("cem-rl.agent",
 			"actors of sac with the discrete actions of %q do not share critics; want an environment with continuous actions", env.Name)

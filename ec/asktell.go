@@ -75,9 +75,10 @@ func (a *AskTell) build(algo Algorithm, space Space) (err error) {
 	return err
 }
 
-// Begin begins the searches, each at its start point [M][dim].
+// Begin begins the searches, each at its start point [M][dim]; algorithms that begin with n independent ones
+// (Generation.Founders) take [M · n][dim], those of a search adjacent.
 func (a *AskTell) Begin(ctx context.Context, start [][]float32) error {
-	all, err := flatten("the start", start, a.space.Members, a.space.Dim)
+	all, err := flatten("the start", start, a.space.Members*a.generation.Founders(), a.space.Dim)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ type CEMConfig struct {
 	ExtraVariance      float64 `above:"0" doc:"Initial variance of the candidates, and initial addition to that of the elites, per member." member:""`
 	FinalExtraVariance float64 `above:"0" doc:"Final addition to the variance of the elites, per member." member:""`
 	ExtraVarianceDecay float64 `min:"0" below:"1" doc:"Decay rate of the addition towards its final value per generation, per member." member:""`
+	DivideVariance     bool    `doc:"The elites' variance is divided by their number too, as in the code of CEM-RL's authors, not in their paper."`
+	Mirrored           bool    `doc:"Candidates come in pairs with opposite noise."`
 }
 
 // DefaultCEM has the variances of EvoRL's CEM-RL and the population of its other searches (B. Zheng et al., 2025,
@@ -25,7 +27,14 @@ func DefaultCEM() CEMConfig {
 }
 
 // Validate checks constraints across fields.
-func (c CEMConfig) Validate() error { return checkElites(c.Elites, c.Population) }
+func (c CEMConfig) Validate() error {
+	if c.Mirrored {
+		if err := checkPairs(c.Population); err != nil {
+			return err
+		}
+	}
+	return checkElites(c.Elites, c.Population)
+}
 
 // cem is the cross-entropy method with a diagonal covariance: A. Pourchot, O. Sigaud, "CEM-RL: Combining evolutionary
 // and gradient-based methods for policy search", 2019, section 3.2.
@@ -51,7 +60,7 @@ func (c CEMConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	es := &cem{cfg: c, space: space, clock: clock, noise: NewNoise(s, clock, space, c.Population, false), mean: space.Tensor(s, "mean"),
+	es := &cem{cfg: c, space: space, clock: clock, noise: NewNoise(s, clock, space, c.Population, c.Mirrored), mean: space.Tensor(s, "mean"),
 		deviation: space.Tensor(s, "deviation")}
 	es.extra = [3]*engine.Tensor{
 		hyper.Add("extra_variance", c.ExtraVariance), hyper.Add("final_extra_variance", c.FinalExtraVariance),
@@ -84,7 +93,7 @@ func (es *cem) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 }
 
 // Tell implements Strategy: μ' = Σ λ z and Σ' = Σ λ (z − μ)² + ε over the elites z, where μ is the old mean
-// (equations 1, 2). After g generations, ε = final + (first − final) (1 − decay)^g.
+// (equations 1, 2), of which DivideVariance divides the sum by the number of elites. After g generations, ε = final + (first − final) (1 − decay)^g.
 func (es *cem) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
 
 // TellCandidates implements CandidateStrategy: z are the given candidates, as in CEM-RL (algorithm 1).
@@ -95,10 +104,14 @@ func (es *cem) TellCandidates(r *engine.Recorder, given Given, told Told) {
 func (es *cem) learn(r *engine.Recorder, told Told, noise *Noise) {
 	Utilities(r, told, es.utilities, es.weights)
 	noise.Sum(r, es.weights, 1, nil, es.first, es.second)
+	divisor := uint32(1)
+	if es.cfg.DivideVariance {
+		divisor = uint32(es.cfg.Elites)
+	}
 	d := es.space.diagonal(r, es.first)
 	r.Dispatch(cemKernel{
 		First: es.first.Range(), Second: es.second.Range(), Mean: es.mean.Range(),
 		Deviation: es.deviation.Range(), Clock: es.clock.Tensor().Range(),
-		Extra: es.extra[0].Range(), FinalExtra: es.extra[1].Range(), Decay: es.extra[2].Range(), Splits: d.splits, Row: d.row, LocalSizeX: d.size,
+		Extra: es.extra[0].Range(), FinalExtra: es.extra[1].Range(), Decay: es.extra[2].Range(), Splits: d.splits, Row: d.row, Divisor: divisor, LocalSizeX: d.size,
 	}.call(d.groups, d.members, 1))
 }

@@ -13,7 +13,10 @@ type GAConfig struct {
 	EliteRatio float64 `above:"0" max:"1" doc:"Fraction of the population that becomes parents, at least one."`
 	Plus       bool    `doc:"Parents compete with their children to survive; otherwise they die."`
 	Tournament int     `min:"1" max:"64" doc:"Size of the tournaments in which parents are chosen; 1: all parents are equally likely."`
+	Elites     int     `min:"0" max:"524287" doc:"Best candidates that enter the next generation unchanged and are evaluated again; not with plus."`
 	InitialStd float64 `min:"0" doc:"Deviation of the initial parents from the start, without bounds."`
+
+	IndependentStart bool `doc:"The first generation is of independent starts, such as random networks; otherwise parents are around one start."`
 	VariationConfig
 }
 
@@ -30,7 +33,20 @@ func RealCodedGA() GAConfig {
 }
 
 // Validate checks constraints across fields.
-func (c GAConfig) Validate() error { return c.VariationConfig.validate() }
+func (c GAConfig) Validate() error {
+	switch parents := c.parents(); {
+	case c.Elites > 0 && c.Plus:
+		return config.Invalid("elites", "parents that compete with their children are not evaluated again; want 0, or plus = false")
+	case c.Elites > parents || c.Elites >= c.Population:
+		return config.Invalid("elites", "%d of %d parents and %d candidates; want at most the parents, and fewer than candidates", c.Elites, parents, c.Population)
+	case c.IndependentStart && parents < c.Population:
+		return config.Invalid("independent_start", "a first generation of %d parents for %d candidates; want elite_ratio = 1, or false", parents, c.Population)
+	}
+	return c.VariationConfig.validate()
+}
+
+// parents returns the number of parents.
+func (c GAConfig) parents() int { return max(1, int(c.EliteRatio*float64(c.Population))) }
 
 // Name implements Algorithm.
 func (c GAConfig) Name() string { return "ga" }
@@ -54,7 +70,7 @@ func (c GAConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, 
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	elites := max(1, int(c.EliteRatio*float64(c.Population)))
+	elites := c.parents()
 	b := newBounds(s, space)
 	g := &ga{
 		cfg: c, clock: clock, elites: newPopulation(s, "elites", b, elites, c.InitialStd), survivors: newSurvivors(s, space.Members, elites,
@@ -62,6 +78,7 @@ func (c GAConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, 
 		variation: newVariation(s, c.VariationConfig, clock, hyper, b), mating: Tournament{Size: c.Tournament, Stream: s.Stream("mating")},
 		parents: s.Scratch("parents", engine.Uint32, engine.Members(space.Members), candidates((c.Population+1)/2*2)), best: space.Tensor(s, "best"),
 	}
+	g.variation.elites, g.variation.beginAsIs = c.Elites, c.IndependentStart
 	g.next = s.Scratch("next", engine.Float32, g.elites.rows.Dims()...)
 	return g, s.Err()
 }
@@ -69,12 +86,26 @@ func (c GAConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, 
 func (g *ga) Population() int          { return g.cfg.Population }
 func (g *ga) Solution() *engine.Tensor { return g.best }
 
+// Founders implements Founded.
+func (g *ga) Founders() int {
+	if g.cfg.IndependentStart {
+		return g.elites.size
+	}
+	return 1
+}
+
 // Init implements Strategy: the first parents have no fitness, so that every child ranks before them.
 func (g *ga) Init(ctx context.Context, start []float32) error {
-	if err := g.elites.init(ctx, start); err != nil {
+	space := g.elites.space
+	if rows := space.Pad(start); g.cfg.IndependentStart {
+		if err := g.elites.rows.WriteFloat32(ctx, rows); err != nil {
+			return err
+		}
+		start = space.first(start, g.Founders())
+	} else if err := g.elites.init(ctx, start); err != nil {
 		return err
 	}
-	if err := g.best.WriteFloat32(ctx, g.elites.space.Pad(start)); err != nil {
+	if err := g.best.WriteFloat32(ctx, space.Pad(start)); err != nil {
 		return err
 	}
 	return g.survivors.fitness.Fill(ctx, notEvaluated)

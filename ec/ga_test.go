@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 )
 
 // TestGA compares generations of every crossover and mutation with float64: parents, children and survivors.
@@ -47,15 +49,61 @@ func TestWeightMutation(t *testing.T) {
 	}
 }
 
+// TestElites compares with float64 generations in which the best enter unchanged and are evaluated again, the first of which is of independent starts;
+// and ERL's crossover of neurons and its mutation of shares (S. Khadka, K. Tumer, 2018), of some children.
+func TestElites(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(7))
+	space := Space{Members: 2, Dim: 11, Matrices: []uint32{1, 1, 1, 1, 1, 1, 0, 0, 0, 2, 2}}
+	for i, of := range []uint32{1, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3} {
+		vector := uint32(0)
+		if space.Matrices[i] == 0 {
+			vector = 1
+		}
+		space.Neurons = append(space.Neurons, of<<17|vector<<16|uint32(i%3))
+	}
+	c := DefaultGA()
+	c.Population, c.EliteRatio, c.Elites, c.Tournament, c.IndependentStart = 12, 1, 3, 3, true
+	c.Crossover, c.CrossoverRate, c.Mutation, c.MutationRate, c.MutationStd = NeuronCrossover, 0.7, ShareMutation, 0.9, 0.1
+	c.MutantRate, c.MutationLimit = 0.8, 0.5
+	generationsOfGA(t, eng, c, space, nil)
+	generationsOfGA(t, eng, c, Space{Members: 1, Dim: 7}, nil)
+	c.EliteRatio, c.IndependentStart, c.InitialStd = 0.5, false, 0.4
+	generationsOfGA(t, eng, c, space, nil)
+}
+
+// TestGAErrors: settings that contradict each other are refused with what would be right.
+func TestGAErrors(t *testing.T) {
+	for want, change := range map[string]func(*GAConfig){
+		"want 0, or plus = false":        func(c *GAConfig) { c.Elites, c.Plus = 1, true },
+		"want at most the parents":       func(c *GAConfig) { c.Elites = 65 },
+		"fewer than candidates":          func(c *GAConfig) { c.Elites, c.EliteRatio = 128, 1 },
+		"want elite_ratio = 1, or false": func(c *GAConfig) { c.IndependentStart = true },
+	} {
+		c := DefaultGA()
+		change(&c)
+		if err := config.Check(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want one that says %q", err, want)
+		}
+	}
+}
+
 func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space, others func(int, int, []float32) []float32) (worst float64) {
-	start := starts(space)
+	founders := space
+	if c.IndependentStart {
+		founders.Members *= c.Population
+	}
+	start := starts(founders)
 	tr := newTrial(t, eng, c, space, start)
 	if others != nil {
 		tr.change(others)
 	}
 	elites := tr.strategy.(*ga).elites.size
 	own := tr.state.Lookup("ec/elites")
-	checkInitial(tr, tr.rows(own, elites), start, c.InitialStd)
+	if first := tr.rows(own, elites); !c.IndependentStart {
+		checkInitial(tr, first, start, c.InitialStd)
+	} else if got := slices.Concat(slices.Concat(first...)...); !slices.Equal(got, start) {
+		t.Fatalf("the first generation is %v; want the starts %v", got, start)
+	}
 	for g := range 4 {
 		before, fitness := tr.rows(own, elites), tr.values(tr.state.Lookup("ec/fitness"))
 		children, told := tr.step(rough(eng, g))
@@ -67,7 +115,14 @@ func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space, 
 			chosen := func(i int) []float64 { // the parent at i
 				return wide(before[m][tournamentOf(eng, "ec/mating", m, i, g, elites, c.Tournament)])
 			}
-			for child, x := range tr.proposed[m] {
+			for k, x := range tr.proposed[m] {
+				if k < c.Elites || c.IndependentStart && g == 0 {
+					if !slices.Equal(x, before[m][k]) {
+						t.Fatalf("generation %d, member %d: candidate %d is %v; want that of the population, %v", g, m, k, x, before[m][k])
+					}
+					continue
+				}
+				child := k - c.Elites
 				want := offspringOf(eng, c.VariationConfig, space, [2][]float64{chosen(child), chosen(child ^ 1)}, m, child, g)
 				d := deviation(x, want)
 				if worst = max(worst, d); !(d <= 2e-5) {

@@ -91,15 +91,24 @@ func (g *Generation) NewCandidates(name string, count int) *engine.Tensor {
 	return g.state.Scratch(name, engine.Float32, engine.Members(g.space.Members*count), engine.Axis("parameter", g.space.Row()))
 }
 
-// Init begins the searches at start [M, dim]. Every saved tensor must be zero.
+// Founders returns the number of starts of each member with which the algorithm begins, 1 of most.
+func (g *Generation) Founders() int {
+	if of, ok := g.strategy.(Founded); ok {
+		return of.Founders()
+	}
+	return 1
+}
+
+// Init begins the searches at start [M, Founders, dim]. Every saved tensor must be zero.
 func (g *Generation) Init(ctx context.Context, start []float32) error {
-	if want := g.space.Members * g.space.Dim; len(start) != want {
-		return fmt.Errorf("ec: a start of %d numbers; want %d, %d of each of %d members", len(start), want, g.space.Dim, g.space.Members)
+	n := g.Founders()
+	if want := g.space.Members * n * g.space.Dim; len(start) != want {
+		return fmt.Errorf("ec: a start of %d numbers; want %d, %d of each of %d candidates of %d members", len(start), want, g.space.Dim, n, g.space.Members)
 	}
 	start = g.space.clamped(start)
 	err := g.strategy.Init(ctx, start)
 	if g.ranking != nil {
-		err = errors.Join(err, g.ranking.init(ctx, start))
+		err = errors.Join(err, g.ranking.init(ctx, g.space.first(start, n)))
 	}
 	return err
 }

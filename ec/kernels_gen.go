@@ -133,6 +133,7 @@ var cemShader = &vk.Shader{
 	PushBytes: 8,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "DIVISOR", ID: 1, Default: 1},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -154,6 +155,7 @@ type cemKernel struct {
 	Row    uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Divisor    uint32 // default 1
 	TexelLoads uint32 // default 0
 }
 
@@ -162,17 +164,20 @@ func (k cemKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [12]vk.Range
 		push   [8]byte
-		spec   [2]uint32
+		spec   [3]uint32
 	})
 	a.ranges = [12]vk.Range{k.First, k.First, k.Second, k.Second, k.Mean, k.Mean, k.Deviation, k.Deviation, k.Clock, k.Extra, k.FinalExtra, k.Decay}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	a.spec = [2]uint32{64, 0}
+	a.spec = [3]uint32{64, 1, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
+	if k.Divisor != 0 {
+		a.spec[1] = k.Divisor
+	}
 	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
+		a.spec[2] = k.TexelLoads
 	}
 	return vk.Call{Shader: cemShader, Groups: [3]uint32{x, y, z}, Label: "ec/cem", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -2614,6 +2619,7 @@ var initialShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_HELD", ID: 1, Default: 0},
+		{Name: "FOUNDED", ID: 2, Default: 0},
 		{Name: "BOUNDED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2636,6 +2642,7 @@ type initialKernel struct {
 	InitialStd    float32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Founded    bool   // default false
 	Bounded    bool   // default false
 	TexelLoads uint32 // default 0
 }
@@ -2645,7 +2652,7 @@ func (k initialKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [8]vk.Range
 		push   [20]byte
-		spec   [4]uint32
+		spec   [5]uint32
 	})
 	a.ranges = [8]vk.Range{k.Population, k.Held, k.Low, k.Low, k.High, k.High, k.Start, k.Start}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
@@ -2653,18 +2660,21 @@ func (k initialKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Count)
 	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.InitialStd))
-	a.spec = [4]uint32{64, 0, 0, 0}
+	a.spec = [5]uint32{64, 0, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
 	if k.Held.Buffer != nil {
 		a.spec[1] = 1
 	}
-	if k.Bounded {
+	if k.Founded {
 		a.spec[2] = 1
 	}
+	if k.Bounded {
+		a.spec[3] = 1
+	}
 	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
+		a.spec[4] = k.TexelLoads
 	}
 	return vk.Call{Shader: initialShader, Groups: [3]uint32{x, y, z}, Label: "ec/initial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }
@@ -5215,12 +5225,13 @@ var varyShader = &vk.Shader{
 		{Name: "MutationStd", Index: 7, Access: vk.Read},
 		{Name: "Candidates", Index: 8, Access: vk.Write},
 		{Name: "Matrix", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "Neuron", Index: 10, Access: vk.Read, Optional: true},
 		{Name: "Low", Index: 11, Access: vk.Read},
 		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
 		{Name: "High", Index: 13, Access: vk.Read},
 		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
 	},
-	PushBytes: 56,
+	PushBytes: 68,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "CROSSOVER", ID: 1, Default: 0},
@@ -5229,6 +5240,7 @@ var varyShader = &vk.Shader{
 		{Name: "BEGIN_AS_IS", ID: 4, Default: 0},
 		{Name: "ONE_CHILD", ID: 5, Default: 0},
 		{Name: "HAS_MATRIX", ID: 6, Default: 0},
+		{Name: "HAS_NEURON", ID: 7, Default: 0},
 		{Name: "BOUNDED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -5247,6 +5259,7 @@ type varyKernel struct {
 	MutationStd   vk.Range // readonly float
 	Candidates    vk.Range // writeonly vec4
 	Matrix        vk.Range // readonly uint, optional
+	Neuron        vk.Range // readonly uint, optional
 	Low           vk.Range // readonly vec4
 	High          vk.Range // readonly vec4
 
@@ -5260,10 +5273,13 @@ type varyKernel struct {
 	Picks           uint32
 	First           uint32
 	Kept            uint32
+	Elites          uint32
 	ExchangeRate    float32
 	CrossoverIndex  float32
 	LineStd         float32
 	MutationIndex   float32
+	MutantRate      float32
+	MutationLimit   float32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Crossover  uint32 // default 0
@@ -5277,11 +5293,11 @@ type varyKernel struct {
 // call dispatches x × y × z workgroups.
 func (k varyKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [14]vk.Range
-		push   [56]byte
-		spec   [9]uint32
+		ranges [15]vk.Range
+		push   [68]byte
+		spec   [10]uint32
 	})
-	a.ranges = [14]vk.Range{k.Population, k.Population, k.Parent, k.Pick, k.Clock, k.CrossoverRate, k.MutationRate, k.MutationStd, k.Candidates, k.Matrix, k.Low, k.Low, k.High, k.High}
+	a.ranges = [15]vk.Range{k.Population, k.Population, k.Parent, k.Pick, k.Clock, k.CrossoverRate, k.MutationRate, k.MutationStd, k.Candidates, k.Matrix, k.Neuron, k.Low, k.Low, k.High, k.High}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
 	binary.LittleEndian.PutUint32(a.push[4:], k.CrossoverStream)
 	binary.LittleEndian.PutUint32(a.push[8:], k.MutationStream)
@@ -5292,11 +5308,14 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[28:], k.Picks)
 	binary.LittleEndian.PutUint32(a.push[32:], k.First)
 	binary.LittleEndian.PutUint32(a.push[36:], k.Kept)
-	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.ExchangeRate))
-	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.CrossoverIndex))
-	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.LineStd))
-	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.MutationIndex))
-	a.spec = [9]uint32{64, 0, 0, 0, 0, 0, 0, 0, 0}
+	binary.LittleEndian.PutUint32(a.push[40:], k.Elites)
+	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.ExchangeRate))
+	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.CrossoverIndex))
+	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.LineStd))
+	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.MutationIndex))
+	binary.LittleEndian.PutUint32(a.push[60:], math.Float32bits(k.MutantRate))
+	binary.LittleEndian.PutUint32(a.push[64:], math.Float32bits(k.MutationLimit))
+	a.spec = [10]uint32{64, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	if k.LocalSizeX != 0 {
 		a.spec[0] = k.LocalSizeX
 	}
@@ -5318,11 +5337,14 @@ func (k varyKernel) call(x, y, z uint32) vk.Call {
 	if k.Matrix.Buffer != nil {
 		a.spec[6] = 1
 	}
-	if k.Bounded {
+	if k.Neuron.Buffer != nil {
 		a.spec[7] = 1
 	}
+	if k.Bounded {
+		a.spec[8] = 1
+	}
 	if k.TexelLoads != 0 {
-		a.spec[8] = k.TexelLoads
+		a.spec[9] = k.TexelLoads
 	}
 	return vk.Call{Shader: varyShader, Groups: [3]uint32{x, y, z}, Label: "ec/vary", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

@@ -13,7 +13,10 @@ import (
 type ArchiveConfig struct {
 	Population int     `min:"1" max:"32768" doc:"Candidates per generation, P."`
 	InitialStd float64 `min:"0" doc:"Deviation of the initial candidates from the start, without bounds."`
-	Worst      float64 `doc:"Baseline of the quality-diversity score, which is the sum of the elites' fitness above it."`
+
+	IndependentStart bool `doc:"The first generation is of independent starts, such as random networks; otherwise of candidates around one start."`
+
+	Worst float64 `doc:"Baseline of the quality-diversity score, which is the sum of the elites' fitness above it."`
 	VariationConfig
 }
 
@@ -102,7 +105,7 @@ type archive struct {
 	behaviour  *engine.Tensor // [M, K, B]
 	occupied   *engine.Tensor // [M, K] u32: indices of the cells that are not empty
 	held       *engine.Tensor // [M] u32: their number
-	start      *engine.Tensor // [M, row]
+	start      *engine.Tensor // [M, row], of independent starts [M, P, row]
 	mating     Tournament
 	variation  *Variation
 	parents    *engine.Tensor // [M, P or P + 1] u32
@@ -118,11 +121,15 @@ type archive struct {
 func newArchive(c ArchiveConfig, s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space, cells int) *archive {
 	m, p, row, k := engine.Members(space.Members), candidates(c.Population), engine.Axis("parameter", space.Row()), engine.Axis("cell", cells)
 	b := newBounds(s, space)
+	starts := []engine.Dim{m, engine.Axis("parameter", space.Row())}
+	if c.IndependentStart {
+		starts = []engine.Dim{m, p, engine.Axis("parameter", space.Row())}
+	}
 	return &archive{
 		cfg: c, clock: clock, bounds: b, cells: cells, descriptor: len(space.DescriptorLow),
 		rows: s.Tensor("elites", engine.Float32, m, k, row), fitness: s.Tensor("fitness", engine.Float32, m, k),
 		behaviour: s.Tensor("descriptor", engine.Float32, m, k, engine.Axis("descriptor", len(space.DescriptorLow))),
-		occupied:  s.Tensor("occupied", engine.Uint32, m, k), held: s.Tensor("held", engine.Uint32, m), start: space.Tensor(s, "start"),
+		occupied:  s.Tensor("occupied", engine.Uint32, m, k), held: s.Tensor("held", engine.Uint32, m), start: s.Tensor("start", engine.Float32, starts...),
 		mating: Tournament{Size: 1, Stream: s.Stream("mating")}, variation: newVariation(s, c.VariationConfig, clock, hyper, b),
 		parents:   s.Scratch("parents", engine.Uint32, m, candidates((c.Population+1)/2*2)),
 		offspring: s.Scratch("offspring", engine.Float32, m, p, row), cell: s.Scratch("cell", engine.Uint32, m, p),
@@ -134,10 +141,19 @@ func newArchive(c ArchiveConfig, s *engine.State, clock engine.Clock, hyper *eng
 func (a *archive) Population() int          { return a.cfg.Population }
 func (a *archive) Solution() *engine.Tensor { return a.best }
 
+// Founders implements Founded.
+func (a *archive) Founders() int {
+	if a.cfg.IndependentStart {
+		return a.cfg.Population
+	}
+	return 1
+}
+
 // Init implements Strategy: all cells are empty.
 func (a *archive) Init(ctx context.Context, start []float32) error {
-	rows := a.bounds.space.Pad(start)
-	return errors.Join(a.start.WriteFloat32(ctx, rows), a.best.WriteFloat32(ctx, rows), a.fitness.Fill(ctx, notEvaluated))
+	space := a.bounds.space
+	best := space.Pad(space.first(start, a.Founders()))
+	return errors.Join(a.start.WriteFloat32(ctx, space.Pad(start)), a.best.WriteFloat32(ctx, best), a.fitness.Fill(ctx, notEvaluated))
 }
 
 // Ask implements Strategy: it records forming offspring of elites or, while the archive is empty, initial candidates.

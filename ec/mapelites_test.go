@@ -168,6 +168,27 @@ func nearestOfAll(centers, p []float32) int {
 	return at
 }
 
+// TestIndependentStart: the first candidates are the starts, until some enter the archive.
+func TestIndependentStart(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(9))
+	c := DefaultMAPElites()
+	c.Population, c.Cells, c.IndependentStart = 5, []int{3}, true
+	space := Space{Members: 2, Dim: 6, DescriptorLow: []float32{0}, DescriptorHigh: []float32{1}}
+	start := starts(Space{Members: 10, Dim: 6})
+	tr := newTrial(t, eng, c, space, start)
+	nan := float32(math.NaN())
+	for range 2 {
+		if got := slices.Concat(slices.Concat(tr.candidates()...)...); !slices.Equal(got, start) {
+			t.Fatalf("the first candidates are %v; want the starts", got)
+		}
+		tr.must(tr.behaved.WriteFloat32(t.Context(), make([]float32, 10)))
+		tr.learn([][]float32{{nan, nan, nan, nan, nan}, {nan, nan, nan, nan, nan}})
+	}
+	if got := tr.solution()[1]; !slices.Equal(got, start[30:36]) {
+		t.Errorf("the solution is %v; want the first start", got)
+	}
+}
+
 // TestCentroids: cells of a tessellation are about equally likely, and each centroid is the mean of the points
 // nearest to it.
 func TestCentroids(t *testing.T) {

@@ -123,6 +123,8 @@ func offspringOf(eng *engine.Engine, c VariationConfig, space Space, parents [2]
 					}
 					x = sbxOf(own, mate, low, high, space.Bounded(), unit(u), c.CrossoverIndex)
 				}
+			case NeuronCrossover:
+				x = neuronOf(eng, a[i], b[i], space, search, child, generation, i)
 			case Line:
 				x = a[i] + c.LineStd*gauss(whole[1], whole[2])*(b[i]-a[i])
 			}
@@ -133,14 +135,18 @@ func offspringOf(eng *engine.Engine, c VariationConfig, space Space, parents [2]
 		if rate < 0 {
 			rate = 1 / float64(dim)
 		}
-		if float32(unit(chosen)) < float32(rate) {
+		if c.Mutation == ShareMutation {
+			rate *= shareOf(eng, space, search, child, generation, i)
+		}
+		mutant := words(eng, "ec/mutation", uint32(search), uint32(child), uint32(generation), math.MaxUint32)
+		if unit(mutant[0]) < c.MutantRate && float32(unit(chosen)) < float32(rate) {
 			switch c.Mutation {
 			case GaussianMutation:
 				x += c.MutationStd * float64(normals(m)[k])
 			case PolynomialMutation:
 				x = polynomialOf(x, low, high, space.Bounded(), c.MutationStd, unit(m[k]), c.MutationIndex)
-			case WeightMutation:
-				x = weightOf(eng, x, c.MutationStd, float64(normals(m)[k]), unit(chosen)/rate, space, search, child, generation, i)
+			case WeightMutation, ShareMutation:
+				x = weightOf(eng, x, c.MutationStd, float64(normals(m)[k]), unit(chosen)/rate, c.MutationLimit, space, search, child, generation, i)
 			}
 		}
 		if space.Bounded() {
@@ -151,8 +157,37 @@ func offspringOf(eng *engine.Engine, c VariationConfig, space Space, parents [2]
 	return out
 }
 
+// shareOf returns the share of the rate with which a weight's matrix mutates.
+func shareOf(eng *engine.Engine, space Space, search, child, generation, i int) float64 {
+	matrix := uint32(1)
+	if space.Matrices != nil {
+		matrix = space.Matrices[i]
+	}
+	return unit(words(eng, "ec/mutation", uint32(search), uint32(child), uint32(generation), math.MaxUint32-matrix)[2])
+}
+
+// neuronOf returns a number of a child whose parents exchange neurons: if the neuron is drawn, both children have that of either parent.
+func neuronOf(eng *engine.Engine, own, mate float64, space Space, search, child, generation, i int) float64 {
+	neuron := 1<<17 + uint32(i)
+	if space.Neurons != nil {
+		neuron = space.Neurons[i]
+	}
+	at := func(draw uint32) [4]uint32 {
+		return words(eng, "ec/crossover", uint32(search), uint32(child/2), uint32(generation), draw)
+	}
+	times := 2 * unit(at(math.MaxUint32 - neuron>>17)[0])
+	if neuron&(1<<16) != 0 {
+		times /= 2
+	}
+	first := child % 2 // which of the pair's parents is the child's first
+	if w := at(neuron); unit(w[0]) < 1-math.Exp(-times) && (unit(w[1]) < 0.5) == (first == 1) {
+		return mate
+	}
+	return own
+}
+
 // weightOf returns a mutated weight (S. Khadka, K. Tumer, 2018, algorithm 3): noise is standard normal, kind uniform.
-func weightOf(eng *engine.Engine, x, std, noise, kind float64, space Space, search, child, generation, i int) float64 {
+func weightOf(eng *engine.Engine, x, std, noise, kind, limit float64, space Space, search, child, generation, i int) float64 {
 	matrix := uint32(1)
 	if space.Matrices != nil {
 		matrix = space.Matrices[i]
@@ -162,11 +197,13 @@ func weightOf(eng *engine.Engine, x, std, noise, kind float64, space Space, sear
 	case matrix == 0 || !(unit(gate[0]) < 2*unit(gate[1])):
 		return x
 	case kind < 0.05:
-		return x + 100*std*math.Abs(x)*noise
+		x += 100 * std * math.Abs(x) * noise
 	case kind < 0.1:
-		return noise
+		x = noise
+	default:
+		x += std * math.Abs(x) * noise
 	}
-	return x + std*math.Abs(x)*noise
+	return min(max(x, -limit), limit)
 }
 
 // box returns a space with bounds that differ by dimension.

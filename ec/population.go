@@ -66,13 +66,14 @@ func (p *population) init(ctx context.Context, start []float32) error {
 }
 
 // recordInitial records forming initial candidates into [M, N, row]. If held [M] u32 is not nil, only members whose
-// element is 0 get them.
+// element is 0 get them. A start [M, N, row] is the candidates.
 func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std float64, held, into *engine.Tensor) {
 	members, row := b.space.Members, b.space.Row()
 	k := initialKernel{
 		Population: into.Range(), Low: b.low.Range(), High: b.high.Range(),
 		Start: start.Range(), Seed: b.scope.Engine().Seed(), InitialStream: b.scope.Stream("initial"), Dim: uint32(b.space.Dim),
 		Count: uint32(into.Len() / row / members), InitialStd: float32(std), Bounded: b.space.Bounded(),
+		Founded: start.Len() == into.Len() && into.Len() > members*row,
 	}
 	if held != nil {
 		k.Held = held.Range()

@@ -148,7 +148,7 @@ func (s *Search) Config() any { return s.algo }
 
 // begin begins a run at the problem's start points.
 func (s *Search) begin(ctx context.Context) error {
-	start := s.problem.Start(s.State().Engine().Seed(), s.State().Stream("init"), s.space.Members)
+	start := s.problem.Start(s.State().Engine().Seed(), s.State().Stream("init"), s.space.Members*s.generation.Founders())
 	return errors.Join(s.evaluation.Init(ctx), s.generation.Init(ctx, start))
 }
 

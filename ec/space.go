@@ -22,6 +22,9 @@ type Space struct {
 	// Matrices is the number, from 1, of the weight matrix to which each coordinate belongs, [dim]; 0: none, as for
 	// biases; nil: candidates are not networks.
 	Matrices []uint32
+	// Neurons tells to which row of which layer's weights, biases or normalization each coordinate belongs, [dim]: 2^17
+	// times the number of the tensor, from 1, plus the row, plus 2^16 in vectors; nil: candidates are not networks.
+	Neurons []uint32
 	// DescriptorLow and DescriptorHigh bound the descriptors of a candidate's behaviour, [B] each; nil: no
 	// descriptors.
 	DescriptorLow, DescriptorHigh []float32
@@ -56,6 +59,14 @@ func checkBounds(what string, n int, low, high []float32) error {
 		}
 	}
 	return nil
+}
+
+// first returns the first of n starts of every member, [M, dim] of [M, n, dim].
+func (s Space) first(starts []float32, n int) (first []float32) {
+	for m := range s.Members {
+		first = append(first, starts[m*n*s.Dim:][:s.Dim]...)
+	}
+	return first
 }
 
 // Tensor makes a saved tensor [M, row].

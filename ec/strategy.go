@@ -48,6 +48,13 @@ type MultiObjective interface {
 	Objectives() *engine.Tensor
 }
 
+// Founded is a Strategy that may begin with several independent starts.
+type Founded interface {
+	Strategy
+	// Founders returns the number n of starts of each member, at least 1; Init takes [M, n, dim].
+	Founders() int
+}
+
 // Pick chooses candidates of a generation, equally many of every member: those in the index tensor [M, count] u32 or,
 // without one, count candidates beginning at First.
 type Pick struct {

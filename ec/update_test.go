@@ -51,6 +51,8 @@ func TestUpdates(t *testing.T) {
 		{"odd", SNESConfig{Population: 25, LearningRate: 0.9, DeviationRate: 0.3, InitStd: 0.5}, 7, newSNES},
 		{"default", DefaultCEM(), 12, newCEM(64)},
 		{"odd", CEMConfig{Population: 9, Elites: 4, ExtraVariance: 0.3, FinalExtraVariance: 0.01, ExtraVarianceDecay: 0.2}, 5, newCEM(4)},
+		{"divided", CEMConfig{Population: 10, Elites: 5, ExtraVariance: 1e-2, FinalExtraVariance: 0.01, ExtraVarianceDecay: 0.2, DivideVariance: true,
+			Mirrored: true}, 6, newDividedCEM(5)},
 		{"default", DefaultSepCMAES(), 10, newSepCMAES(0.1)},
 		{"odd", SepCMAESConfig{Population: 33, InitStd: 0.7}, 5, newSepCMAES(0.7)},
 		{"large", SepCMAESConfig{Population: 100, InitStd: 0.3}, 1030, newSepCMAES(0.3)},
@@ -155,6 +157,8 @@ func references(tr *trial, c updateCase, start []float32) []reference {
 func mirrored(a Algorithm) bool {
 	switch c := a.(type) {
 	case OpenESConfig:
+		return c.Mirrored
+	case CEMConfig:
 		return c.Mirrored
 	case ARSConfig, PGPEConfig, CRFMNESConfig:
 		return true
@@ -432,6 +436,7 @@ type refCEM struct {
 	separate
 	elites             int
 	extra, last, decay float64
+	divisor            float64 // of the elites' variance
 }
 
 func newCEM(elites int) func(settings, []float64, int) reference {
@@ -441,7 +446,15 @@ func newCEM(elites int) func(settings, []float64, int) reference {
 			variance = 0.3
 		}
 		return &refCEM{newSeparate(newStep(optim.SGD, 0, 0, start), math.Sqrt(variance)), elites, h["extra_variance"],
-			h["final_extra_variance"], h["extra_variance_decay"]}
+			h["final_extra_variance"], h["extra_variance_decay"], 1}
+	}
+}
+
+func newDividedCEM(elites int) func(settings, []float64, int) reference {
+	return func(h settings, start []float64, population int) reference {
+		s := newCEM(elites)(h, start, population).(*refCEM)
+		s.divisor = float64(elites)
+		return s
 	}
 }
 
@@ -463,7 +476,7 @@ func (s *refCEM) tell(noise [][]float64, fitness []float64) {
 		}
 	}
 	for i, v := range variance {
-		s.mean[i], s.deviation[i] = mean[i], math.Sqrt(v+s.extra)
+		s.mean[i], s.deviation[i] = mean[i], math.Sqrt(v/s.divisor+s.extra)
 	}
 }
 

@@ -18,11 +18,12 @@ const (
 	TwoPoint                          // all coordinates between two points are exchanged (K. A. De Jong, 1975)
 	SBX                               // simulated binary crossover (K. Deb, R. B. Agrawal, 1995); with bounds that of K. Deb, S. Agrawal, 1999
 	Line                              // a point on the line through both (V. Vassiliades, J.-B. Mouret, 2018)
+	NeuronCrossover                   // both children get the same neurons of either parent (S. Khadka, K. Tumer, 2018, their code)
 )
 
-var crossoverNames = []string{"none", "uniform", "one_point", "two_point", "sbx", "line"}
+var crossoverNames = []string{"none", "uniform", "one_point", "two_point", "sbx", "line", "neurons"}
 
-// UnmarshalText parses a crossover's name: none, uniform, one_point, two_point, sbx or line.
+// UnmarshalText parses a crossover's name: none, uniform, one_point, two_point, sbx, line or neurons.
 func (c *Crossover) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(c, "crossover", crossoverNames, text)
 }
@@ -40,11 +41,12 @@ const (
 	GaussianMutation            // normal noise is added
 	PolynomialMutation          // K. Deb, M. Goyal, 1996; with bounds that of K. Deb, S. Tiwari, 2008
 	WeightMutation              // of weight matrices, relative to each weight: S. Khadka, K. Tumer, 2018, algorithm 3
+	ShareMutation               // likewise, of a share of each matrix that is uniform up to the rate, as in their code
 )
 
-var mutationNames = []string{"none", "gaussian", "polynomial", "weights"}
+var mutationNames = []string{"none", "gaussian", "polynomial", "weights", "shares"}
 
-// UnmarshalText parses a mutation's name: none, gaussian, polynomial or weights.
+// UnmarshalText parses a mutation's name: none, gaussian, polynomial, weights or shares.
 func (m *Mutation) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(m, "mutation", mutationNames, text)
 }
@@ -57,13 +59,15 @@ func (m Mutation) MarshalText() ([]byte, error) {
 // VariationConfig defines how offspring are formed: two parents are crossed and have two children, each of which is
 // mutated. Coordinates that leave the bounds are clamped to them.
 type VariationConfig struct {
-	Crossover      Crossover `doc:"How parents are crossed: none, uniform, one_point, two_point, sbx, line."`
+	Crossover      Crossover `doc:"How parents are crossed: none, uniform, one_point, two_point, sbx, line, neurons (whole rows of weight matrices)."`
 	CrossoverRate  float64   `min:"0" max:"1" doc:"Probability that a pair of parents is crossed, per member." member:""`
 	ExchangeRate   float64   `min:"0" max:"1" doc:"Probability that a coordinate of a crossed pair is crossed, by uniform crossover and sbx."`
 	CrossoverIndex float64   `min:"0" max:"1000" doc:"Distribution index of sbx: larger values keep children nearer to their parents."`
 	LineStd        float64   `min:"0" doc:"Deviation, in distances of the parents, of a child on their line."`
-	Mutation       Mutation  `doc:"How children are mutated: none, gaussian, polynomial, weights (weight matrices only, relative to each weight)."`
+	Mutation       Mutation  `doc:"How children are mutated: none, gaussian, polynomial, weights (of matrices only, relative to each), shares (up to the rate)."`
 	MutationRate   float64   `min:"-1" max:"1" doc:"Probability that a coordinate is mutated, per member; -1: one coordinate per candidate on average." member:""`
+	MutantRate     float64   `min:"0" max:"1" doc:"Probability that a child is mutated at all."`
+	MutationLimit  float64   `above:"0" doc:"Largest size of a mutated weight, of weights and shares."`
 	MutationStd    float64   `min:"0" doc:"Deviation of gaussian mutation, of weights relative to each; largest change by polynomial mutation." member:""`
 	MutationIndex  float64   `min:"0" max:"1000" doc:"Distribution index of polynomial mutation: larger values make smaller changes."`
 }
@@ -74,7 +78,7 @@ type VariationConfig struct {
 func GaussianVariation() VariationConfig {
 	return VariationConfig{
 		CrossoverRate: 1, ExchangeRate: 0.5, CrossoverIndex: 15, LineStd: 0.2, Mutation: GaussianMutation, MutationRate: 1,
-		MutationStd: 0.01, MutationIndex: 20,
+		MutationStd: 0.01, MutationIndex: 20, MutantRate: 1, MutationLimit: 1e6,
 	}
 }
 
@@ -83,7 +87,7 @@ func GaussianVariation() VariationConfig {
 func RealCodedVariation() VariationConfig {
 	return VariationConfig{
 		Crossover: SBX, CrossoverRate: 0.9, ExchangeRate: 0.5, CrossoverIndex: 15, LineStd: 0.2,
-		Mutation: PolynomialMutation, MutationRate: -1, MutationStd: 1, MutationIndex: 20,
+		Mutation: PolynomialMutation, MutationRate: -1, MutationStd: 1, MutationIndex: 20, MutantRate: 1, MutationLimit: 1e6,
 	}
 }
 
@@ -112,6 +116,8 @@ type Variation struct {
 	crossoverRate, mutationRate, mutationStd *engine.Tensor // [M]
 	beginAsIs                                bool           // in generation 0 the children are the unchanged population
 	matrix                                   *engine.Tensor // [row] u32: Space.Matrices; nil: unused
+	neuron                                   *engine.Tensor // [row] u32: Space.Neurons; nil: unused
+	elites                                   int            // the first candidates of a generation are the population's, unchanged
 	oneChild                                 bool           // parents 2 q and 2 q + 1 have one child, index q
 }
 
@@ -121,16 +127,26 @@ func newVariation(s *engine.State, c VariationConfig, clock engine.Clock, hyper 
 		crossoverRate: hyper.Add("crossover_rate", c.CrossoverRate), mutationRate: hyper.Add("mutation_rate", c.MutationRate),
 		mutationStd: hyper.Add("mutation_std", c.MutationStd),
 	}
-	if of := b.space.Matrices; c.Mutation == WeightMutation && of != nil {
-		padded := func() []uint32 { return append(slices.Clone(of), make([]uint32, b.space.Row()-len(of))...) }
-		v.matrix = engine.Constant(s, "matrix", padded, engine.Axis("parameter", b.space.Row()))
+	padded := func(name string, of []uint32) *engine.Tensor {
+		if of == nil {
+			return nil
+		}
+		values := func() []uint32 { return append(slices.Clone(of), make([]uint32, b.space.Row()-len(of))...) }
+		return engine.Constant(s, name, values, engine.Axis("parameter", b.space.Row()))
+	}
+	if c.Mutation == WeightMutation || c.Mutation == ShareMutation {
+		v.matrix = padded("matrix", b.space.Matrices)
+	}
+	if c.Crossover == NeuronCrossover {
+		v.neuron = padded("neuron", b.space.Neurons)
 	}
 	return v
 }
 
 // Offspring records forming offspring of a population [M, N, row] into [M, count, row]. parents u32 [M, ...] holds an
 // even number of indices into the population; parents 2 q and 2 q + 1 have children 2 q and 2 q + 1. An index of pick
-// below kept is a candidate of the population, unchanged; child c has index kept + c.
+// below kept is a candidate of the population, unchanged; the generation's candidate c has index kept + c. The first
+// elites of these are the population's, child c is candidate elites + c.
 func (v *Variation) Offspring(r *engine.Recorder, population, parents *engine.Tensor, pick Pick, kept int, into *engine.Tensor) {
 	space := v.bounds.space
 	members, row := space.Members, space.Row()
@@ -140,13 +156,18 @@ func (v *Variation) Offspring(r *engine.Recorder, population, parents *engine.Te
 		Low: v.bounds.low.Range(), High: v.bounds.high.Range(),
 		Seed: r.Engine().Seed(), CrossoverStream: v.crossoverStream, MutationStream: v.mutationStream, Dim: uint32(space.Dim),
 		Size: uint32(population.Len() / row / members), Parents: uint32(parents.Len() / members), Count: uint32(into.Len() / row / members),
-		First: uint32(pick.First), Kept: uint32(kept), ExchangeRate: float32(v.cfg.ExchangeRate),
+		First: uint32(pick.First), Kept: uint32(kept), Elites: uint32(v.elites), ExchangeRate: float32(v.cfg.ExchangeRate),
 		CrossoverIndex: float32(v.cfg.CrossoverIndex), LineStd: float32(v.cfg.LineStd),
-		MutationIndex: float32(v.cfg.MutationIndex), Crossover: uint32(v.cfg.Crossover), Mutation: uint32(v.cfg.Mutation), Bounded: v.bounds.space.Bounded(),
+		MutationIndex: float32(v.cfg.MutationIndex),
+		MutantRate:    float32(v.cfg.MutantRate), MutationLimit: float32(v.cfg.MutationLimit),
+		Crossover: uint32(v.cfg.Crossover), Mutation: uint32(v.cfg.Mutation), Bounded: v.bounds.space.Bounded(),
 		BeginAsIs: v.beginAsIs, OneChild: v.oneChild,
 	}
 	if v.matrix != nil {
 		k.Matrix = v.matrix.Range()
+	}
+	if v.neuron != nil {
+		k.Neuron = v.neuron.Range()
 	}
 	if k.Parents%2 != 0 {
 		r.Fail(fmt.Errorf("ec: %d parents; want an even number", k.Parents))

@@ -19,6 +19,8 @@ type CEMRLConfig struct {
 
 	Updates Count `doc:"Steps that updates_per_step multiplies: fixed (agents' settings), iteration (the last one's, as in the original), run (all)."`
 
+	CriticsFirst bool `doc:"All updates of an iteration's critics come before those of its learners (the authors' order); otherwise they alternate (EvoRL's)."`
+
 	ImportanceMixing bool `doc:"Candidates of the last generation are reused, with their fitness, by importance mixing (A. Pourchot et al., 2018)."`
 	PopulationConfig
 }
@@ -83,7 +85,11 @@ func NewCEMRL(ctx context.Context, make AgentsFunc, algorithm ec.Algorithm, cfg 
 	if err := config.Check(cfg); err != nil {
 		return nil, fmt.Errorf("hybrid: CEM-RL: %w", err)
 	}
-	agents, err := make.agents(rl.Actors(cfg.Learners))
+	opts := []rl.Option{rl.Actors(cfg.Learners)}
+	if cfg.CriticsFirst {
+		opts = append(opts, rl.CriticsFirst())
+	}
+	agents, err := make.agents(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("hybrid: CEM-RL: %w", err)
 	}

@@ -84,25 +84,12 @@ func (c *climbing) build(ctx context.Context, each int, algorithm ec.Algorithm, 
 	m, climber := engine.Members(p.space.Members), engine.Axis("climber", each*c.cfg.Climbers)
 	c.stream = s.Stream("parents")
 	c.parents = s.Scratch("parents", engine.Uint32, m, climber)
-	c.places = engine.Constant(s, "places", c.last(all, climber.Size), m, climber)
-	c.taught = engine.Constant(s, "all_places", c.last(all, all), m, engine.Axis("candidate", all))
+	c.places, c.taught = p.last("places", all, climber.Size), p.last("all_places", all, all)
 	if c.cfg.Greedy {
-		c.own = engine.Constant(s, "own_place", c.last(each, each), m, engine.Axis("actor", each))
+		c.own = p.last("own_place", each, each)
 	}
 	c.learned = newLearned(p)
 	return c.State().Allocate()
-}
-
-// last returns the indices of n candidates of every population, beginning with the from-th last.
-func (c *climbing) last(from, n int) func() []uint32 {
-	return func() (index []uint32) {
-		for range c.population.space.Members {
-			for i := range n {
-				index = append(index, uint32(c.population.generation.Population()-from+i))
-			}
-		}
-		return index
-	}
 }
 
 // phase implements method.
@@ -140,6 +127,20 @@ func (c *climbing) after(r *engine.Recorder, _ phase, rows func(*engine.Recorder
 	c.population.rows(r)
 	_, episode := c.population.steps(0)
 	c.agents.End(r, rows, episode)
+}
+
+// Init implements engine.Workflow: the agents' actors begin as the first candidate, as in QDax.
+func (c *climbing) Init(ctx context.Context) error {
+	if err := c.joint.Init(ctx); err != nil {
+		return err
+	}
+	p, each := c.population, c.population.each
+	start, row := p.space.Pad(p.start()), p.space.Row()
+	var actors []float32
+	for i := range p.space.Members * each {
+		actors = append(actors, start[i/each*p.generation.Founders()*row:][:row]...)
+	}
+	return c.agents.Adopt(ctx, actors)
 }
 
 // climb records gradient steps of elites, and that they and the agents' own actors become the last candidates.

@@ -43,7 +43,7 @@ type counted struct {
 	steps  *engine.Tensor // [2, 2] u32: environment steps at the start and end of the counted interval, low and high words
 	number *engine.Tensor // [1] u32: index of the update in the iteration
 
-	programs [countedPrograms]*engine.Program // of countedBlocks blocks, half as many, and so on to one
+	programs [][countedPrograms]*engine.Program // of each pass: of countedBlocks blocks, half as many, and so on to one
 }
 
 // countedBlocks is the largest number of blocks per submission. Any remainder is a sum of its halves.
@@ -56,7 +56,7 @@ func newCounted(agents *rl.OffPolicy, by Count, groups int) *counted {
 	s := agents.State().Sub("updates")
 	return &counted{
 		agents: agents, by: by, groups: groups, steps: s.Tensor("steps", engine.Uint32, engine.Axis("moment", 2), engine.Axis("word", 2)),
-		number: s.Scratch("number", engine.Uint32, engine.Axis("count", 1)),
+		programs: make([][countedPrograms]*engine.Program, len(agents.Passes())), number: s.Scratch("number", engine.Uint32, engine.Axis("count", 1)),
 	}
 }
 
@@ -80,13 +80,15 @@ func (c *counted) next(r *engine.Recorder) {
 // record records the programs, once.
 func (c *counted) record() (err error) {
 	eng := c.agents.State().Engine()
-	for i := range c.programs {
-		if c.programs[i] != nil {
-			continue
-		}
-		c.programs[i], err = eng.Record("updates", func(r *engine.Recorder) { c.agents.RecordBlocks(r, countedBlocks>>i, c.number) })
-		if err != nil {
-			return err
+	for k, pass := range c.agents.Passes() {
+		for i := range c.programs[k] {
+			if c.programs[k][i] != nil {
+				continue
+			}
+			c.programs[k][i], err = eng.Record("updates", func(r *engine.Recorder) { c.agents.RecordBlocks(r, countedBlocks>>i, c.number, pass) })
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -95,8 +97,10 @@ func (c *counted) record() (err error) {
 // build waits for the kernels.
 func (c *counted) build() error {
 	var errs []error
-	for _, p := range c.programs {
-		errs = append(errs, p.Build())
+	for _, pass := range c.programs {
+		for _, p := range pass {
+			errs = append(errs, p.Build())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -116,10 +120,13 @@ func (c *counted) blocks(ctx context.Context) (int, error) {
 
 // submit submits a number of blocks, in the fewest programs.
 func (c *counted) submit(ctx context.Context, blocks int) error {
-	for i, p := range c.programs {
-		for n := countedBlocks >> i; blocks >= n; blocks -= n {
-			if _, err := p.Submit(ctx); err != nil {
-				return err
+	for _, pass := range c.programs {
+		left := blocks
+		for i, p := range pass {
+			for n := countedBlocks >> i; left >= n; left -= n {
+				if _, err := p.Submit(ctx); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -128,8 +135,10 @@ func (c *counted) submit(ctx context.Context, blocks int) error {
 
 func (c *counted) free() {
 	if c != nil {
-		for _, p := range c.programs {
-			p.Free()
+		for _, pass := range c.programs {
+			for _, p := range pass {
+				p.Free()
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package hybrid
 import (
 	"math/bits"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -45,6 +46,35 @@ func TestCountedUpdates(t *testing.T) {
 		if !slices.Equal(values(t, saved(t, fixed, name)), values(t, saved(t, counted, name))) {
 			t.Errorf("%s differs from that of fixed updates", name)
 		}
+	}
+}
+
+// TestCriticsFirst: critics and learners make as many updates if those of the critics come first, in a fixed number and in one that follows from steps,
+// with other results than if they alternate; SAC's do not.
+func TestCriticsFirst(t *testing.T) {
+	g, cfg := smallCEMRL("td3")
+	alternating := g.openCEMRL(t, 5, cfg)
+	initialized(t, alternating)
+	steps(t, alternating, 0, 2)
+	cfg.CriticsFirst = true
+	for by, want := range map[Count]uint32{Fixed: 7, PerIteration: 7 + 6*2*10} {
+		cfg.Updates = by
+		c := g.openCEMRL(t, 5, cfg)
+		initialized(t, c)
+		steps(t, c, 0, 2) // one of warm-up
+		for _, network := range []string{"critics", "actor"} {
+			if got := words(t, saved(t, c, "agent/"+network+"/optimizer/updates"))[0]; got != want {
+				t.Errorf("count %d: %d updates of the %s; want %d", by, got, network, want)
+			}
+		}
+		if by == Fixed && slices.Equal(values(t, c.agents.Policy().Params), values(t, alternating.agents.Policy().Params)) {
+			t.Error("learners are those of alternating updates")
+		}
+	}
+	g.agent, cfg.Updates = "sac", Fixed
+	if c, err := g.newCEMRL(t, 5, cfg); err == nil || !strings.Contains(err.Error(), "want ddpg, or td3 with policy_delay = 1") {
+		c.Close()
+		t.Errorf("error %v; want one for sac", err)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 type ERLConfig struct {
 	Agents    int `min:"1" max:"4096" doc:"Number of agents per population."`
 	Warmup    int `min:"0" doc:"Iterations of the populations alone before the agents act and learn."`
-	Injection int `min:"1" doc:"Iterations between injections of the agents' actors into the populations."`
+	Injection int `min:"1" doc:"Iterations between injections: the agents' actors, unchanged, are the last candidates of every so many generations."`
 
 	Updates Count `doc:"Steps that updates_per_step multiplies: fixed (agent's settings), iteration (all of an iteration), run (all, as in the original)."`
 
@@ -64,9 +64,9 @@ func (c ERLConfig) Fits(agents int, network rl.NetworkConfig, replay rl.ReplayCo
 
 // ERL is evolution-guided reinforcement learning (S. Khadka, K. Tumer, "Evolution-Guided Policy Gradient in
 // Reinforcement Learning", 2018, algorithm 1), in EvoRL's order (B. Zheng et al., 2025). A population of actors is
-// evaluated, and every transition goes into the replay of its agents. The agents act with exploration and learn. Every
-// ERLConfig.Injection iterations, their actors are evaluated like candidates and replace the worst ones before the
-// algorithm is told. An agent makes rollout_length · environments · updates_per_step updates per iteration, or a
+// evaluated, and every transition goes into the replay of its agents. The agents act with exploration and learn. After
+// the warm-up, their actors, unchanged, are the last candidates of every ERLConfig.Injection-th generation, as if the
+// algorithm had proposed them. An agent makes rollout_length · environments · updates_per_step updates per iteration, or a
 // number that follows from the steps taken (ERLConfig.Updates). All of that is recorded and stays on the device,
 // except the number of steps that determines the updates.
 //
@@ -75,11 +75,11 @@ func (c ERLConfig) Fits(agents int, network rl.NetworkConfig, replay rl.ReplayCo
 type ERL struct {
 	joint
 	cfg     ERLConfig
-	actors  *evaluated     // evaluates the agents' actors before injection
+	places  *engine.Tensor // [M, n] u32: indices of the candidates that the agents' actors replace
 	learned *engine.Tensor // [M]: metric
 }
 
-// injecting is the phase in which agents learn and their actors become candidates.
+// injecting is the phase in which the agents' actors are candidates, and then agents learn.
 const injecting phase = 2
 
 // NewERL makes ERL of agents and of a search by any algorithm that accepts candidates other than its own. It owns the
@@ -115,14 +115,11 @@ func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 		return config.Invalid("erl.agents", "%d actors are to replace candidates, of which there are %d; want fewer agents, or more candidates",
 			e.cfg.Agents, n)
 	}
-	if e.actors, err = e.population.evaluate(ctx, "injected", e.cfg.Agents); err != nil {
-		return err
-	}
+	e.places = e.population.last("places", e.cfg.Agents, e.cfg.Agents)
 	if e.cfg.Updates != Fixed {
 		e.counted = newCounted(e.agents, e.cfg.Updates, e.population.space.Members)
 	}
 	e.population.candidates.measure("population/")
-	e.actors.measure("injected/")
 	e.learned = newLearned(e.population)
 	return e.State().Allocate()
 }
@@ -132,14 +129,16 @@ func (e *ERL) phase(done int) phase {
 	switch {
 	case done < e.cfg.Warmup:
 		return warming
-	case (done+1)%e.cfg.Injection == 0:
+	case done%e.cfg.Injection == 0 && (done > e.cfg.Warmup || e.cfg.Injection == 1): // agents have learned, or every generation has their actors
 		return injecting
 	}
 	return learning
 }
 
 // starts implements method.
-func (e *ERL) starts() []int { return []int{e.cfg.Warmup, e.cfg.Warmup + e.cfg.Injection - 1} }
+func (e *ERL) starts() []int {
+	return []int{e.cfg.Warmup, (e.cfg.Warmup/e.cfg.Injection + 1) * e.cfg.Injection}
+}
 
 // before implements method.
 func (e *ERL) before(r *engine.Recorder, phase phase) {
@@ -150,6 +149,9 @@ func (e *ERL) before(r *engine.Recorder, phase phase) {
 		e.counted.begin(r)
 	}
 	p.ask(r)
+	if phase == injecting {
+		p.generation.Replace(r, p.candidates.rows, e.places, e.agents.Policy().Params)
+	}
 	p.candidates.record(r, p.candidates.rows)
 	if phase != warming {
 		e.agents.Collect(r)
@@ -169,7 +171,8 @@ func (e *ERL) after(r *engine.Recorder, phase phase, rows func(*engine.Recorder)
 		e.agents.Finish(r)
 	}
 	if phase == injecting {
-		e.inject(r)
+		recordLearned(r, p.candidates.fitness, e.places, e.learned)
+		p.generation.TellCandidates(r, p.candidates.rows, p.candidates.fitness)
 	} else {
 		p.generation.Tell(r, p.candidates.fitness)
 	}
@@ -179,22 +182,10 @@ func (e *ERL) after(r *engine.Recorder, phase phase, rows func(*engine.Recorder)
 	e.agents.End(r, rows, max(episode, rollout))
 }
 
-// inject records that the agents' actors, with their own fitness, replace the worst candidates, and that the algorithm
-// is told of all.
-func (e *ERL) inject(r *engine.Recorder) {
-	g, all, actors := e.population.generation, e.population.candidates, e.agents.Policy().Params
-	e.actors.record(r, actors)
-	worst := g.Worst(r, all.fitness, e.cfg.Agents)
-	g.Replace(r, all.rows, worst, actors)
-	g.Replace(r, all.fitness, worst, e.actors.fitness)
-	recordLearned(r, all.fitness, worst, e.learned)
-	g.TellCandidates(r, all.rows, all.fitness)
-}
-
 // Describe implements engine.Workflow.
 func (e *ERL) Describe() engine.Description {
 	d := e.Workflow.Describe()
-	episodes, _ := e.population.steps(e.population.generation.Population() + e.cfg.Agents)
+	episodes, _ := e.population.steps(e.population.generation.Population())
 	d.Workflow, d.StepsPerIter = "erl", d.StepsPerIter+episodes
 	return d
 }

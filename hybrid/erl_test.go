@@ -41,85 +41,75 @@ func TestERLIteration(t *testing.T) {
 				t.Error("agents learned nothing")
 			}
 			head(7 + episodes + episodes + 7)
+			steps(t, e, 2, 3)
 			steps(t, other, 0, 3)
-			steps(t, e, 2, 3) // and two episodes of each agent's actor
-			head(7 + 2*episodes + 7 + episodes + 7 + 2*10)
-
-			given, fitness := values(t, e.population.candidates.rows), values(t, e.population.candidates.fitness)
-			asked, returns := values(t, other.population.candidates.rows), values(t, other.population.candidates.fitness)
-			injected := values(t, e.actors.fitness)
 			if !slices.Equal(actors(e), actors(other)) {
 				t.Fatal("agents of both runs differ")
 			}
+			injected := actors(e)
+			steps(t, e, 3, 4) // the actors are candidates
+			steps(t, other, 3, 4)
+			head(7 + 4*episodes + 3*7)
+
+			given, fitness := values(t, e.population.candidates.rows), values(t, e.population.candidates.fitness)
+			asked, returns := values(t, other.population.candidates.rows), values(t, other.population.candidates.fitness)
 			parents := values(t, saved(t, e, "population/ga/elites"))
 			for m := range 2 {
-				want, x := slices.Clone(returns[m*6:][:6]), rows(asked, m, 2, 6)
-				worst := orderOf(want)[5]
-				want[worst], x[worst] = injected[m], rows(actors(e), m, 2, 1)[0]
+				of := fitness[m*6:][:6]
+				x := slices.Clone(rows(asked, m, 2, 6))
+				x[5] = rows(injected, m, 2, 1)[0]
 				learned := float32(0)
-				if injected[m] == slices.Max(want) {
+				if of[5] == slices.Max(of) {
 					learned = 1
 				}
 				if got := values(t, e.learned)[m]; got != learned {
 					t.Errorf("population %d: %s is %g; want %g", m, learnedRow, got, learned)
 				}
-				if got := fitness[m*6:][:6]; !slices.Equal(got, want) {
-					t.Errorf("population %d is told the fitness %v; want %v", m, got, want)
+				if !slices.Equal(of[:5], returns[m*6:][:5]) || of[5] == returns[m*6+5] {
+					t.Errorf("population %d has the fitness %v; want %v, but for the last, the actor's", m, of, returns[m*6:][:6])
 				}
 				for i, row := range rows(given, m, 2, 6) {
 					if !slices.Equal(row, x[i]) {
-						t.Errorf("population %d: candidate %d is not the one asked for, or of number %d not the actor", m, i, worst)
+						t.Errorf("population %d: candidate %d is not the one asked for, or of number 5 not the actor", m, i)
 					}
 				}
 				for i, row := range rows(parents, m, 2, 3) {
-					if k := orderOf(want)[i]; !slices.Equal(row, x[k]) {
-						t.Errorf("population %d: parent %d is not candidate %d, of fitness %g", m, i, k, want[k])
+					if k := orderOf(of)[i]; !slices.Equal(row, x[k]) {
+						t.Errorf("population %d: parent %d is not candidate %d, of fitness %g", m, i, k, of[k])
 					}
 				}
 			}
-			if m, err := e.Metrics().Read(2); err != nil || m["injected/episode/return"][1] != injected[1] || m["population/episode/length"][0] != 10 {
-				t.Errorf("metrics %v, %v; want returns of the injected %v, episodes of 10 steps", m, err, injected)
+			if m, err := e.Metrics().Read(3); err != nil || m["population/episode/length"][0] != 10 {
+				t.Errorf("metrics %v, %v; want episodes of 10 steps", m, err)
 			}
-			m, err := other.Metrics().Read(2)
-			if err != nil || m["injected/episode/return"][1] == m["injected/episode/return"][1] || m[learnedRow][0] == m[learnedRow][0] {
-				t.Errorf("metrics %v, %v; want neither a return nor %s where nothing is injected", m, err, learnedRow)
+			m, err := other.Metrics().Read(3)
+			if err != nil || m[learnedRow][0] == m[learnedRow][0] {
+				t.Errorf("metrics %v, %v; want no %s where nothing is injected", m, err, learnedRow)
 			}
-			if steps, err := engine.EnvSteps(t.Context(), e); err != nil || steps != 2*(7+3*episodes+2*7+2*10) {
+			if steps, err := engine.EnvSteps(t.Context(), e); err != nil || steps != 2*(7+4*episodes+3*7) {
 				t.Errorf("%d environment steps, %v", steps, err)
 			}
 		})
 	}
 }
 
-// TestERLFitness: an injected actor has the fitness that a candidate of the same numbers has.
-func TestERLFitness(t *testing.T) {
-	e := smallERL("td3", genetic()).begin(t, 6)
-	steps(t, e, 0, 1)
-	actors := values(t, e.agents.Policy().Params)
-	all := make([]float32, 0, 6*len(actors))
-	for m := range 2 {
-		for range 6 {
-			all = append(all, rows(actors, m, 2, 1)[0]...)
+// TestERLPhases: the agents' actors join every so many generations, the first time after they have learned; without a warm-up, from the first on.
+func TestERLPhases(t *testing.T) {
+	for _, c := range []struct {
+		warmup, injection int
+		want              string
+	}{{1, 3, "wllillil"}, {0, 1, "iiiiiiii"}, {2, 1, "wwiiiiii"}, {3, 3, "wwwlllil"}, {0, 3, "lllillil"}} {
+		e := &ERL{cfg: ERLConfig{Warmup: c.warmup, Injection: c.injection}}
+		got := ""
+		for done := range len(c.want) {
+			got += string("wli"[e.phase(done)])
 		}
-	}
-	if err := e.population.candidates.rows.WriteFloat32(t.Context(), all); err != nil {
-		t.Fatal(err)
-	}
-	program, err := e.State().Engine().Record("evaluate", func(r *engine.Recorder) {
-		e.population.candidates.record(r, e.population.candidates.rows)
-		e.actors.record(r, e.agents.Policy().Params)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer program.Free()
-	if err := program.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	candidates, injected := values(t, e.population.candidates.fitness), values(t, e.actors.fitness)
-	for i, f := range candidates {
-		if f != injected[i/6] {
-			t.Errorf("candidate %d of population %d has the fitness %g; the actor of the same numbers %g", i%6, i/6, f, injected[i/6])
+		if got != c.want {
+			t.Errorf("warm-up %d, injection %d: phases %s; want %s", c.warmup, c.injection, got, c.want)
+		}
+		first := e.starts()[1]
+		if c.injection > 1 && (first <= c.warmup || e.phase(first) != injecting) {
+			t.Errorf("warm-up %d, injection %d: the first injection in iteration %d", c.warmup, c.injection, first)
 		}
 	}
 }
@@ -236,7 +226,7 @@ func TestERLErrors(t *testing.T) {
 		},
 		"replay.shared":               func(g *guided) []rl.Option { g.cfg.Agents, g.replay.Shared = 2, false; return nil },
 		"network.normalize_obs":       func(*guided) []rl.Option { return []rl.Option{rl.Network(normalized)} },
-		"replay.capacity":             func(g *guided) []rl.Option { g.replay.Capacity = 292; return nil },
+		"replay.capacity":             func(g *guided) []rl.Option { g.replay.Capacity = 253; return nil },
 		"learns only from candidates": func(g *guided) []rl.Option { g.algorithm = ec.DefaultARS(); return nil },
 		"of which there are 1":        func(g *guided) []rl.Option { g.cfg.Agents, g.replay.Shared, g.algorithm = 2, true, one(); return nil },
 		"want at least 1":             func(g *guided) []rl.Option { g.cfg.Injection = 0; return nil },

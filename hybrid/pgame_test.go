@@ -56,6 +56,10 @@ func TestPGAMEIteration(t *testing.T) {
 		cfg.Greedy = greedy
 		p := g.openPGAME(t, 5, cfg)
 		initialized(t, p)
+		if first := values(t, saved(t, p, "population/map-elites/start")); !slices.Equal(values(t, p.agents.Policy().Params), first) ||
+			!slices.Equal(values(t, saved(t, p, "agent/target_actor")), first) {
+			t.Error("the agents' actors and their targets do not begin as the first candidate")
+		}
 		cfg.Warmup = 100
 		other := g.openPGAME(t, 5, cfg)
 		initialized(t, other)

@@ -96,8 +96,23 @@ func actors(agents *rl.OffPolicy, policy *envs.Policy, cfg PopulationConfig, beh
 
 // init starts the searches.
 func (p *population) init(ctx context.Context) error {
-	start := p.problem.Start(p.state.Engine().Seed(), p.state.Stream("init"), p.space.Members)
-	return errors.Join(p.hyper.Init(ctx), p.candidates.Init(ctx), p.generation.Init(ctx, start))
+	return errors.Join(p.hyper.Init(ctx), p.candidates.Init(ctx), p.generation.Init(ctx, p.start()))
+}
+
+// start returns the searches' starts [M, Founders, dim].
+func (p *population) start() []float32 {
+	return p.problem.Start(p.state.Engine().Seed(), p.state.Stream("init"), p.space.Members*p.generation.Founders())
+}
+
+// last makes a constant [M, n] u32, the indices of n candidates of every population, beginning with the from-th last.
+func (p *population) last(name string, from, n int) *engine.Tensor {
+	index := func() (index []uint32) {
+		for i := range p.space.Members * n {
+			index = append(index, uint32(p.generation.Population()-from+i%n))
+		}
+		return index
+	}
+	return engine.Constant(p.state, name, index, engine.Members(p.space.Members), engine.Axis("candidate", n))
 }
 
 // ask records making a generation's candidates.

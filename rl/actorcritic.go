@@ -57,6 +57,7 @@ type actorCriticConfig struct {
 	actorRate, criticRate *engine.Tensor // [P]
 	tau                   *engine.Tensor // [P]
 	critic                CriticConfig   // of continuous actions
+	criticMaxNorm         float64        // gradients of critics are scaled down to this norm; 0: no limit
 	contiguous            bool           // parameters are in one buffer, the actors' first
 }
 
@@ -88,7 +89,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	if a.actor, err = newNetwork(s.Sub("actor"), actor, nn.Align(actor.Size()), of); err != nil {
 		return nil, err
 	}
-	of.members, of.rows, of.rate = a.members, a.rows, c.criticRate
+	of.members, of.rows, of.rate, of.optimizer.MaxNorm = a.members, a.rows, c.criticRate, c.criticMaxNorm
 	row := nn.Align(critic.Size())
 	if a.critics, err = newStack(s.Sub("critics"), critic, a.twins, a.twins*row, of); err != nil {
 		return nil, err

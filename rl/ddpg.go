@@ -15,6 +15,7 @@ type DDPGConfig struct {
 	CriticLearningRate float64 `min:"0" max:"1" doc:"Step size of the critic's optimizer, per member." member:"log_uniform 3e-5 3e-3"`
 	Tau                float64 `min:"0" max:"1" doc:"Polyak coefficient: step of the targets towards the networks per update, per member." member:""`
 	ExplorationNoise   float64 `min:"0" doc:"Deviation of the noise added to actions, in units of half the action range, per member." member:"uniform 0 1"`
+	CriticMaxGradNorm  float64 `min:"0" doc:"Largest norm of the critic's gradient, which is scaled down to it; 0: no limit."`
 }
 
 // DefaultDDPG has the settings of CleanRL, which EvoRL shares except for its gradient clipping: one environment, one
@@ -54,6 +55,7 @@ func NewDDPG(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg
 	return newOffPolicy(ctx, "ddpg", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
 		return newDeterministic(o, parts, deterministicConfig{
 			twins: 1, actorRate: cfg.ActorLearningRate, criticRate: cfg.CriticLearningRate, tau: cfg.Tau, explorationNoise: cfg.ExplorationNoise,
+			criticMaxNorm: cfg.CriticMaxGradNorm,
 		})
 	})
 }

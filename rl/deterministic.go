@@ -14,12 +14,13 @@ import (
 // deterministic is the learner of DDPG and TD3.
 type deterministic struct {
 	*actorCritic
-	explorer    nn.Head        // the head with exploration noise
-	spread      *spread        // nil: all environments of a member explore with one deviation
-	targetActor *engine.Tensor // [P, row]; nil: none, the actor itself chooses the next actions
-	smoothing   *smoothing     // nil: none
-	delay       *delay         // nil: none
-	diversity   *diversity     // nil: none
+	explorer      nn.Head        // the head with exploration noise
+	spread        *spread        // nil: all environments of a member explore with one deviation
+	targetActor   *engine.Tensor // [P, row]; nil: none, the actor itself chooses the next actions
+	smoothing     *smoothing     // nil: none
+	delay         *delay         // nil: none
+	promptTargets bool           // the targets of the critics follow in every update, not only those of the actor
+	diversity     *diversity     // nil: none
 
 	first      *nn.Network // the first critic of every member, whose value is in the actor's loss; nil: that of distributions is
 	firstPass  *nn.Pass
@@ -39,6 +40,8 @@ type deterministicConfig struct {
 	tau, explorationNoise float64
 
 	delay                  float64 // 0: none
+	promptTargets          bool
+	criticMaxNorm          float64 // 0: no limit
 	smooths                bool    // target policy smoothing
 	targetNoise, noiseClip float64
 
@@ -56,11 +59,11 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 	if c.weightDecay > 0 {
 		parts.optimizer.Rule, parts.optimizer.WeightDecay = optim.AdamW, c.weightDecay
 	}
-	d := &deterministic{explorer: head, fused: fusesDeterministic(o, parts, c)}
+	d := &deterministic{explorer: head, promptTargets: c.promptTargets, fused: fusesDeterministic(o, parts, c)}
 	ac, err := newActorCritic(o, actorCriticConfig{
 		learnerParts: parts, twins: c.twins, head: head, critic: c.critic,
 		actorRate: h.Add("actor_learning_rate", c.actorRate), criticRate: h.Add("critic_learning_rate", c.criticRate), tau: h.Add("tau", c.tau),
-		contiguous: d.fused > 0,
+		criticMaxNorm: c.criticMaxNorm, contiguous: d.fused > 0,
 	})
 	if err != nil {
 		return nil, err
@@ -145,6 +148,11 @@ func (d *deterministic) block(updates int) int {
 // update implements learner: algorithm 1 of S. Fujimoto et al., 2018; with one critic, of T. P. Lillicrap et al., 2016.
 func (d *deterministic) update(r *engine.Recorder, u update) {
 	u.batch = d.ofCritics(u.batch)
+	if u.pass == ActorsOnly {
+		d.actor.optimizer.Follow(d.targetActor, d.actorTau)
+		d.descendActor(r, u)
+		return
+	}
 	now, tau, actorTau := true, d.tau, d.actorTau
 	if d.delay != nil {
 		now, tau, actorTau = d.delay.record(r, d.tau, d.actorTau, u)
@@ -152,11 +160,14 @@ func (d *deterministic) update(r *engine.Recorder, u update) {
 	}
 	d.nextActions(r, u)
 	d.critics.optimizer.Follow(nil, nil)
-	if now {
+	if d.promptTargets {
+		tau = d.tau
+	}
+	if now || d.promptTargets {
 		d.critics.optimizer.Follow(d.targetCritics, tau)
 	}
 	d.descendCritics(r, u, nil, false)
-	if now {
+	if now && u.pass == Both {
 		if d.targetActor != nil {
 			d.actor.optimizer.Follow(d.targetActor, actorTau)
 		}

@@ -9,7 +9,7 @@ import (
 // fusesDeterministic returns the number of updates per dispatch of deterministic_update.comp; 0 if each is several
 // dispatches.
 func fusesDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) int {
-	if c.critic.Atoms > 0 || c.ownNext || c.diversity != nil || c.weightDecay > 0 {
+	if c.critic.Atoms > 0 || c.ownNext || c.diversity != nil || c.weightDecay > 0 || c.criticMaxNorm > 0 || c.promptTargets && c.delay > 1 || o.with.criticsFirst {
 		return 0
 	}
 	actions := parts.env.Action.Size()

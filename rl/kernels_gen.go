@@ -3098,7 +3098,7 @@ var replaySampleShader = &vk.Shader{
 		{Name: "Tail", Index: 22, Access: vk.Read, Optional: true},
 		{Name: "tail_texels", Index: 23, Access: vk.Read, Texel: vk.TexelUint4, Optional: true},
 	},
-	PushBytes: 60,
+	PushBytes: 64,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
@@ -3135,21 +3135,22 @@ type replaySampleKernel struct {
 	Share      vk.Range // readonly float, optional
 	Tail       vk.Range // readonly uint, optional
 
-	Batch     uint32 // push constants, in order
-	Capacity  uint32
-	Features  uint32
-	Actions   uint32
-	Steps     uint32
-	Own       bool
-	Seed      uint32
-	Stream    uint32
-	Limit     float32
-	PartFirst uint32
-	PartRows  uint32
-	Ends      uint32
-	EndFirst  uint32
-	PartEnds  uint32
-	Lanes     uint32
+	Batch          uint32 // push constants, in order
+	Capacity       uint32
+	Features       uint32
+	Actions        uint32
+	Steps          uint32
+	TruncationEnds bool
+	Own            bool
+	Seed           uint32
+	Stream         uint32
+	Limit          float32
+	PartFirst      uint32
+	PartRows       uint32
+	Ends           uint32
+	EndFirst       uint32
+	PartEnds       uint32
+	Lanes          uint32
 
 	Workgroup    uint32 // specialization constants, zero for their default 64
 	ReplayFormat uint32 // default 0
@@ -3160,7 +3161,7 @@ type replaySampleKernel struct {
 func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	a := new(struct {
 		ranges [24]vk.Range
-		push   [60]byte
+		push   [64]byte
 		spec   [7]uint32
 	})
 	a.ranges = [24]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index, k.Normalizer, k.Normalizer, k.Drawn, k.Share, k.Tail, k.Tail}
@@ -3169,18 +3170,21 @@ func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
 	binary.LittleEndian.PutUint32(a.push[12:], k.Actions)
 	binary.LittleEndian.PutUint32(a.push[16:], k.Steps)
-	if k.Own {
+	if k.TruncationEnds {
 		a.push[20] = 1
 	}
-	binary.LittleEndian.PutUint32(a.push[24:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[28:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Limit))
-	binary.LittleEndian.PutUint32(a.push[36:], k.PartFirst)
-	binary.LittleEndian.PutUint32(a.push[40:], k.PartRows)
-	binary.LittleEndian.PutUint32(a.push[44:], k.Ends)
-	binary.LittleEndian.PutUint32(a.push[48:], k.EndFirst)
-	binary.LittleEndian.PutUint32(a.push[52:], k.PartEnds)
-	binary.LittleEndian.PutUint32(a.push[56:], k.Lanes)
+	if k.Own {
+		a.push[24] = 1
+	}
+	binary.LittleEndian.PutUint32(a.push[28:], k.Seed)
+	binary.LittleEndian.PutUint32(a.push[32:], k.Stream)
+	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.Limit))
+	binary.LittleEndian.PutUint32(a.push[40:], k.PartFirst)
+	binary.LittleEndian.PutUint32(a.push[44:], k.PartRows)
+	binary.LittleEndian.PutUint32(a.push[48:], k.Ends)
+	binary.LittleEndian.PutUint32(a.push[52:], k.EndFirst)
+	binary.LittleEndian.PutUint32(a.push[56:], k.PartEnds)
+	binary.LittleEndian.PutUint32(a.push[60:], k.Lanes)
 	a.spec = [7]uint32{64, 0, 0, 0, 0, 0, 0}
 	if k.Workgroup != 0 {
 		a.spec[0] = k.Workgroup

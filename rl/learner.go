@@ -44,7 +44,17 @@ type update struct {
 	number *engine.Tensor // [1] u32: index of the update in the iteration, for random numbers
 	block  int            // updates that are recorded together
 	at     int            // index of the update among them
+	pass   Pass           // what it changes
 }
+
+// Pass selects what updates change.
+type Pass uint32
+
+const (
+	Both        Pass = iota // critics and actors
+	CriticsOnly             // critics and their targets
+	ActorsOnly              // actors and their targets
+)
 
 // learnerParts holds the arguments of a learner.
 type learnerParts struct {

@@ -69,6 +69,9 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if o.learner, err = build(o, parts); err != nil {
 		return err
 	}
+	if d, ok := o.learner.(*deterministic); with.criticsFirst && (!ok || d.block(0) != 1) {
+		return config.Invalid("cem-rl.critics_first", "updates of the critics come first; want ddpg, or td3 with policy_delay = 1")
+	}
 	m.CountSteps()
 	if parts.objectives > 1 {
 		m = m.Sub("agents/", 1)

@@ -22,6 +22,7 @@ type updateCase struct {
 	ac         *actorCritic
 	batch      ReplayBatch
 	references []*memberReference
+	pass       Pass // of the updates
 }
 
 // newUpdateCase makes a learner of continuous actions without environments. extra are values of each member for hyperparameters besides those that
@@ -177,7 +178,7 @@ func (c *updateCase) run(t *testing.T, updates int, step func(f *memberReference
 					f.recordFused(r, c.batch, number, updates)
 					return
 				}
-				c.o.learner.update(r, update{batch: c.batch, number: number, block: block, at: at})
+				c.o.learner.update(r, update{batch: c.batch, number: number, block: block, at: at, pass: c.pass})
 			})
 			for _, f := range c.references {
 				step(f)
@@ -280,6 +281,17 @@ func (f *memberReference) adam(name, rate string, gradient []float64) {
 	if !ok {
 		moments = [2][]float64{make([]float64, len(x)), make([]float64, len(x))}
 		f.moments[name] = moments
+	}
+	if name == "critics" {
+		if limit := f.c.ac.critics.optimizer.Config().MaxNorm; limit > 0 {
+			norm := 0.0
+			for _, g := range gradient {
+				norm += g * g
+			}
+			for i := range gradient {
+				gradient[i] *= min(1, limit/math.Sqrt(norm))
+			}
+		}
 	}
 	f.steps[name]++
 	t := float64(f.steps[name])

@@ -22,22 +22,30 @@ func stepDeterministic(f *memberReference) {
 		}
 		return y
 	}
-	f.descendCritics(0, func(row int) ([]float64, float64) {
-		action := policy(f.values["target actor"], f.row("next", row, updateObs))
-		if d.smoothing != nil {
-			rng, c := f.rng(d.smoothing.stream, row), f.hyper["noise_clip"]
-			for o := range action {
-				action[o] = min(max(action[o]+min(max(f.hyper["target_noise"]*float64(rng.Normal()), -c), c), -1), 1)
+	due := true
+	if f.c.pass != ActorsOnly {
+		f.descendCritics(0, func(row int) ([]float64, float64) {
+			action := policy(f.values["target actor"], f.row("next", row, updateObs))
+			if d.smoothing != nil {
+				rng, c := f.rng(d.smoothing.stream, row), f.hyper["noise_clip"]
+				for o := range action {
+					action[o] = min(max(action[o]+min(max(f.hyper["target_noise"]*float64(rng.Normal()), -c), c), -1), 1)
+				}
+			}
+			return action, 0
+		})
+		if d.delay != nil {
+			f.credit++
+			if due = f.credit >= f.hyper["policy_delay"]; due {
+				f.credit -= f.hyper["policy_delay"]
 			}
 		}
-		return action, 0
-	})
-	if d.delay != nil {
-		f.credit++
-		if f.credit < f.hyper["policy_delay"] {
-			return
+		if due || d.promptTargets {
+			f.follow("target critics", "critics")
 		}
-		f.credit -= f.hyper["policy_delay"]
+	}
+	if !due || f.c.pass == CriticsOnly {
+		return
 	}
 	f.descend("actor", "actor_learning_rate", func(actor []float64) (loss float64) {
 		for i := range updateRows {
@@ -53,7 +61,6 @@ func stepDeterministic(f *memberReference) {
 		}
 		return loss
 	})
-	f.follow("target critics", "critics")
 	f.follow("target actor", "actor")
 }
 
@@ -61,6 +68,8 @@ func stepDeterministic(f *memberReference) {
 func TestDeterministicUpdates(t *testing.T) {
 	all := func(x float64) [updateMembers]float64 { return [updateMembers]float64{x, x, x} }
 	ddpg := deterministicConfig{twins: 1}
+	clipped := deterministicConfig{twins: 1, criticMaxNorm: 0.3}
+	prompt := deterministicConfig{twins: 2, smooths: true, delay: 2, promptTargets: true}
 	td3 := deterministicConfig{twins: 2, smooths: true, delay: 2}
 	noise := map[string][updateMembers]float64{"target_noise": {0.2, 1, 0}, "noise_clip": {0.5, 0.3, 0.1}}
 	for _, c := range []struct {
@@ -77,6 +86,9 @@ func TestDeterministicUpdates(t *testing.T) {
 		{"td3, delay by mask", td3, 4, [updateMembers]float64{2, 1, 1.5}, true, false, updateForms},
 		{"td3, distributional", distributional(td3, true), 4, all(2), false, false, updateForms},
 		{"td3, distributional, unclipped, delay by mask", distributional(td3, false), 4, [updateMembers]float64{2, 1, 1.5}, true, false, updateForms},
+		{"ddpg, clipped", clipped, 2, all(0), false, false, updateForms},
+		{"td3, prompt targets", prompt, 4, all(2), false, false, updateForms},
+		{"td3, prompt targets, delay by mask", prompt, 4, [updateMembers]float64{2, 1, 1.5}, true, false, updateForms[:1]},
 		{"ddpg, fused", ddpg, 2, all(0), false, true, [][]int{{16}}},
 		{"td3, delay by pattern, fused", td3, 4, all(2), false, true, [][]int{{16, 12}, {32, 9}}},
 		{"td3, delay by mask, fused", td3, 4, [updateMembers]float64{2, 1, 1.5}, true, true, [][]int{{16, 12}}},
@@ -108,6 +120,21 @@ func TestDeterministicUpdates(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestPasses compares updates of the critics alone, then of the actors alone, with float64.
+func TestPasses(t *testing.T) {
+	network := DefaultOffPolicyNetwork()
+	network.Hidden = updateForms[0]
+	u := newUpdateCase(t, network, func(o *OffPolicy, parts learnerParts) (learner, error) {
+		return newDeterministic(o, parts, deterministicConfig{twins: 2, delay: 1})
+	}, map[string][updateMembers]float64{"policy_delay": {1, 1, 1}})
+	d := u.o.learner.(*deterministic)
+	for _, u.pass = range []Pass{CriticsOnly, ActorsOnly} {
+		u.run(t, 2, stepDeterministic, map[string]*engine.Tensor{
+			"actor": d.actor.params(), "critics": d.critics.params(), "target critics": d.targetCritics, "target actor": d.targetActor,
+		})
 	}
 }
 

@@ -19,6 +19,8 @@ type settings struct {
 
 	objectives int // agents per member; 0: one
 	err        error
+
+	criticsFirst bool
 }
 
 // newSettings returns an algorithm's defaults, changed by options.
@@ -72,6 +74,10 @@ func (s *settings) count(option string, n int) {
 		s.err = fmt.Errorf("%s(%d): want 1 to %d", option, n, maxAgents)
 	}
 }
+
+// CriticsFirst lets DDPG and TD3 make all updates of an iteration's critics before those of its actors, each with a batch of
+// its own, as CEM-RL's authors do. Default: they alternate.
+func CriticsFirst() Option { return func(s *settings) { s.criticsFirst = true } }
 
 // Environment sets the options of the environment: time limit, reward scale and others. Default: those of its Spec.
 func Environment(options envs.Options) Option { return func(s *settings) { s.options = options } }

@@ -38,6 +38,7 @@ type Replay struct {
 	many   ReplayBatch    // of sampleMany
 	share  *engine.Tensor // [P]: fraction of the batch that is drawn; nil with priorities: all
 	stream uint32
+	others uint32 // likewise, of other rows
 
 	normalizer *nn.Normalizer // of the batches' observations; nil: none
 	limit      float64
@@ -68,7 +69,8 @@ func newReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 		return nil, fmt.Errorf("rl: replay of trajectories with rewards %v, observations %v; want [T, P, E] and [T, P, E, O]", t.Reward, t.Obs)
 	}
 	y := &Replay{
-		cfg: cfg, rings: members, features: t.Obs.Len() / t.Reward.Len(), actions: t.Action.Len() / t.Reward.Len(), stream: s.Stream("sample"),
+		cfg: cfg, rings: members, features: t.Obs.Len() / t.Reward.Len(), actions: t.Action.Len() / t.Reward.Len(),
+		stream: s.Stream("sample"), others: s.Stream("sample of others"),
 	}
 	if cfg.Shared {
 		y.rings = 1

@@ -61,9 +61,18 @@ func (b ReplayBatch) updates() int {
 // an iteration is drawn by (seed, member, b, iteration, u). discount is [P]; update is [1] u32. The next Sample
 // overwrites the batch.
 func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount *engine.Tensor) ReplayBatch {
-	k := y.sampler(y.batch, y.stream, clock, update, discount)
+	return y.sample(r, clock, update, discount, false)
+}
+
+// sample is Sample; others: of other rows for the same update.
+func (y *Replay) sample(r *engine.Recorder, clock engine.Clock, update, discount *engine.Tensor, others bool) ReplayBatch {
+	stream := y.stream
+	if others {
+		stream = y.others
+	}
+	k := y.sampler(y.batch, stream, clock, update, discount)
 	if y.priorities != nil {
-		y.priorities.draw(r, clock, update, y.stream)
+		y.priorities.draw(r, clock, update, stream)
 		k.Drawn = y.priorities.drawn.Range()
 	}
 	y.gather(r, k, y.batch)
@@ -77,7 +86,7 @@ func (y *Replay) sampler(b ReplayBatch, stream uint32, clock engine.Clock, updat
 		Discount: discount.Range(), Clock: clock.Tensor().Range(), Update: update.Range(),
 		ToObs: b.Obs.Range(), ToNextObs: b.NextObs.Range(), ToAction: b.Action.Range(), ToReward: b.Reward.Range(), Factor: b.Factor.Range(), Index: b.Index.Range(),
 		Batch: uint32(b.Obs.Size("transition")), Capacity: uint32(y.cfg.Capacity), Features: uint32(y.features), Actions: uint32(y.actions),
-		Steps: uint32(y.cfg.Steps), Stream: stream, Own: !y.cfg.Shared, ReplayFormat: uint32(y.cfg.Observations),
+		Steps: uint32(y.cfg.Steps), Stream: stream, Own: !y.cfg.Shared, TruncationEnds: y.cfg.TruncationEnds, ReplayFormat: uint32(y.cfg.Observations),
 	}
 	if e := y.ends; e != nil {
 		k.Tail, k.Ends, k.Lanes = e.tail.Range(), uint32(e.slots), uint32(y.own.lanes)

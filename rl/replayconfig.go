@@ -17,6 +17,8 @@ type ReplayConfig struct {
 	Linked       bool         `doc:"Observations are stored once, as a row's and as the one before's next: about half the memory."`
 	EndShare     float64      `min:"0" max:"1" doc:"With linked: most rows without a next row, by the capacity; with more, the oldest rows are dropped."`
 
+	TruncationEnds bool `doc:"Episodes that a time limit ends count as terminated: their last transition does not bootstrap."`
+
 	Save bool `doc:"Checkpoints contain the replay; otherwise a resumed run refills it by its policies, with other random numbers."`
 
 	Prioritized           bool    `doc:"Batches are drawn by proportional priorities of errors (T. Schaul et al., 2016); otherwise uniformly."`

@@ -21,6 +21,7 @@ type TD3Config struct {
 	NoiseClip          float64 `min:"0" doc:"The target policy's noise is clipped to ± this value, per member." member:"uniform 0 1"`
 	PolicyDelay        float64 `min:"1" max:"1000" doc:"Critic updates per update of actor and targets, on average, per member." member:"uniform 1 5"`
 
+	DelayTargets        bool    `doc:"Targets of the critics move with the actor, as in the paper; otherwise in every update (QDax)."`
 	TargetActor         bool    `doc:"Next actions are chosen by a target actor, which follows the actor; otherwise by the actor itself (FastTD3, PQL)."`
 	ExplorationLevels   int     `min:"1" max:"4096" doc:"Number of deviations from exploration_noise to exploration_noise_max, spread over the environments."`
 	ExplorationNoiseMax float64 `min:"0" doc:"Largest deviation if exploration_levels is above 1, per member." member:""`
@@ -36,7 +37,7 @@ func DefaultTD3() TD3Config {
 	return TD3Config{
 		OffPolicyConfig: defaultOffPolicy(), CriticConfig: defaultCritic(),
 		ActorLearningRate: 3e-4, CriticLearningRate: 3e-4, Tau: 0.005, ExplorationNoise: 0.1, TargetNoise: 0.2, NoiseClip: 0.5, PolicyDelay: 2,
-		TargetActor: true, ExplorationLevels: 1, ExplorationNoiseMax: 0.4,
+		DelayTargets: true, TargetActor: true, ExplorationLevels: 1, ExplorationNoiseMax: 0.4,
 	}
 }
 
@@ -74,7 +75,7 @@ func NewTD3(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 func (c TD3Config) deterministic() deterministicConfig {
 	return deterministicConfig{
 		twins: 2, actorRate: c.ActorLearningRate, criticRate: c.CriticLearningRate, tau: c.Tau, explorationNoise: c.ExplorationNoise,
-		delay: c.PolicyDelay, smooths: true, targetNoise: c.TargetNoise, noiseClip: c.NoiseClip,
+		delay: c.PolicyDelay, promptTargets: !c.DelayTargets, smooths: true, targetNoise: c.TargetNoise, noiseClip: c.NoiseClip,
 		critic: c.CriticConfig, ownNext: !c.TargetActor, levels: c.ExplorationLevels, noiseMost: c.ExplorationNoiseMax, weightDecay: c.WeightDecay,
 	}
 }

@@ -197,7 +197,10 @@ func (p *policy) checkNetwork() error {
 // Space implements ec.Problem.
 func (p *policy) Space(members int) ec.Space {
 	dim := p.mlp().Size() + p.head().Parameters()
-	return ec.Space{Members: members, Dim: dim, Matrices: matrices(p.mlp(), dim), DescriptorLow: p.described.low, DescriptorHigh: p.described.high}
+	return ec.Space{
+		Members: members, Dim: dim, Matrices: matrices(p.mlp(), dim), Neurons: neurons(p.mlp(), dim),
+		DescriptorLow: p.described.low, DescriptorHigh: p.described.high,
+	}
 }
 
 // matrices returns the Matrices of an ec.Space.
@@ -207,6 +210,29 @@ func matrices(m nn.MLP, dim int) []uint32 {
 		for k := range l.In * l.Out {
 			of[l.Weight+k] = uint32(i + 1)
 		}
+	}
+	return of
+}
+
+// neurons returns the Neurons of an ec.Space. Parameters outside the network are one vector more.
+func neurons(m nn.MLP, dim int) []uint32 {
+	of, tensor := make([]uint32, dim), uint32(0)
+	add := func(at, count, rows int, vector uint32) {
+		tensor++
+		for k := range count {
+			of[at+k] = tensor<<17 | vector<<16 | uint32(k%rows)
+		}
+	}
+	for _, l := range m.Layers() {
+		add(l.Weight, l.In*l.Out, l.Out, 0)
+		add(l.Bias, l.Out, l.Out, 1)
+		if l.Norms {
+			add(l.Scale, l.Out, l.Out, 1)
+			add(l.Shift, l.Out, l.Out, 1)
+		}
+	}
+	if size := m.Size(); size < dim {
+		add(size, dim-size, dim-size, 1)
 	}
 	return of
 }

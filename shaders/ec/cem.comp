@@ -12,6 +12,8 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
+layout(constant_id = 1) const uint DIVISOR = 1; // of the elites' variance
+
 layout(std430, set = 0, binding = 0) readonly buffer First { vec4 first[]; };        // [splits, M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer first_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Second { vec4 second[]; };      // [splits, M, row]
@@ -41,6 +43,7 @@ void main() {
             z += LOAD4(first, first_texels, at);
             squares += LOAD4(second, second_texels, at);
         }
+        if (DIVISOR > 1u) squares /= float(DIVISOR);
         uint at = search * fours + i;
         vec4 sigma = LOAD4(deviation, deviation_texels, at);
         mean[at] = LOAD4(mean, mean_texels, at) + sigma * z;

@@ -29,11 +29,11 @@ vec4 polynomial_mutation(vec4 x, vec4 low, vec4 high, bool bounded, float reach,
 
 // Of a network's weights (S. Khadka, K. Tumer, 2018, algorithm 3): noise of a deviation in proportion to the weight, in one case
 // of twenty a hundred times as large, and in one of twenty a weight is drawn anew. A matrix mutates with the probability
-// min(1, 2 u) with u uniform, which `gate` has drawn.
-vec4 weight_mutation(vec4 x, float deviation, uvec4 words, uvec4 choices, float rate, bvec4 gate) {
+// min(1, 2 u) with u uniform; the rates are 0 where it does not.
+vec4 weight_mutation(vec4 x, float deviation, uvec4 words, uvec4 choices, vec4 rate, float limit) {
     vec4 n = normals(words), u = units(choices), kind = u / rate; // uniform where u < rate
     vec4 y = x + n * abs(x) * mix(vec4(deviation), vec4(100.0 * deviation), lessThan(kind, vec4(0.05)));
     y = mix(y, n, bvec4(uvec4(greaterThanEqual(kind, vec4(0.05))) & uvec4(lessThan(kind, vec4(0.1)))));
-    y = clamp(y, vec4(-1e6), vec4(1e6));
-    return mix(x, y, bvec4(uvec4(lessThan(u, vec4(rate))) & uvec4(gate)));
+    y = clamp(y, vec4(-limit), vec4(limit));
+    return mix(x, y, lessThan(u, rate));
 }

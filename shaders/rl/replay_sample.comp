@@ -7,7 +7,8 @@
 //
 // With n > 1 steps (R. S. Sutton, A. G. Barto, 2018, equation 7.1) the reward is the discounted sum over m rows, m =
 // n or what there is of the episode: up to its end, or to its newest row. What the bootstrapped value is multiplied
-// by is discount^m, or 0 after a termination; a truncated episode is bootstrapped from its true next observation.
+// by is discount^m, or 0 after a termination; a truncated episode is bootstrapped from its true next observation,
+// unless truncation_ends.
 //
 // Observations are kept as they were, in a format of the replay's, and normalized here by the moments of the present. If
 // they are stored once (HAS_TAIL), the next observation of a row is that of the next row or, without one, the end or tail
@@ -60,6 +61,7 @@ layout(push_constant) uniform Push {
     uint features; // O
     uint actions;  // A
     uint steps;    // n
+    bool truncation_ends; // truncated episodes count as terminated
     bool own;      // each member has a ring; otherwise they share one
     uint seed;
     uint stream;
@@ -131,7 +133,7 @@ void main() {
         }
         if (part_first == 0u) {
             to_reward[at] = sum;
-            factor[at] = (flags & DONE_TERMINATED) != 0u ? 0.0 : power;
+            factor[at] = (flags & (truncation_ends ? DONE_OVER : DONE_TERMINATED)) != 0u ? 0.0 : power;
             index[at] = row;
         }
         from_row[i] = place(ring, row);
