@@ -19,7 +19,7 @@ run: build
 	bin/evorl run --device 0 configs/pbt.toml
 
 build: setup-run
-	go build -o bin/evorl ./cmd/evorl
+	go build -buildvcs=auto -o bin/evorl ./cmd/evorl
 
 # The second binding is tested where it makes a difference, and without the layer; everything above it is the same code.
 test: check validate validate-gpu swiftshader wide

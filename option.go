@@ -1,6 +1,7 @@
 package evorl
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -13,6 +14,7 @@ import (
 type Option func(*options)
 
 type options struct {
+	ctx       context.Context // ends what reading a configuration starts
 	overrides []config.Override
 	sections  []any
 	catalog   *Catalog
@@ -49,8 +51,17 @@ func Checking(f func(done, all int)) Option { return func(o *options) { o.checki
 // default, has the built-in ones.
 func Use(c *Catalog) Option { return func(o *options) { o.catalog = c } }
 
+// Context makes a context end what reading starts: MuJoCo's compiler, which an MJCF file needs. The error is the context's cause then.
+func Context(ctx context.Context) Option {
+	return func(o *options) {
+		if ctx != nil {
+			o.ctx = ctx
+		}
+	}
+}
+
 func newOptions(opts []Option) (options, error) {
-	var o options
+	o := options{ctx: context.Background()}
 	for i, set := range opts {
 		if set == nil {
 			return o, fmt.Errorf("evorl: option %d of %d: %w", i+1, len(opts), &engine.NilError{What: "option"})

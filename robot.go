@@ -75,11 +75,11 @@ func (o *options) loadRobot(name string, d *config.Document) (*robot, error) {
 		return of, of.read(path, d)
 	}
 	var err error
-	if of.model, _, err = mjcf.Load(path); err == nil {
+	if of.model, _, err = mjcf.Load(o.ctx, path); err == nil {
 		of.text, err = json.Marshal(of.model)
 	}
 	if err != nil {
-		return nil, d.Errorf("env", "%v", err)
+		return nil, o.unread(err, d)
 	}
 	return of, nil
 }

@@ -1,6 +1,7 @@
 package evorl
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -64,9 +65,9 @@ func (c *Config) placeSource(name string, d *config.Document, o options) error {
 	path := c.Run.Env
 	if c.source = o.source; c.source == nil || name != c.source.name && name != o.given {
 		path = o.locate(name)
-		text, err := includeSources(path)
+		text, err := includeSources(o.ctx, path)
 		if err != nil {
-			return d.Errorf("env", "%v", err)
+			return o.unread(err, d)
 		}
 		c.source = &source{name: c.Run.Env, text: text}
 	}
@@ -92,6 +93,14 @@ func checkDigest(path, digest string, d *config.Document) error {
 		return d.Errorf(sourceSection+".digest", "%s has the digest %s, and is another file than the run's: want the file that it began with", path, digest)
 	}
 	return nil
+}
+
+// unread returns the error of a file that env names and that cannot be read.
+func (o *options) unread(err error, d *config.Document) error {
+	if o.ctx.Err() != nil {
+		return context.Cause(o.ctx)
+	}
+	return d.Errorf("env", "%v", err)
 }
 
 // locate returns the path of a file that a configuration names.
@@ -157,7 +166,7 @@ var includeLine = regexp.MustCompile(`^[ \t]*#[ \t]*include[ \t]+"([^"]+)"`)
 // includeSources reads a file and puts the files beside it that it includes, such as a robot's dynamics, in the places of their #include: a run keeps
 // one text. Other includes are those of the embedded shaders. #line keeps the places of errors, by names without the folder, so that the text is the
 // same from wherever it is read.
-func includeSources(path string) ([]byte, error) {
+func includeSources(ctx context.Context, path string) ([]byte, error) {
 	text, err := readSource(path)
 	if err != nil {
 		return nil, err
@@ -170,7 +179,7 @@ func includeSources(path string) ([]byte, error) {
 		if found := includeLine.FindStringSubmatch(line); found != nil && filepath.IsLocal(found[1]) {
 			file := filepath.Join(filepath.Dir(path), filepath.FromSlash(found[1]))
 			if _, err := os.Stat(file); err == nil || strings.HasSuffix(file, RobotSuffix) {
-				included, err := includeSource(file, text)
+				included, err := includeSource(ctx, file, text)
 				if err != nil {
 					return nil, err
 				}
@@ -184,7 +193,7 @@ func includeSources(path string) ([]byte, error) {
 }
 
 // includeSource returns the GLSL of a file that a text includes: for an MJCF file its dynamics, with the senses of the text's header.
-func includeSource(file string, text []byte) ([]byte, error) {
+func includeSource(ctx context.Context, file string, text []byte) ([]byte, error) {
 	if !strings.HasSuffix(file, RobotSuffix) {
 		return readSource(file)
 	}
@@ -192,7 +201,7 @@ func includeSource(file string, text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, _, err := mjcf.Load(file)
+	model, _, err := mjcf.Load(ctx, file)
 	if err != nil {
 		return nil, err
 	}

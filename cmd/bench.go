@@ -34,8 +34,8 @@ func newBench() *cobra.Command {
 		Long: paragraphs(
 			"Measure the cases of a suite on a device, or on all of them, each beside the limit that the device sets to it: its peak of "+
 				"products and sums, measured in the same run, divided by the operations that the networks take.",
-			"--out writes the figures with device, driver, host, repetitions and their spread, for evorl bench compare; it warns where other programs "+
-				"kept the machine busy. --suite score ends with one line to be shared.",
+			"--out writes the figures with device, driver, host, repetitions and their spread, for evorl bench compare, whose --markdown writes "+
+				"tables to paste; it warns where other programs kept the machine busy. --suite score ends with one line to be shared.",
 			"Suites:",
 		) + suitesText(),
 		Example: "  evorl bench --suite core\n  evorl bench --suite core --device all --out result.json\n  evorl bench compare a.json b.json\n" +

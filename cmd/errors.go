@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,11 +29,8 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 type interrupted struct{ signal syscall.Signal }
 
 func (e *interrupted) Error() string {
-	name := "SIGINT"
-	if e.signal == syscall.SIGTERM {
-		name = "SIGTERM"
-	}
-	return "stopped by " + name
+	name := map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP"}[e.signal]
+	return "stopped by " + cmp.Or(name, "SIGINT")
 }
 
 // Exit statuses.

@@ -23,7 +23,7 @@ func newInit(known *evorl.Catalog) *cobra.Command {
 		Example: "  evorl init ppo Hopper-v5 > my.toml\n  evorl init --set iterations=100 --set bbob.function=8 cma-es bbob > rosenbrock.toml",
 		Args:    between(2, 2, "want a WORKFLOW and an ENV or problem; see evorl list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			options := []evorl.Option{evorl.Use(known)}
+			options := []evorl.Option{evorl.Use(known), evorl.Context(cmd.Context())}
 			if strings.HasSuffix(args[1], evorl.RobotSuffix) { // a robot has no reward of its own
 				options = append(options, evorl.Set("task.reward='1 - 0.001 * effort'"))
 			}

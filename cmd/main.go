@@ -101,6 +101,10 @@ func newRoot(name string, known *evorl.Catalog) *cobra.Command {
 		return usagef("there is no command %q; %s", args[0], hint)
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "wandb" {
+			return usagef("%s", wandbRecipe)
+		}
 		return usagef("%v%s; see %s --help", err, nearestFlag(cmd, err), cmd.CommandPath())
 	})
 	root.SetUsageTemplate(usageTemplate)
@@ -112,6 +116,18 @@ func newRoot(name string, known *evorl.Catalog) *cobra.Command {
 	addCompletions(known, root)
 	return root
 }
+
+// wandbRecipe answers --wandb. wandb sync uploads TensorBoard's event files: docs.wandb.ai, "wandb sync".
+const wandbRecipe = `--wandb: evorl sends nothing over the network. A run's metrics can be sent to Weights & Biases at any time:
+  wandb sync --sync-tensorboard RUN_DIR/tensorboard
+or by Python, with the names of metrics.jsonl:
+  import json, wandb
+  run = wandb.init(project="evorl")
+  for line in open("RUN_DIR/metrics.jsonl"):
+      record = json.loads(line)
+      run.log({k: float(v) for k, v in record.items()}, step=record["iteration"])
+  run.finish()
+evorl watch RUN_DIR shows the run in a page of its own`
 
 // nearestFlag returns a question for the flag that a misspelt one most likely means, "" if there is none.
 func nearestFlag(cmd *cobra.Command, err error) string {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,4 +138,13 @@ func (b *box) object(stdout string) map[string]any {
 		b.t.Fatalf("%v in\n%s", err, stdout)
 	}
 	return v
+}
+
+// --wandb is answered by how to send metrics there.
+func TestWandb(t *testing.T) {
+	var stderr bytes.Buffer
+	status := execute(t.Context(), newRoot("evorl", nil), []string{"run", "--wandb", "a.toml"}, io.Discard, &stderr)
+	if text := stderr.String(); status != statusUsage || !strings.Contains(text, "wandb sync --sync-tensorboard RUN_DIR/tensorboard\n") {
+		t.Errorf("status %d\n%s", status, text)
+	}
 }

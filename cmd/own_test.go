@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // ownBox has the examples of docs/own.md, and needs a compiler.
@@ -323,6 +325,54 @@ func TestOwnTaskSweep(t *testing.T) {
 	b.write("bare.toml", "workflow = \"openes\"\nenv = \"sweep/robot.json\"\n[task]\nreward = \"1\"\n")
 	if _, stderr, status := b.run("run", "bare.toml"); status != 2 || !strings.Contains(stderr, "want the MJCF file, robot.xml") {
 		t.Errorf("a model without a digest: status %d, %s", status, stderr)
+	}
+}
+
+// A signal ends MuJoCo's compiler with the command, and leaves nothing of it.
+func TestInterruptedModel(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		b := newBox(t)
+		b.env = append(fakeMuJoCo(t, b, "models/hopper.json"), "TMPDIR="+b.path("temporary"))
+		if err := os.Mkdir(b.path("temporary"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		// As a script that starts Python: its child writes on until it is killed.
+		script := "#!/bin/sh\n(while :; do echo >> beats; sleep 0.02; done)\n"
+		if err := os.WriteFile(b.path("python"), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		b.write("robot.xml", "<mujoco/>")
+		cmd, stdout, stderr := b.command("init", "ppo", "robot.xml")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		beats := func() int64 {
+			info, err := os.Stat(b.path("beats"))
+			if err != nil {
+				return 0
+			}
+			return info.Size()
+		}
+		for begin := time.Now(); beats() == 0; time.Sleep(5 * time.Millisecond) {
+			if time.Since(begin) > time.Minute {
+				t.Fatal("the compiler has not begun")
+			}
+		}
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // its status says how it ended
+		if status := cmd.ProcessState.ExitCode(); status != statusSignal+int(signal) || stdout.Len() > 0 || stderr.Len() > 0 {
+			t.Errorf("%v: status %d\n%s%s", signal, status, stdout, stderr)
+		}
+		before := beats()
+		time.Sleep(200 * time.Millisecond)
+		if after := beats(); after != before {
+			t.Errorf("%v: the compiler goes on", signal)
+		}
+		if left, err := os.ReadDir(b.path("temporary")); err != nil || len(left) > 0 {
+			t.Errorf("%v: %v left, %v", signal, left, err)
+		}
 	}
 }
 

@@ -114,11 +114,11 @@ func checkpoints(t *testing.T, run string) []string {
 	return found
 }
 
-// SIGINT and SIGTERM end a run with a checkpoint of where it stands and word of how to go on.
+// SIGINT, SIGTERM and SIGHUP end a run with a checkpoint of where it stands and word of how to go on.
 func TestSignals(t *testing.T) {
 	b := newBox(t)
 	want := b.digest("--out", "whole", "--iterations", "300", "tiny.toml")
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		out := "stopped-" + signal.String()
 		cmd, stdout, stderr := b.command("run", "--json", "--out", out, "--iterations", "300", "--set", "checkpoint.every=0", "tiny.toml")
 		if err := cmd.Start(); err != nil {

@@ -43,9 +43,9 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 		Long: paragraphs(
 			"Run a configuration and keep the results in a run directory: the configuration with all defaults, metrics (metrics.jsonl "+
 				"and TensorBoard events), checkpoints and provenance. The best members are shown at the end.",
-			"Ctrl-C (SIGINT) and SIGTERM finish the iteration and write a checkpoint; an iteration that takes more than half a minute is "+
-				"abandoned. --resume continues from the newest checkpoint and ends with the same bits as an uninterrupted run; only iterations may have changed. "+
-				"Without a CONFIG.toml it takes the run's own.",
+			"Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) finish the iteration and write a checkpoint; an iteration that takes more "+
+				"than half a minute is abandoned. --resume continues from the newest checkpoint and ends with the same bits as an uninterrupted run; "+
+				"only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
 		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
 			"  evorl run --resume --out runs/fast",
@@ -69,8 +69,8 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 }
 
 // config reads the configuration and applies the flags.
-func (f *runFlags) config(args []string) (*evorl.Config, error) {
-	options := []evorl.Option{evorl.Use(f.known)}
+func (f *runFlags) config(ctx context.Context, args []string) (*evorl.Config, error) {
+	options := []evorl.Option{evorl.Use(f.known), evorl.Context(ctx)}
 	for _, text := range f.set {
 		options = append(options, evorl.Set(text))
 	}
@@ -112,7 +112,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	case cmd.Flags().Changed("seeds"):
 		return f.runSeeds(cmd, args)
 	}
-	cfg, err := f.config(args)
+	cfg, err := f.config(cmd.Context(), args)
 	if err != nil {
 		return err
 	}

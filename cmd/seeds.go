@@ -15,13 +15,13 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 	if f.seeds < 1 {
 		return usagef("--seeds %d: want at least 1", f.seeds)
 	}
-	cfg, err := f.config(args)
+	cfg, err := f.config(cmd.Context(), args)
 	if err != nil {
 		return err
 	}
 	if cfg.Independent() && (cfg.Members() == 1 || len(args) == 0) {
 		f.set = append(f.set, fmt.Sprintf("%s=%d", cfg.MembersKey(), f.seeds))
-		if cfg, err = f.config(args); err != nil {
+		if cfg, err = f.config(cmd.Context(), args); err != nil {
 			return err
 		}
 		return f.runOne(cmd, cfg)

@@ -17,13 +17,17 @@ const grace = time.Second
 // savingKey is the context key of a flag that commands set while they have state to save before they end.
 type savingKey struct{}
 
-// withSignals cancels the context at the first SIGINT or SIGTERM, and ends the process at the second. A command with
-// nothing to save is ended by the first.
+// withSignals cancels the context at the first SIGINT, SIGTERM or SIGHUP, and ends the process at the second. A command with
+// nothing to save is ended by the first. A terminal that is closed sends SIGHUP twice, so a later one ends nothing; nohup
+// makes the program ignore them all.
 func withSignals(parent context.Context) (context.Context, func()) {
 	var saving atomic.Bool
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, savingKey{}, &saving))
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		for s := range signals {
 			number, ok := s.(syscall.Signal)
@@ -32,6 +36,9 @@ func withSignals(parent context.Context) (context.Context, func()) {
 			}
 			status := statusSignal + int(number)
 			if ctx.Err() != nil {
+				if number == syscall.SIGHUP {
+					continue
+				}
 				fmt.Fprintln(os.Stderr, "\nevorl: stopped at once; the last checkpoint is as it was")
 				os.Exit(status)
 			}

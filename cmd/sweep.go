@@ -53,7 +53,7 @@ func newSweep(known *evorl.Catalog) *cobra.Command {
 			if err := f.line.check(); err != nil {
 				return err
 			}
-			s, err := f.sweep(args, checking(cmd.ErrOrStderr(), f.line.quiet))
+			s, err := f.sweep(cmd.Context(), args, checking(cmd.ErrOrStderr(), f.line.quiet))
 			if err != nil {
 				return err
 			}
@@ -91,10 +91,10 @@ const sweepExample = `
 `
 
 // sweep reads the sweep.
-func (f *sweepFlags) sweep(args []string, shown evorl.Option) (*evorl.Sweep, error) {
+func (f *sweepFlags) sweep(ctx context.Context, args []string, shown evorl.Option) (*evorl.Sweep, error) {
 	switch {
 	case len(args) == 1:
-		s, err := evorl.ReadSweep(args[0], evorl.Use(f.known), shown)
+		s, err := evorl.ReadSweep(args[0], evorl.Use(f.known), evorl.Context(ctx), shown)
 		var wrong *config.Error
 		if err != nil && !errors.As(err, &wrong) {
 			return nil, &configFileError{err}

@@ -3,10 +3,14 @@ package cmd
 import (
 	"bufio"
 	"io"
+	"net"
 	"net/http"
 	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The page of a run has its lineage and an episode of its newest checkpoint, and ends with Ctrl-C; run --watch says where its page is.
@@ -52,5 +56,52 @@ func TestWatch(t *testing.T) {
 	}
 	if _, stderr, status := b.run("watch", "--port", "70000", "r"); status != statusUsage || !strings.Contains(stderr, "want 0 to 65535") {
 		t.Errorf("status %d\n%s", status, stderr)
+	}
+}
+
+// Hundreds of idle connections to the page neither end a run that may have few descriptors nor reach its standard error.
+func TestIdleConnections(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("limits descriptors by Linux's prlimit")
+	}
+	b := newBox(t)
+	cmd, stdout, _ := b.command("run", "--watch", "--json", "--log-format", "json", "--out", "r", "--iterations", "400", "tiny.toml")
+	cmd.Stderr = nil
+	limited := exec.Command("sh", append([]string{"-c", `ulimit -n 96; exec "$0" "$@"`}, cmd.Args...)...)
+	limited.Dir, limited.Env, limited.Stdout = cmd.Dir, cmd.Env, stdout
+	pipe, err := limited.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := limited.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(2*time.Minute, func() { _ = limited.Process.Kill() }).Stop()
+	var told strings.Builder
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		told.WriteString(lines.Text() + "\n")
+		_, address, ok := strings.Cut(lines.Text(), `"url":"http://`)
+		if !ok {
+			continue
+		}
+		address, _, _ = strings.Cut(address, "/")
+		for range 300 {
+			c, err := net.DialTimeout("tcp", address, time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+		}
+		answer, err := http.Get("http://" + address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+	}
+	if err := limited.Wait(); err != nil || b.object(stdout.String())["iterations"] != 400. {
+		t.Errorf("%v\n%s%s", err, stdout, &told)
+	}
+	if strings.Contains(told.String(), "http: ") || strings.Contains(told.String(), "too many open files") {
+		t.Errorf("standard error:\n%s", &told)
 	}
 }

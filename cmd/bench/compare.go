@@ -3,7 +3,9 @@ package bench
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 )
 
 // Comparison sets results side by side, relative to one of them.
@@ -26,6 +28,7 @@ type ComparedSuite struct {
 type ComparedCase struct {
 	Case, Unit string
 	Values     []float64 // NaN if a result does not have the case
+	Spreads    []float64 // half of the range of the repetitions, as a fraction of the value; NaN if there is one repetition
 	// Ratios is how many times as fast a result is as the baseline (for memory, how many times smaller); NaN if either
 	// lacks the case.
 	Ratios []float64
@@ -49,6 +52,9 @@ func Compare(results []*Result, baseline int) (*Comparison, error) {
 				return nil, fmt.Errorf("bench: %s of %s is in %s, and in %s elsewhere", m.Case, r.Device.Name, m.Unit, of.Unit)
 			}
 			of.Values[i] = m.Value
+			if len(m.Samples) > 1 {
+				of.Spreads[i] = m.Spread / 2
+			}
 		}
 	}
 	for s := range c.Suites {
@@ -68,7 +74,8 @@ func (c *Comparison) at(m Measurement) *ComparedCase {
 	i := slices.IndexFunc(of.Cases, func(k ComparedCase) bool { return k.Case == m.Case })
 	if i < 0 {
 		i = len(of.Cases)
-		of.Cases = append(of.Cases, ComparedCase{Case: m.Case, Unit: m.Unit, Values: slices.Repeat([]float64{math.NaN()}, len(c.Results))})
+		none := slices.Repeat([]float64{math.NaN()}, len(c.Results))
+		of.Cases = append(of.Cases, ComparedCase{Case: m.Case, Unit: m.Unit, Values: none, Spreads: slices.Clone(none)})
 	}
 	return &of.Cases[i]
 }
@@ -118,10 +125,16 @@ func (r *Result) Title() string {
 // busyMachine marks a result that other programs disturbed.
 const busyMachine = "busy machine"
 
-// short shortens the revision in a version.
+// pseudo is a version that Go makes of a revision: v0.0.0-20060102150405-b29661b23c94, with +dirty where files were changed.
+var pseudo = regexp.MustCompile(`-(?:0\.)?\d{14}-([0-9a-f]{12})(\+dirty)?$`)
+
+// short shortens a version to its revision.
 func short(version string) string {
-	if len(version) > 24 {
-		return version[:12]
+	if found := pseudo.FindStringSubmatch(version); found != nil {
+		return found[1] + found[2]
+	}
+	if revision, changes, _ := strings.Cut(version, "+"); len(revision) == 40 { // of git
+		return strings.TrimSuffix(revision[:12]+"+"+changes, "+")
 	}
 	return version
 }

@@ -227,3 +227,26 @@ func TestOthers(t *testing.T) {
 		t.Errorf("another process computed for 500 ms: others took %g of a processor, this one %g s", others, own)
 	}
 }
+
+// Tables to paste have the spread of repetitions and the revision.
+func TestSpreadAndRevision(t *testing.T) {
+	m := figureOf("core", "rate", "env steps/s", 100)
+	m.Samples, m.Spread = []float64{98, 100, 102}, 0.04
+	a, b := resultOf("one", false, m), resultOf("two", false, figureOf("core", "rate", "env steps/s", 100))
+	a.Version = "v0.0.0-20261123130851-b29661b23c94+dirty"
+	b.Version = "b29661b23c94b29661b23c94b29661b23c94abcd+changes"
+	c, err := Compare([]*Result{a, b}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, wants := range map[string][]string{
+		c.Markdown(): {"| `rate` | env steps/s | 100 ±2.0% | 100 | 1 |", "| b29661b23c94+dirty |", "| b29661b23c94+changes |", spreadNote},
+		c.Text():     {"100 ±2.0%", "evorl b29661b23c94+dirty;", spreadNote},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is not in\n%s", want, text)
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +17,9 @@ func (c *Comparison) Text() string {
 		for _, w := range r.Warnings {
 			fmt.Fprintf(&b, "   %s\n", w)
 		}
+	}
+	if c.repeated() {
+		b.WriteString(spreadNote + "\n")
 	}
 	rows := [][]string{c.header("")}
 	for _, s := range c.Suites {
@@ -61,6 +65,9 @@ func (c *Comparison) Markdown() string {
 			fmt.Fprintf(&b, "- %s: %s\n", Letter(i), cell(strings.Join(r.Warnings, "; ")))
 		}
 	}
+	if c.repeated() {
+		b.WriteString("\n" + spreadNote + "\n")
+	}
 	for _, s := range c.Suites {
 		fmt.Fprintf(&b, "\n### %s\n\n| %s |\n|---|---%s|\n", s.Name, strings.Join(c.header("case"), " | "), strings.Repeat("|--:", len(c.header(""))-2))
 		for _, k := range s.Cases {
@@ -69,6 +76,18 @@ func (c *Comparison) Markdown() string {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(c.means(s, "geometric mean"), " | "))
 	}
 	return b.String()
+}
+
+// spreadNote explains the tables' ±.
+const spreadNote = "Figures are medians of the repetitions, ± half of their range."
+
+// repeated reports whether a case was measured more than once.
+func (c *Comparison) repeated() bool {
+	return slices.ContainsFunc(c.Suites, func(s ComparedSuite) bool {
+		return slices.ContainsFunc(s.Cases, func(k ComparedCase) bool {
+			return slices.ContainsFunc(k.Spreads, func(x float64) bool { return !math.IsNaN(x) })
+		})
+	})
 }
 
 func cell(text string) string { return strings.NewReplacer("|", "\\|", "\n", " ").Replace(text) }
@@ -89,8 +108,12 @@ func (c *Comparison) header(first string) []string {
 
 func (c *Comparison) row(k ComparedCase, name string) []string {
 	row := []string{name, k.Unit}
-	for _, v := range k.Values {
-		row = append(row, figureText(v))
+	for i, v := range k.Values {
+		text := figureText(v)
+		if s := k.Spreads[i]; !math.IsNaN(s) {
+			text += fmt.Sprintf(" ±%.1f%%", 100*s)
+		}
+		row = append(row, text)
 	}
 	for i, r := range k.Ratios {
 		if i != c.Baseline {

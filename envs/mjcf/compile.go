@@ -1,13 +1,16 @@
 package mjcf
 
 import (
+	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 )
 
 //go:embed dump.py fields.py places.py
@@ -25,8 +28,9 @@ func Python() string {
 const Install = "python3 -m venv mujoco && mujoco/bin/pip install mujoco==3.12.0, and MUJOCO_PYTHON=mujoco/bin/python in the environment"
 
 // Compile runs MuJoCo's compiler on an MJCF file, by dump.py, in a Python with MuJoCo, and returns its warnings. The
-// model is named by the file. An error has one line for every unsupported element, by file and line.
-func Compile(python, file string) (m *Model, warnings []string, err error) {
+// model is named by the file. An error has one line for every unsupported element, by file and line. The context ends Python; the
+// error is its cause then.
+func Compile(ctx context.Context, python, file string) (m *Model, warnings []string, err error) {
 	folder, err := os.MkdirTemp("", "mjcf")
 	if err != nil {
 		return nil, nil, err
@@ -35,7 +39,7 @@ func Compile(python, file string) (m *Model, warnings []string, err error) {
 	if err := os.CopyFS(folder, scripts); err != nil {
 		return nil, nil, err
 	}
-	if warnings, err = dump(python, folder, file); err != nil {
+	if warnings, err = dump(ctx, python, folder, file); err != nil {
 		return nil, nil, err
 	}
 	if m, err = ReadModel(filepath.Join(folder, stem(file)+".json")); err != nil {
@@ -64,12 +68,20 @@ var errNoMuJoCo = errors.New("want a Python with MuJoCo")
 // noMuJoCo is the exit status of dump.py without its modules.
 const noMuJoCo = 3
 
+// killDelay bounds the wait for a Python that was killed.
+const killDelay = 500 * time.Millisecond
+
 // dump runs dump.py on a file and returns its warnings.
-func dump(python, folder, file string) (warnings []string, err error) {
+func dump(ctx context.Context, python, folder, file string) (warnings []string, err error) {
 	var text strings.Builder
-	command := exec.Command(python, filepath.Join(folder, "dump.py"), "--out", folder, file)
+	command := exec.CommandContext(ctx, python, filepath.Join(folder, "dump.py"), "--out", folder, file, "--dofs", strconv.Itoa(mostDOFs))
 	command.Stderr = &text
+	command.WaitDelay = killDelay
+	asGroup(command)
 	err = command.Run()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	var lines []string // only lines of dump.py, not other output of MuJoCo
 	for line := range strings.SplitSeq(text.String(), "\n") {
 		if line, ok := strings.CutPrefix(line, "dump.py: "); ok {

@@ -26,6 +26,7 @@ import fields
 import places
 
 JOINTS = {int(getattr(mujoco.mjtJoint, f"mjJNT_{name.upper()}")): name for name in ("free", "slide", "hinge")}
+DOFS = {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}  # 1 for others
 SHAPES = ("plane", "sphere", "capsule", "box", "cylinder", "ellipsoid")
 GEOMS = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{name.upper()}")): name for name in SHAPES}
 KINDS = ("body", "joint", "geom", "site", "tendon", "equality", "actuator")
@@ -47,9 +48,12 @@ class Unsupported(Exception):
 class Description:
     """A compiled model, with the places of its elements."""
 
-    def __init__(self, path, name):
+    def __init__(self, path, name, dofs=None):
         self.path, self.name = places.parse(path), name
         spec = mujoco.MjSpec.from_file(str(path))
+        has = sum(DOFS.get(joint.type, 1) for joint in spec.joints)
+        if dofs is not None and has > dofs:
+            raise Unsupported(f"{path}: {has} degrees of freedom; want at most {dofs}")
         self.model = spec.compile()
         self.places = places.Places(self.path, spec)
         self.disabled, self.enabled = fields.flags(self.model)
@@ -312,11 +316,12 @@ def located(path, err):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--dofs", type=int, help="most degrees of freedom of a model (default: any)")
     parser.add_argument("models", nargs="*", type=pathlib.Path, help="MJCF files (default: those of Gymnasium's environments)")
     args = parser.parse_args()
     for name, path in ({path.stem: path for path in args.models} or gymnasium_models()).items():
         try:
-            describe = Description(path, name)
+            describe = Description(path, name, args.dofs)
             model = describe()
         except Unsupported as err:
             sys.exit("\n".join(f"dump.py: {line}" for line in str(err).split("\n")))

@@ -203,9 +203,18 @@ class Accepted(unittest.TestCase):
 
 
 class Command(unittest.TestCase):
-    def run_on(self, path):
+    def run_on(self, path, *more):
         with tempfile.TemporaryDirectory() as folder:
-            return subprocess.run([sys.executable, dump.__file__, "--out", folder, str(path)], capture_output=True, text=True)
+            return subprocess.run([sys.executable, dump.__file__, "--out", folder, str(path), *more], capture_output=True, text=True)
+
+    def test_degrees_of_freedom(self):
+        with tempfile.TemporaryDirectory() as folder:
+            robot = pathlib.Path(folder) / "robot.xml"
+            robot.write_text('<mujoco><worldbody><body><freejoint/><geom size="1"/></body>'
+                             '<replicate count="30" offset="9 0 0"><body><joint/><joint/><geom size="1"/></body></replicate></worldbody></mujoco>')
+            self.assertEqual(self.run_on(robot, "--dofs", "66").returncode, 0)
+            done = self.run_on(robot, "--dofs", "65")
+            self.assertEqual((done.returncode, done.stderr), (1, f"dump.py: {robot}: 66 degrees of freedom; want at most 65\n"))
 
     def test_bad_files(self):
         with tempfile.TemporaryDirectory() as folder:

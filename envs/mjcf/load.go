@@ -2,6 +2,7 @@ package mjcf
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,36 +14,38 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/evorl/evorl/internal/regular"
 )
 
 // Load is Compile with the user's Python, whose results are kept in the user's cache folder: an MJCF file that was
 // compiled before needs no Python, until it, a file that it includes, or this package's compiler changes. Models with
-// other files, such as meshes, are compiled every time. file is refused if it is missing or no XML.
-func Load(file string) (m *Model, warnings []string, err error) {
-	digest, complete, err := digestOf(file)
+// other files, such as meshes, are compiled every time. file is refused if it is missing, no XML, or too large. The
+// context ends the compiler.
+func Load(ctx context.Context, file string) (m *Model, warnings []string, err error) {
+	source, err := readMJCF(file)
 	if err != nil {
 		return nil, nil, err
 	}
 	cache, err := os.UserCacheDir()
-	if err != nil || !complete {
-		return compiled(file)
+	if err != nil || !source.complete {
+		return compiled(ctx, file)
 	}
-	kept := filepath.Join(cache, "evorl", "mjcf", digest+".json")
+	kept := filepath.Join(cache, "evorl", "mjcf", source.digest()+".json")
 	if m, err = ReadModel(kept); err == nil {
 		m.Name, err = Name(file)
 		return m, nil, err
 	}
-	if m, warnings, err = compiled(file); err == nil {
+	if m, warnings, err = compiled(ctx, file); err == nil {
 		keep(kept, m)
 	}
 	return m, warnings, err
 }
 
 // compiled is Compile by the user's Python; an error of Python says how to get what is missing.
-func compiled(file string) (*Model, []string, error) {
-	m, warnings, err := Compile(Python(), file)
+func compiled(ctx context.Context, file string) (*Model, []string, error) {
+	m, warnings, err := Compile(ctx, Python(), file)
 	if errors.Is(err, errNoMuJoCo) {
 		err = fmt.Errorf("%s: a model is compiled by MuJoCo, once: %w", file, err)
 	}
@@ -68,37 +71,52 @@ func keep(path string, m *Model) {
 	}
 }
 
-// digestOf returns the SHA-256 of a file, of what it includes, and of the compiler's scripts. complete is false if the
-// model has further files, which it does not cover.
-func digestOf(file string) (digest string, complete bool, err error) {
-	h := sha256.New()
-	err = fs.WalkDir(scripts, ".", func(name string, entry fs.DirEntry, err error) error {
+// mjcfSource is what is known of an MJCF file, with what it includes, before it is compiled.
+type mjcfSource struct {
+	hash.Hash
+	folder   string
+	complete bool // the model has no further files, such as meshes, which the digest does not cover
+	dofs     int  // degrees of freedom that are written out; replicated bodies, ball joints and composites have more
+}
+
+// readMJCF reads a file and what it includes.
+func readMJCF(file string) (*mjcfSource, error) {
+	s := &mjcfSource{Hash: sha256.New(), folder: filepath.Dir(file), complete: true}
+	err := fs.WalkDir(scripts, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		text, err := fs.ReadFile(scripts, name)
-		add(h, name, text)
+		s.add(name, text)
 		return err
 	})
 	if err != nil {
-		return "", false, err
+		return nil, err
 	}
-	complete = true
-	err = covers(h, file, filepath.Dir(file), &complete, 0)
-	return hex.EncodeToString(h.Sum(nil)), complete, err
+	if err := s.read(file, "", 0); err != nil {
+		return nil, err
+	}
+	if s.dofs > mostDOFs { // MuJoCo takes minutes to read models of thousands
+		return nil, fmt.Errorf("%s: %w", file, tooLarge(s.dofs))
+	}
+	return s, nil
 }
 
+// digest returns the SHA-256 of the file, of what it includes, and of the compiler's scripts.
+func (s *mjcfSource) digest() string { return hex.EncodeToString(s.Sum(nil)) }
+
 // add adds a text with its length, so that two texts cannot be confused with others.
-func add(h hash.Hash, name string, text []byte) {
-	fmt.Fprintf(h, "%s %d\n", name, len(text))
-	h.Write(text)
+func (s *mjcfSource) add(name string, text []byte) {
+	fmt.Fprintf(s, "%s %d\n", name, len(text))
+	s.Write(text)
 }
 
 // mostIncludes bounds the depth of files that include each other.
 const mostIncludes = 32
 
-// covers adds a file and what it includes, which is found beside it or in the model's folder, as dump.py does.
-func covers(h hash.Hash, file, folder string, complete *bool, depth int) error {
+// read adds a file and what it includes, which is found beside it or in the model's folder, as dump.py does. The elements of
+// an included file are in place of the <include>, below parent.
+func (s *mjcfSource) read(file, parent string, depth int) error {
 	if depth > mostIncludes {
 		return fmt.Errorf("%s: included %d deep; want files that do not include themselves", file, depth)
 	}
@@ -112,9 +130,10 @@ func covers(h hash.Hash, file, folder string, complete *bool, depth int) error {
 	case err != nil:
 		return err
 	}
-	add(h, filepath.Base(file), text)
+	s.add(filepath.Base(file), text)
 	decoder := xml.NewDecoder(bytes.NewReader(text))
-	decoder.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // only names of files are read
+	decoder.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // only names are read
+	var above []string
 	for {
 		t, err := decoder.Token()
 		if err == io.EOF {
@@ -124,25 +143,47 @@ func covers(h hash.Hash, file, folder string, complete *bool, depth int) error {
 			line, _ := decoder.InputPos()
 			return fmt.Errorf("%s:%d: no XML: %w", file, line, err)
 		}
-		element, ok := t.(xml.StartElement)
-		if !ok {
-			continue
-		}
-		for _, a := range element.Attr {
-			if len(a.Name.Local) < 4 || a.Name.Local[:4] != "file" {
-				continue
+		switch t := t.(type) {
+		case xml.EndElement:
+			above = above[:len(above)-1]
+		case xml.StartElement:
+			within := parent
+			if n := len(above); n > 1 || n == 1 && parent == "" {
+				within = above[n-1]
 			}
-			if element.Name.Local != "include" {
-				*complete = false
-				continue
-			}
-			beside := filepath.Join(filepath.Dir(file), filepath.FromSlash(a.Value))
-			if _, err := os.Stat(beside); err != nil {
-				beside = filepath.Join(folder, filepath.FromSlash(a.Value))
-			}
-			if err := covers(h, beside, folder, complete, depth+1); err != nil {
+			if err := s.element(t, file, within, depth); err != nil {
 				return err
 			}
+			above = append(above, t.Name.Local)
 		}
 	}
+}
+
+// element notes an element of a file below one of the given name.
+func (s *mjcfSource) element(e xml.StartElement, file, within string, depth int) error {
+	if within == "body" || within == "frame" || within == "replicate" { // not the joints of tendons and the like
+		switch e.Name.Local {
+		case "joint":
+			s.dofs++
+		case "freejoint":
+			s.dofs += 6
+		}
+	}
+	for _, a := range e.Attr {
+		if !strings.HasPrefix(a.Name.Local, "file") {
+			continue
+		}
+		if e.Name.Local != "include" {
+			s.complete = false
+			continue
+		}
+		beside := filepath.Join(filepath.Dir(file), filepath.FromSlash(a.Value))
+		if _, err := os.Stat(beside); err != nil {
+			beside = filepath.Join(s.folder, filepath.FromSlash(a.Value))
+		}
+		if err := s.read(beside, within, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
 }

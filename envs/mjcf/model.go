@@ -194,13 +194,17 @@ var place = regexp.MustCompile(`^[^ :]+(:[0-9]+)?: `)
 // mostDOFs bounds the time to write a program, since its matrices are written element by element.
 const mostDOFs = 128
 
+func tooLarge(dofs int) error {
+	return fmt.Errorf("%d degrees of freedom; want at most %d", dofs, mostDOFs)
+}
+
 func (m *Model) check() error {
 	if len(m.Bodies) < 2 || m.NV < 1 || m.Timestep <= 0 {
 		return fmt.Errorf("%d bodies, %d degrees of freedom, time step %g; want a body that moves, and a positive step",
 			len(m.Bodies), m.NV, m.Timestep)
 	}
 	if m.NV > mostDOFs {
-		return fmt.Errorf("%d degrees of freedom; want at most %d", m.NV, mostDOFs)
+		return tooLarge(m.NV)
 	}
 	if m.Integrator != "Euler" && m.Integrator != "RK4" {
 		return fmt.Errorf("integrator %q; want Euler or RK4", m.Integrator)

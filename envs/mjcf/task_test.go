@@ -229,14 +229,14 @@ func TestLoad(t *testing.T) {
 	t.Setenv("HOME", folder)
 	load := func(path string, want int) {
 		t.Helper()
-		m, _, err := Load(path)
+		m, _, err := Load(t.Context(), path)
 		text, _ := os.ReadFile(calls)
 		if err != nil || m.NV != 6 || strings.Count(string(text), "call") != want {
 			t.Errorf("%v, %d calls; want %d", err, strings.Count(string(text), "call"), want)
 		}
 	}
 	robot := write("robot.xml", `<mujoco><include file="part.xml"/></mujoco>`, 0o644)
-	if _, _, err := Load(robot); err == nil || !strings.HasSuffix(err.Error(), "part.xml: no such file") {
+	if _, _, err := Load(t.Context(), robot); err == nil || !strings.HasSuffix(err.Error(), "part.xml: no such file") {
 		t.Error(err)
 	}
 	write("part.xml", "<mujoco/>", 0o644)
@@ -248,16 +248,43 @@ func TestLoad(t *testing.T) {
 	load(mesh, 3)
 	load(mesh, 4) // the mesh may have changed
 	write("part.xml", `<mujoco><include file="robot.xml"/></mujoco>`, 0o644)
-	if _, _, err := Load(robot); err == nil || !strings.Contains(err.Error(), "want files that do not include themselves") {
+	if _, _, err := Load(t.Context(), robot); err == nil || !strings.Contains(err.Error(), "want files that do not include themselves") {
 		t.Error(err)
 	}
 	write("part.xml", "<mujoco>\n<body>\n</mujoco>", 0o644)
-	if _, _, err := Load(robot); err == nil || !strings.Contains(err.Error(), "part.xml:3: no XML") {
+	if _, _, err := Load(t.Context(), robot); err == nil || !strings.Contains(err.Error(), "part.xml:3: no XML") {
 		t.Error(err)
 	}
 	write("part.xml", "<mujoco></mujoco><!-- new -->", 0o644)
 	t.Setenv("MUJOCO_PYTHON", filepath.Join(folder, "none"))
-	if _, _, err := Load(robot); err == nil || !strings.Contains(err.Error(), "pip install mujoco==") || !strings.HasPrefix(err.Error(), robot) {
+	if _, _, err := Load(t.Context(), robot); err == nil || !strings.Contains(err.Error(), "pip install mujoco==") || !strings.HasPrefix(err.Error(), robot) {
 		t.Error(err)
+	}
+}
+
+// TestLargeModel: a model with too many degrees of freedom is refused before Python begins, which takes minutes for thousands.
+func TestLargeModel(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("MUJOCO_PYTHON", filepath.Join(folder, "none"))
+	t.Setenv("XDG_CACHE_HOME", folder)
+	load := func(bodies int) error {
+		parts := strings.Repeat("<body><joint/><joint/></body>\n", bodies)
+		for name, text := range map[string]string{
+			"parts.xml": "<mujoco><frame>" + parts + "</frame></mujoco>",
+			"robot.xml": "<mujoco><default><joint/></default><worldbody><body><freejoint/><include file=\"parts.xml\"/></body></worldbody>" +
+				"<tendon><fixed><joint/></fixed></tendon></mujoco>",
+		} {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := Load(t.Context(), filepath.Join(folder, "robot.xml"))
+		return err
+	}
+	if err := load(61); err == nil || !strings.Contains(err.Error(), "no such program") {
+		t.Errorf("128 degrees of freedom: %v; want Python to be asked", err)
+	}
+	if err := load(62); err == nil || !strings.HasSuffix(err.Error(), "robot.xml: 130 degrees of freedom; want at most 128") {
+		t.Errorf("130 degrees of freedom: %v", err)
 	}
 }

@@ -24,20 +24,28 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"go/token"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/evorl/evorl/envs/mjcf"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
 
 // target is the destination of a model's outputs.
 type target struct {
@@ -46,7 +54,7 @@ type target struct {
 }
 
 // run is main with its exit status: 0 done or up to date, 1 errors or differences, 2 usage.
-func run(args []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("mjcf", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	var to target
@@ -66,7 +74,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	var models []*mjcf.Model
 	var err error
 	if files := flags.Args(); len(files) > 0 {
-		if models, err = compile(*python, files, stderr); err == nil {
+		if models, err = compile(ctx, *python, files, stderr); err == nil {
 			err = to.own()
 		}
 		for _, m := range models {
@@ -101,7 +109,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 // compile compiles MJCF files, whose outputs must differ in name.
-func compile(python string, files []string, stderr io.Writer) ([]*mjcf.Model, error) {
+func compile(ctx context.Context, python string, files []string, stderr io.Writer) ([]*mjcf.Model, error) {
 	var names []string
 	for _, file := range files {
 		name, err := mjcf.Name(file)
@@ -115,7 +123,7 @@ func compile(python string, files []string, stderr io.Writer) ([]*mjcf.Model, er
 	}
 	var models []*mjcf.Model
 	for _, file := range files {
-		m, warnings, err := mjcf.Compile(python, file)
+		m, warnings, err := mjcf.Compile(ctx, python, file)
 		if err != nil {
 			return nil, err
 		}

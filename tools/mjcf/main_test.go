@@ -31,7 +31,7 @@ func TestOwnModel(t *testing.T) {
 	run := func(args ...string) int {
 		stdout.Reset()
 		stderr.Reset()
-		return run(append([]string{"-python", program, "-out", folder}, args...), &stdout, &stderr)
+		return run(t.Context(), append([]string{"-python", program, "-out", folder}, args...), &stdout, &stderr)
 	}
 	if status := run("../../envs/mjcf/testdata/robots/parts.xml"); status != 0 || stderr.Len() > 0 {
 		t.Fatalf("status %d: %s", status, stderr.String())
@@ -73,7 +73,7 @@ func TestUsage(t *testing.T) {
 		{"an unknown flag", []string{"-models", "x"}, 2, "flag provided but not defined: -models"},
 	} {
 		var stdout, stderr bytes.Buffer
-		status := run(c.args, &stdout, &stderr)
+		status := run(t.Context(), c.args, &stdout, &stderr)
 		text := stderr.String()
 		if status != c.status || !strings.HasPrefix(text, c.want) || strings.Contains(text, "Traceback") {
 			t.Errorf("%s: status %d, %s; want %d and %q", c.name, status, text, c.status, c.want)
@@ -81,7 +81,7 @@ func TestUsage(t *testing.T) {
 	}
 	program := python(t)
 	var stdout, stderr bytes.Buffer
-	status := run(append([]string{"-python", program}, missing...), &stdout, &stderr)
+	status := run(t.Context(), append([]string{"-python", program}, missing...), &stdout, &stderr)
 	if status != 1 || stderr.String() != "mjcf: "+missing[2]+": no such file\n" {
 		t.Errorf("a missing file: status %d, %s", status, stderr.String())
 	}

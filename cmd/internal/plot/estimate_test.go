@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/vg"
+
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/scores"
 )
@@ -86,8 +88,20 @@ func TestIntervals(t *testing.T) {
 		t.Fatal(err)
 	}
 	var svg strings.Builder
-	if err := f.WriteSVG(&svg); err != nil || strings.Contains(svg.String(), "NaN") || !strings.Contains(svg.String(), ">z<") {
+	if err := f.WriteSVG(&svg); err != nil || strings.Contains(svg.String(), "NaN") || !strings.Contains(svg.String(), ">z<") ||
+		!strings.Contains(svg.String(), "no bar: one run, of which there is no interval") {
 		t.Errorf("%v in\n%s", err, svg.String())
+	}
+	// Long names leave the panels their width.
+	one := IntervalPanel{"P", panel.Values[:1]}
+	for _, names := range []int{1, 60} {
+		f, err := Intervals([]string{strings.Repeat("x", names)}, []IntervalPanel{one, one}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, _ := f.size(); (w-nameWidth(f.rows.labels))/vg.Inch < 5.2 {
+			t.Errorf("%d letters leave %.1f inches for two panels; want 5.2", names, (w-nameWidth(f.rows.labels))/vg.Inch)
+		}
 	}
 	if _, err := Intervals([]string{"x"}, []IntervalPanel{panel}, Options{}); err == nil {
 		t.Error("three intervals for one row; want an error")

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -32,7 +34,7 @@ type intervals struct {
 
 // Intervals makes the figure of statistics with their intervals: a row for each label, a panel for each statistic.
 func Intervals(labels []string, panels []IntervalPanel, o Options) (*Figure, error) {
-	o.Width = cmp.Or(o.Width, min(14, 2.2+2.6*float64(len(panels))))
+	o.Width = cmp.Or(o.Width, min(14, max(2.2, 0.8+float64(nameWidth(labels)/vg.Inch))+2.6*float64(len(panels))))
 	o.Height = cmp.Or(o.Height, 1.4+0.3*float64(len(labels)))
 	f := &Figure{options: o, note: "mark: estimate, bar: 95% bootstrap interval",
 		rows: &intervals{labels: labels, panels: panels, low: math.NaN(), high: math.NaN(), mark: math.NaN(), ticks: fewTicks{}}}
@@ -44,12 +46,16 @@ func Intervals(labels []string, panels []IntervalPanel, o Options) (*Figure, err
 	if len(labels) == 0 || len(panels) == 0 {
 		return nil, fmt.Errorf("plot: no intervals")
 	}
+	single := func(v scores.Interval) bool { return !math.IsNaN(v.Value) && math.IsNaN(v.Low) }
+	if slices.ContainsFunc(panels, func(p IntervalPanel) bool { return slices.ContainsFunc(p.Values, single) }) {
+		f.note += "; no bar: one run, of which there is no interval"
+	}
 	return f, nil
 }
 
 // Probabilities makes the figure of intervals of one probability, with a line at one half.
 func Probabilities(labels []string, panel IntervalPanel, o Options) (*Figure, error) {
-	o.Width = cmp.Or(o.Width, 9)
+	o.Width = cmp.Or(o.Width, min(14, 4+float64(nameWidth(labels)/vg.Inch)))
 	f, err := Intervals(labels, []IntervalPanel{panel}, o)
 	if err == nil {
 		f.rows.low, f.rows.high, f.rows.mark, f.rows.ticks = 0, 1, 0.5, quarters
@@ -57,14 +63,21 @@ func Probabilities(labels []string, panel IntervalPanel, o Options) (*Figure, er
 	return f, err
 }
 
+func nameStyle() text.Style { return textStyle(10.5, ink, xfont.WeightNormal) }
+
+// nameWidth is the width that the labels of rows take, left of the panels.
+func nameWidth(labels []string) vg.Length {
+	width, style := vg.Length(0), nameStyle()
+	for _, label := range labels {
+		width = max(width, style.Width(label))
+	}
+	return width + vg.Points(8)
+}
+
 // drawIntervals draws the labels and the panels beside them.
 func (f *Figure) drawIntervals(c draw.Canvas) error {
-	of, style := f.rows, textStyle(10.5, ink, xfont.WeightNormal)
-	names := vg.Length(0)
-	for _, label := range of.labels {
-		names = max(names, style.Width(label))
-	}
-	names += vg.Points(8)
+	of, style := f.rows, nameStyle()
+	names := nameWidth(of.labels)
 	width := (c.Max.X - c.Min.X - names) / vg.Length(len(of.panels))
 	for i, panel := range of.panels {
 		p := f.axes("", "")

@@ -157,7 +157,16 @@ func (p Panel) title() string {
 	return prettyName(p.Name)
 }
 
-// drawLineage draws the panels: the descent across the top, and the hyperparameters below it in two columns.
+// hyperCell is the row and the column of a hyperparameter, of how many columns: below the descent, in two columns that the last one shares
+// if it is alone in its row.
+func (l *lineage) hyperCell(i int) (row, column, columns int) {
+	if i == len(l.panels)-1 && i%2 == 0 {
+		return 1 + i/2, 0, 1
+	}
+	return 1 + i/2, i % 2, 2
+}
+
+// drawLineage draws the panels: the descent across the top, and the hyperparameters below it.
 func (f *Figure) drawLineage(c draw.Canvas) error {
 	l := f.lineage
 	rows := 1 + (len(l.panels)+1)/2
@@ -183,11 +192,11 @@ func (f *Figure) drawLineage(c draw.Canvas) error {
 	show(descent, "Member", cell(0, 0, 1))
 	for i, panel := range l.panels {
 		p := f.axes("", "")
-		if i >= len(l.panels)-2 {
+		if row, _, _ := l.hyperCell(i); row == rows-1 {
 			p.X.Label.Text = f.scale.label
 		}
 		l.addHyper(p, panel)
-		show(p, panel.title(), cell(1+i/2, i%2, 2))
+		show(p, panel.title(), cell(l.hyperCell(i)))
 	}
 	return nil
 }

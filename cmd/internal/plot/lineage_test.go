@@ -106,3 +106,13 @@ func TestPerMember(t *testing.T) {
 		t.Errorf("error %v; want one that names the key", err)
 	}
 }
+
+// A hyperparameter that is alone in its row has all of it.
+func TestLineageUsesItsWidth(t *testing.T) {
+	for panels, want := range map[int][3]int{1: {1, 0, 1}, 2: {1, 1, 2}, 3: {2, 0, 1}} {
+		l := &lineage{panels: make([]Panel, panels)}
+		if row, column, columns := l.hyperCell(panels - 1); [3]int{row, column, columns} != want {
+			t.Errorf("the last of %d hyperparameters is at row %d, column %d of %d; want %v", panels, row, column, columns, want)
+		}
+	}
+}

@@ -2,18 +2,18 @@ package watch
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
-	"maps"
-	"math"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
+	"sync"
 
 	"github.com/evorl/evorl/engine/checkpoint"
-	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
 )
 
@@ -26,11 +26,22 @@ type runData struct {
 	Lineage    bool   `json:"lineage"`
 	Episodes   bool   `json:"episodes"`
 	Checkpoint int64  `json:"checkpoint"` // the newest; 0: none yet
+	Exchanges  int64  `json:"exchanges"`  // bytes of the lineage, which grows with it; 0: none yet
 }
 
 func (s Source) serveRun(w http.ResponseWriter, _ *http.Request) {
 	newest, err := newestCheckpoint(s.Path)
-	writeJSON(w, runData{s.Title, s.Path, s.Total, s.Priority, s.Lineage != nil, s.Episode != nil, newest}, err)
+	if err != nil {
+		writeText(w, nil, err)
+		return
+	}
+	exchanges, err := lineageSize(s.Path)
+	if err != nil {
+		writeText(w, nil, err)
+		return
+	}
+	text, err := json.Marshal(runData{s.Title, s.Path, s.Total, s.Priority, s.Lineage != nil, s.Episode != nil, newest, exchanges})
+	writeText(w, text, err)
 }
 
 // newestCheckpoint is the iteration of the newest checkpoint; 0: there is none yet.
@@ -42,175 +53,63 @@ func newestCheckpoint(path string) (int64, error) {
 	return slices.Max(steps), nil
 }
 
-// mostPoints is the maximum number of points of a curve, except for those that are kept for the curve of evaluations,
-// which is thinned to as many.
-const mostPoints = 600
-
-// metricsData is /metrics.json: numbers that are not finite are null.
-type metricsData struct {
-	Iteration []int64               `json:"iteration"`
-	EnvSteps  []int64               `json:"env_steps"`
-	Seconds   []float64             `json:"seconds"`
-	Values    map[string][]*float64 `json:"values"`
-}
-
-func (s Source) serveMetrics(w http.ResponseWriter, _ *http.Request) {
-	records, err := readRecords(filepath.Join(s.Path, rundir.MetricsFile))
-	out := metricsData{Iteration: []int64{}, EnvSteps: []int64{}, Seconds: []float64{}, Values: map[string][]*float64{}}
-	isEvaluated := func(r metrics.Record) bool { _, ok := r.Values["evaluation"+metrics.MeanSuffix]; return ok }
-	evaluations := 0
-	for _, r := range records {
-		if isEvaluated(r) {
-			evaluations++
-		}
-	}
-	stride, each := strideOf(len(records)), strideOf(evaluations)
-	evaluations = 0
-	for i, r := range records {
-		kept := i%stride == 0 || i == len(records)-1
-		if isEvaluated(r) {
-			kept = kept || evaluations%each == 0
-			evaluations++
-		}
-		if !kept {
-			continue
-		}
-		at := len(out.Iteration)
-		out.Iteration, out.EnvSteps, out.Seconds = append(out.Iteration, r.Iteration), append(out.EnvSteps, r.EnvSteps), append(out.Seconds, r.Seconds)
-		for name, x := range r.Values {
-			values := out.Values[name]
-			for len(values) < at {
-				values = append(values, nil)
-			}
-			if !math.IsNaN(x) && !math.IsInf(x, 0) {
-				values = append(values, &x)
-			}
-			out.Values[name] = values
-		}
-	}
-	for name, values := range out.Values {
-		for len(values) < len(out.Iteration) {
-			values = append(values, nil)
-		}
-		out.Values[name] = values
-	}
-	writeJSON(w, out, err)
-}
-
-// strideOf returns the distance between the points that are kept of n.
-func strideOf(n int) int { return max(1, (n+mostPoints-1)/mostPoints) }
-
-// readRecords reads records of a run at work. A file that is not there yet has none, and lines that are no records are left out.
-func readRecords(path string) ([]metrics.Record, error) {
-	records, _, err := metrics.ReadFile(path)
+// lineageSize is the size of the lineage's file; 0: there is none yet.
+func lineageSize(path string) (int64, error) {
+	info, err := os.Stat(filepath.Join(path, rundir.LineageFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return 0, nil
 	}
-	return records, err
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
-// membersData is /members.json: a row of each member, in their order.
-type membersData struct {
-	Columns []string     `json:"columns"`
-	Rows    [][]*float64 `json:"rows"` // null: none
+// maxLineage is the size of the largest lineage that is drawn, in bytes: some 25,000 members of generations. Drawing takes about
+// twenty times as much.
+const maxLineage = 4 << 20
+
+// picture is the lineage, drawn once for all readers after each exchange.
+type picture struct {
+	draw func(w io.Writer) error
+	path string
+	mu   sync.Mutex
+	of   int64 // size of the lineage's file
+	text []byte
 }
 
-func (s Source) serveMembers(w http.ResponseWriter, _ *http.Request) {
-	records, err := readRecords(filepath.Join(s.Path, rundir.MembersFile))
+func (p *picture) serve(w http.ResponseWriter, r *http.Request) {
+	if p.draw == nil {
+		http.NotFound(w, r)
+		return
+	}
+	text, err := p.newest()
 	if err != nil {
 		writeError(w, err)
 		return
 	}
-	lineage, err := readRecords(filepath.Join(s.Path, rundir.LineageFile))
-	writeJSON(w, membersOf(records, lineage), err)
+	w.Header().Set("Content-Type", "image/svg+xml")
+	_, _ = w.Write(text) // the browser is gone
 }
 
-// membersOf is the newest value of each member: its returns, and what the newest exchange says of it.
-func membersOf(records, lineage []metrics.Record) membersData {
-	rows := map[int]map[string]float64{}
-	set := func(member int, name string, x float64) {
-		if rows[member] == nil {
-			rows[member] = map[string]float64{}
-		}
-		if _, known := rows[member][name]; !known {
-			rows[member][name] = x
-		}
-	}
-	for _, r := range slices.Backward(records) {
-		for name, x := range r.Values {
-			at := strings.LastIndexByte(name, '/')
-			if member, err := strconv.Atoi(name[at+1:]); err == nil && at > 0 {
-				set(member, name[:at], x)
-			}
-		}
-	}
-	names := []string{}
-	for _, r := range slices.Backward(lineage) {
-		if r.Iteration != lineage[len(lineage)-1].Iteration {
-			break
-		}
-		for name, x := range r.Values {
-			if name != "member" {
-				set(int(r.Values["member"]), name, x)
-			}
-		}
-	}
-	for _, row := range rows {
-		for name := range row {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return order(a, b) })
-	out := membersData{Columns: append([]string{"member"}, names...), Rows: [][]*float64{}}
-	for _, member := range slices.Sorted(maps.Keys(rows)) {
-		row := []*float64{number(float64(member))}
-		for _, name := range names {
-			if x, ok := rows[member][name]; ok {
-				row = append(row, number(x))
-			} else {
-				row = append(row, nil)
-			}
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	return out
-}
-
-// order puts scores before what they come from.
-func order(a, b string) int {
-	first := []string{"evaluation", "return", "fitness", "parent"}
-	rank := func(name string) int {
-		if at := slices.Index(first, name); at >= 0 {
-			return at
-		}
-		return len(first)
-	}
-	if d := rank(a) - rank(b); d != 0 {
-		return d
-	}
-	return strings.Compare(a, b)
-}
-
-// number is nil where x is not finite.
-func number(x float64) *float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return nil
-	}
-	return &x
-}
-
-func (s Source) serveLineage(w http.ResponseWriter, r *http.Request) {
-	if s.Lineage == nil {
-		http.NotFound(w, r)
-		return
+func (p *picture) newest() ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	size, err := lineageSize(p.path)
+	switch {
+	case err != nil:
+		return nil, err
+	case size == 0:
+		return nil, fmt.Errorf("%w: the run has no lineage", errNothingYet)
+	case size > maxLineage:
+		return nil, fmt.Errorf("the lineage is too long to be drawn beside the run: evorl plot --lineage %s", p.path)
+	case size == p.of:
+		return p.text, nil
 	}
 	var b bytes.Buffer
-	if err := s.Lineage(&b); err != nil {
-		writeError(w, err)
-		return
+	if err := p.draw(&b); err != nil {
+		return nil, err
 	}
-	w.Header().Set("Content-Type", "image/svg+xml")
-	_, _ = w.Write(b.Bytes()) // the browser is gone
+	p.of, p.text = size, b.Bytes()
+	return p.text, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // episodes makes pages of episodes, one at a time, and keeps that of the newest checkpoint.
@@ -40,7 +41,10 @@ func (e *episodes) serve(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	answer := http.NewResponseController(w)
+	_ = answer.SetWriteDeadline(time.Time{}) // of other writers than a connection there is none
 	page, err := e.newest()
+	_ = answer.SetWriteDeadline(time.Now().Add(answerTimeout))
 	if err != nil {
 		writeError(w, err)
 		return

@@ -3,7 +3,7 @@
 const $ = (id) => document.getElementById(id);
 const band = ["/q25", "/q75"], centers = ["/median", "/mean"], extremes = ["/min", "/max"];
 const refresh = 3000; // milliseconds
-let run = {}, metrics = {iteration: [], values: {}}, sortBy = 1, shownCheckpoint = 0, lineageAt = -1;
+let run = {}, metrics = {iteration: [], values: {}}, sortBy = 1, memberColumns = [], shownCheckpoint = 0, lineageAt = -1, pointed = null; // pointed: name of the curve under the pointer, and where
 
 async function get(path) {
   const answer = await fetch(path);
@@ -33,7 +33,7 @@ function clock(seconds) {
 function bases() {
   const names = new Set();
   for (const name of Object.keys(metrics.values)) names.add([...band, ...centers, ...extremes].reduce((n, s) => n.endsWith(s) ? n.slice(0, -s.length) : n, name));
-  const first = [run.metric, "return", "evaluation", "fitness", "critic/explained_variance", "policy/entropy", "loss/actor", "loss/critic", "time/steps_per_second"];
+  const first = [run.metric, "return", "evaluation", "fitness", "pbt/fitness", "critic/explained_variance", "policy/entropy", "loss/actor", "loss/critic", "time/steps_per_second"];
   const rank = (n) => first.includes(n) ? first.indexOf(n) : first.length;
   return [...names].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
@@ -60,6 +60,7 @@ function draw(canvas, base) {
   c.scale(scale, scale);
   const xs = metrics[$("axis").value], y = column(base, ["", ...centers]), low = column(base, [band[0]]), high = column(base, [band[1]]);
   const at = xs.map((_, i) => i).filter((i) => y[i] !== null);
+  canvas.places = null;
   if (!at.length) return;
   const ys = at.flatMap((i) => [y[i], low ? low[i] : y[i], high ? high[i] : y[i]]).filter((v) => v !== null);
   let y0 = Math.min(...ys), y1 = Math.max(...ys), x0 = 0, x1 = Math.max(xs[xs.length - 1], 1e-9);
@@ -84,7 +85,26 @@ function draw(canvas, base) {
   c.beginPath(); c.strokeStyle = c.fillStyle = "#0072b2"; c.lineWidth = 1.8; c.lineJoin = "round";
   at.forEach((i, k) => k ? c.lineTo(X(xs[i]), Y(y[i])) : c.moveTo(X(xs[i]), Y(y[i])));
   c.stroke();
+  canvas.places = {at, left, bottom, X, xs, y, low, high};
   if (at.length === 1) { c.beginPath(); c.arc(X(xs[at[0]]), Y(y[at[0]]), 3, 0, 7); c.fill(); }
+}
+
+// point tells the values of the point of a curve that is nearest to the pointer.
+function point() {
+  for (const old of document.querySelectorAll(".tip, .mark")) old.remove();
+  const figure = pointed && [...$("curves").children].find((f) => f.dataset.name === pointed.name), canvas = figure && figure.lastChild;
+  if (!canvas || !canvas.places) return;
+  const {at, left, bottom, X, xs, y, low, high} = canvas.places;
+  const i = at.reduce((best, k) => Math.abs(X(xs[k]) - pointed.x) < Math.abs(X(xs[best]) - pointed.x) ? k : best);
+  const mark = Object.assign(document.createElement("div"), {className: "mark"}), tip = Object.assign(document.createElement("div"), {className: "tip"});
+  tip.textContent = short(y[i]) + (low && high && low[i] !== null && high[i] !== null ? "  (" + short(low[i]) + " to " + short(high[i]) + ")" : "") +
+    "\niteration " + metrics.iteration[i] + ", " + (metrics.env_steps[i] ? short(metrics.env_steps[i]) + " steps, " : "") + clock(metrics.seconds[i]);
+  mark.style.cssText = `left: ${X(xs[i])}px; top: ${canvas.offsetTop + 6}px; height: ${bottom - 6}px`;
+  figure.insertBefore(mark, canvas);
+  figure.insertBefore(tip, canvas);
+  tip.style.top = canvas.offsetTop + 8 + "px";
+  const right = X(xs[i]) + 8; // beside the line, on the side where there is room
+  tip.style.left = (right + tip.offsetWidth < canvas.clientWidth ? right : Math.max(0, X(xs[i]) - 8 - tip.offsetWidth)) + "px";
 }
 
 function drawCurves() {
@@ -95,6 +115,8 @@ function drawCurves() {
       figure.dataset.name = name;
       figure.className = i ? "" : "first";
       figure.append(caption, canvas);
+      canvas.onmousemove = (e) => { pointed = {name, x: e.offsetX}; point(); };
+      canvas.onmouseleave = () => { pointed = null; point(); };
       return figure;
     }));
   }
@@ -105,6 +127,7 @@ function drawCurves() {
     figure.firstChild.replaceChildren(title, " " + short(values[values.length - 1]) + (column(name, [band[0]]) ? ", line: median, band: middle half of the members" : ""));
     draw(figure.lastChild, name);
   }
+  point();
 }
 
 function drawFacts() {
@@ -123,6 +146,8 @@ function drawFacts() {
 
 function drawMembers(members) {
   $("members").hidden = members.rows.length < 2;
+  $("count").textContent = members.members > members.rows.length ? "the " + members.rows.length + " best of " + members.members : "";
+  memberColumns = members.columns;
   const rows = [...members.rows].sort((a, b) => (b[sortBy] ?? -Infinity) - (a[sortBy] ?? -Infinity));
   const head = document.createElement("tr");
   members.columns.forEach((name, i) => {
@@ -148,18 +173,24 @@ function showEpisode() {
   $("episode").textContent = "after iteration " + run.checkpoint;
 }
 
+async function drawLineage() {
+  const answer = await fetch("lineage.svg?" + lineageAt);
+  $("undrawn").textContent = answer.ok ? "" : await answer.text();
+  $("lineage").hidden = !answer.ok;
+  if (answer.ok) $("lineage").src = "data:image/svg+xml," + encodeURIComponent(await answer.text());
+}
+
 async function update() {
   try {
     run = await get("run.json");
     metrics = await get("metrics.json");
     drawFacts();
     drawCurves();
-    drawMembers(await get("members.json"));
+    drawMembers(await get("members.json?by=" + encodeURIComponent(memberColumns[sortBy] || "")));
     $("episodes").hidden = !run.episodes;
     $("play").disabled = !run.checkpoint || run.checkpoint === shownCheckpoint;
-    const last = metrics.iteration[metrics.iteration.length - 1] ?? 0;
-    $("descent").hidden = !run.lineage || !last;
-    if (run.lineage && last && last !== lineageAt) { lineageAt = last; $("lineage").src = "lineage.svg?" + last; }
+    $("descent").hidden = !run.lineage || !run.exchanges;
+    if (run.lineage && run.exchanges && run.exchanges !== lineageAt) { lineageAt = run.exchanges; await drawLineage(); }
     $("error").textContent = "";
   } catch (e) {
     $("error").textContent = e instanceof TypeError ? "the page has ended: no answer" : e.message;

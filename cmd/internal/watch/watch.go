@@ -5,10 +5,10 @@ package watch
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"strconv"
@@ -31,6 +31,13 @@ type Source struct {
 	Priority string                                       // the metric that is drawn first
 }
 
+// Time limits of a connection. The page asks every three seconds.
+const (
+	requestTimeout = 5 * time.Second
+	idleTimeout    = 30 * time.Second
+	answerTimeout  = 30 * time.Second // except for episodes, which take as long as they need
+)
+
 // Server is a page on the loopback interface.
 type Server struct {
 	url      string
@@ -46,7 +53,10 @@ func Serve(s Source, port int) (*Server, error) {
 	}
 	e := &episodes{make: s.Episode, path: s.Path}
 	out := &Server{url: "http://" + listener.Addr().String() + "/", episodes: e}
-	out.server = &http.Server{Handler: handler(s, e), ReadHeaderTimeout: 10 * time.Second}
+	out.server = &http.Server{
+		Handler: handler(s, e), ReadTimeout: requestTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10,
+		ErrorLog: log.New(io.Discard, "", 0), ConnState: newConnections(mostConnections()).changed,
+	}
 	go func() { _ = out.server.Serve(listener) }() // it ends with Close
 	return out, nil
 }
@@ -72,9 +82,9 @@ func handler(s Source, e *episodes) http.Handler {
 	mux.HandleFunc("GET /{$}", text("text/html; charset=utf-8", pageHTML))
 	mux.HandleFunc("GET /page.js", text("text/javascript; charset=utf-8", pageJS))
 	mux.HandleFunc("GET /run.json", s.serveRun)
-	mux.HandleFunc("GET /metrics.json", s.serveMetrics)
-	mux.HandleFunc("GET /members.json", s.serveMembers)
-	mux.HandleFunc("GET /lineage.svg", s.serveLineage)
+	mux.HandleFunc("GET /metrics.json", newCurves(s.Path).serve)
+	mux.HandleFunc("GET /members.json", newMembers(s.Path).serve)
+	mux.HandleFunc("GET /lineage.svg", (&picture{draw: s.Lineage, path: s.Path}).serve)
 	mux.HandleFunc("GET /episode.html", e.serve)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A page of another site cannot read this one: neither by its address nor by a name that it has pointed to this machine.
@@ -94,12 +104,8 @@ func handler(s Source, e *episodes) http.Handler {
 	})
 }
 
-// writeJSON answers with a value, or says what went wrong.
-func writeJSON(w http.ResponseWriter, value any, err error) {
-	var text []byte
-	if err == nil {
-		text, err = json.Marshal(value)
-	}
+// writeText answers with JSON, or says what went wrong.
+func writeText(w http.ResponseWriter, text []byte, err error) {
 	if err != nil {
 		writeError(w, err)
 		return

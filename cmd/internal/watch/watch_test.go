@@ -10,7 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/evorl/evorl/engine/checkpoint"
@@ -82,7 +84,8 @@ func TestPage(t *testing.T) {
 		t.Errorf("%s; want %s", text, want)
 	}
 	_, text = get("members.json")
-	if want := `{"columns":["member","evaluation","return","fitness","parent","hyper/rate"],"rows":[[0,null,4,7,10,0.25],[10,9,2,null,null,null]]}`; text != want {
+	if want := `{"members":2,"columns":["member","evaluation","return","fitness","parent","hyper/rate"],` +
+		`"rows":[[0,null,4,7,10,0.25],[10,9,2,null,null,null]]}`; text != want {
 		t.Errorf("%s; want %s", text, want)
 	}
 	for _, path := range []string{"lineage.svg", "episode.html", "config.toml", "../metrics.jsonl"} {
@@ -92,11 +95,17 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// decoded is /metrics.json.
+type decoded struct {
+	Iteration []int64
+	Values    map[string][]*float64
+}
+
 // A run that has just begun has no files yet; a long one is thinned, with all evaluations.
 func TestPageOfFewAndOfManyRecords(t *testing.T) {
 	get := follow(t, Source{}, nil)
 	for path, want := range map[string]string{
-		"metrics.json": `{"iteration":[],"env_steps":[],"seconds":[],"values":{}}`, "members.json": `{"columns":["member"],"rows":[]}`,
+		"metrics.json": `{"iteration":[],"env_steps":[],"seconds":[],"values":{}}`, "members.json": `{"members":0,"columns":["member"],"rows":[]}`,
 	} {
 		if status, text := get(path); status != http.StatusOK || text != want {
 			t.Errorf("%s: status %d, %s; want %s", path, status, text, want)
@@ -111,7 +120,7 @@ func TestPageOfFewAndOfManyRecords(t *testing.T) {
 		long.WriteString("}\n")
 	}
 	get = follow(t, Source{}, map[string]string{"metrics.jsonl": long.String()})
-	var data metricsData
+	var data decoded
 	if _, text := get("metrics.json"); json.Unmarshal([]byte(text), &data) != nil || len(data.Iteration) > mostPoints+5 ||
 		data.Iteration[len(data.Iteration)-1] != 5000 {
 		t.Errorf("%d points; want at most %d", len(data.Iteration), mostPoints+5)
@@ -127,7 +136,7 @@ func TestPageOfFewAndOfManyRecords(t *testing.T) {
 		fmt.Fprintf(&long, `{"iteration":%d,"env_steps":%d,"seconds":1,"evaluation/mean":5}`+"\n", i, i)
 	}
 	get = follow(t, Source{}, map[string]string{"metrics.jsonl": long.String()})
-	var all metricsData
+	var all decoded
 	if _, text := get("metrics.json"); json.Unmarshal([]byte(text), &all) != nil || len(all.Iteration) > mostPoints+1 {
 		t.Errorf("%d points of a run that evaluates in every iteration; want at most %d", len(all.Iteration), mostPoints+1)
 	}
@@ -224,4 +233,89 @@ func portOf(t *testing.T, s *Server) (port int) {
 		t.Fatal(err)
 	}
 	return port
+}
+
+// What is read of a file is what is new, once for all readers: their requests neither allocate what the file takes nor parse most of its lines.
+func TestReadersShare(t *testing.T) {
+	path := t.TempDir()
+	var b strings.Builder
+	const records, metrics = 20_000, 40
+	for i := 1; i <= records; i++ {
+		fmt.Fprintf(&b, `{"iteration":%d,"env_steps":%d,"seconds":1`, i, i)
+		for k := range metrics {
+			fmt.Fprintf(&b, `,"loss/of_part_%d":%d.125`, k, i+k)
+		}
+		b.WriteString("}\n")
+	}
+	file := filepath.Join(path, rundir.MetricsFile)
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := newCurves(path)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var readers sync.WaitGroup
+	for range 6 {
+		readers.Go(func() {
+			if text, err := c.newest(); err != nil || !strings.Contains(string(text), fmt.Sprint(records)) {
+				t.Errorf("%v, %d bytes", err, len(text))
+			}
+		})
+	}
+	readers.Wait()
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(4*b.Len()) { // parsing all of it once takes ten times its size
+		t.Errorf("six readers allocated %d bytes for a file of %d", took, b.Len())
+	}
+	if n := len(c.points); n > mostPoints || n < mostPoints/2 {
+		t.Errorf("%d points are kept; want %d to %d", n, mostPoints/2, mostPoints)
+	}
+	c.of = c.of.Add(-fresh)
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(f, `{"iteration":%d,"env_steps":1,"seconds":1,"new":7}`+"\n", records+1)
+	f.Close()
+	runtime.ReadMemStats(&before)
+	if text, err := c.newest(); err != nil || !strings.Contains(string(text), `,7]`) || c.lines.count != records+1 {
+		t.Errorf("%v: the new line is missing", err)
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 4<<20 {
+		t.Errorf("one more line allocated %d bytes", took)
+	}
+	c.of = c.of.Add(-fresh)
+	if err := os.WriteFile(file, []byte(`{"iteration":1,"env_steps":1,"seconds":1,"x":1}`+"\n"), 0o644); err != nil { // a run that began again
+		t.Fatal(err)
+	}
+	if text, err := c.newest(); err != nil || string(text) != `{"iteration":[1],"env_steps":[1],"seconds":[1],"values":{"x":[1]}}` {
+		t.Errorf("%.200s, %v", text, err)
+	}
+}
+
+// The table has the best of more members than anybody can read, by the column that is asked for.
+func TestManyMembers(t *testing.T) {
+	var line strings.Builder
+	line.WriteString(`{"iteration":1,"env_steps":1,"seconds":1`)
+	for m := range mostRows + 500 {
+		fmt.Fprintf(&line, `,"return/%d":%d,"loss/%d":%d`, m, m, m, -m)
+	}
+	line.WriteString("}\n")
+	get := follow(t, Source{}, map[string]string{"members.jsonl": line.String()})
+	for query, want := range map[string]string{"": "[1499,1499,-1499],", "?by=return": "[1499,1499,-1499],", "?by=loss": "[0,0,0],[1,1,-1],"} {
+		_, text := get("members.json" + query)
+		if !strings.HasPrefix(text, `{"members":1500,"columns":["member","return","loss"],"rows":[`+want) || strings.Count(text, "],[") != mostRows-1 {
+			t.Errorf("%q: %.120s, %d rows", query, text, strings.Count(text, "],[")+1)
+		}
+	}
+}
+
+// A lineage that is too long to be drawn beside a run is refused with the command that draws it.
+func TestLongLineage(t *testing.T) {
+	s := Source{Lineage: func(io.Writer) error { t.Error("drawn"); return nil }}
+	get := follow(t, s, map[string]string{"lineage.jsonl": strings.Repeat("\n", maxLineage+1)})
+	if status, text := get("lineage.svg"); status != http.StatusInternalServerError || !strings.Contains(text, "evorl plot --lineage ") {
+		t.Errorf("status %d, %s", status, text)
+	}
 }

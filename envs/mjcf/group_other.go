@@ -1,0 +1,7 @@
+//go:build !unix
+
+package mjcf
+
+import "os/exec"
+
+func asGroup(*exec.Cmd) {}

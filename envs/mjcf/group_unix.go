@@ -1,0 +1,14 @@
+//go:build unix
+
+package mjcf
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// asGroup makes a command's end that of its children too, since $MUJOCO_PYTHON may be a script that starts Python.
+func asGroup(command *exec.Cmd) {
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+}
