@@ -72,11 +72,11 @@ func (r *Run) evaluateBoth(ctx context.Context, out *Result) (err error) {
 	best := *r.best
 	out.Best = &best
 	if best.Iteration != r.done {
-		kept, err := checkpoint.Open(best.Checkpoint)
-		if err != nil {
-			return err
+		kept, damage := checkpoint.Open(best.Checkpoint)
+		if damage != nil {
+			return damage
 		}
-		defer func() { // the state is again that of the end
+		defer func() { // the state is again that of the end; err is the result
 			_, back := checkpoint.Newest(r.dir.Checkpoints(), func(c *checkpoint.Checkpoint) error { return load(ctx, r.workflow, c) })
 			err = errors.Join(err, back)
 		}()

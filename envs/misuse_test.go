@@ -41,7 +41,7 @@ func TestMisuse(t *testing.T) {
 		{"contacts of no feet", only(NewContacts(state, env, 1, 1)), "no feet"},
 		{"touch of no environment", only(NewTouch(state, nil)), "environment is nil"},
 		{"step before reset", only(fresh.Step(ctx, []uint32{0})), "want Reset or SetState first"},
-		{"no actions", only(fresh.Step(ctx, nil)), "want Reset or SetState first"},
+		{"no actions", only(fresh.Step(ctx, nil)), "0 action words"},
 		{"no state", fresh.SetState(ctx, State{}), "a state of 0 + 0 + 0 numbers"},
 		{"closed: reset", only(closed.Reset(ctx, 1)), ErrClosed.Error()},
 		{"closed: step", only(closed.Step(ctx, []uint32{0})), ErrClosed.Error()},

@@ -54,12 +54,12 @@ func (b *Batch) advance(ctx context.Context, actions []uint32) (Transition, erro
 	if b.step == nil {
 		return Transition{}, ErrClosed
 	}
-	if !b.begun {
-		return Transition{}, fmt.Errorf("envs: step: the environments of %q have no state yet: want Reset or SetState first", b.env.Name)
-	}
 	if want := b.count() * b.env.ActionWords(); len(actions) != want {
 		return Transition{}, fmt.Errorf("envs: %d action words for %d members × %d environments of %q; want %d",
 			len(actions), b.members, b.environments, b.env.Name, want)
+	}
+	if !b.begun {
+		return Transition{}, fmt.Errorf("envs: step: the environments of %q have no state yet: want Reset or SetState first", b.env.Name)
 	}
 	b.upload[1]++
 	copy(b.upload[b.layout.action.offset/4:], actions)
