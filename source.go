@@ -197,12 +197,15 @@ func includeSource(ctx context.Context, file string, text []byte) ([]byte, error
 	if !strings.HasSuffix(file, RobotSuffix) {
 		return readSource(file)
 	}
-	senses, err := envs.Senses(file, text)
+	senses, contacts, err := envs.Senses(file, text)
 	if err != nil {
 		return nil, err
 	}
 	model, _, err := mjcf.Load(ctx, file)
 	if err != nil {
+		return nil, err
+	}
+	if err := model.Restrict(contacts); err != nil {
 		return nil, err
 	}
 	model.Senses, model.SensedAtReset = senses, len(senses) > 0

@@ -26,3 +26,16 @@ func reacher() Spec {
 	s.Options = DefaultReacherOptions()
 	return s
 }
+
+func pusher() Spec {
+	joints := []string{
+		"shoulder_pan", "shoulder_lift", "upper_arm_roll", "elbow_flex", "forearm_roll", "wrist_flex", "wrist_roll", "object_y", "object_x", "goal_y", "goal_x",
+	}
+	remembers := []string{"tips_x", "tips_y", "tips_z", "object_at_x", "object_at_y", "object_at_z", "goal_at_x", "goal_at_y", "goal_at_z"}
+	s := robot("Pusher-v5", "push a cylinder to a goal with the fingers of an arm of seven joints", "pusher_v5.py", joints, remembers, 23, 2, 7).
+		seen(&pusherModel, 5, Camera{LookAt: [3]float64{0.3, -0.3, -0.2}, Distance: 2.2, Azimuth: 90, Elevation: -40})
+	s.MaxSteps, s.RewardThreshold = 100, Solved(0)
+	s.Iterations = 5*1*(1+12*(1+8)) + 64 // of the dynamics (TestRobotIterations), and of a reset's search for a place
+	s.Options = DefaultPusherOptions()
+	return s
+}

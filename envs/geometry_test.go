@@ -31,6 +31,7 @@ func TestModelPoses(t *testing.T) {
 	}
 	for name, m := range map[string]*Model{
 		"Ant-v5": &antModel, "HalfCheetah-v5": &halfCheetahModel, "Hopper-v5": &hopperModel, "Humanoid-v5": &humanoidModel,
+		"HumanoidStandup-v5": &humanoidstandupModel, "Pusher-v5": &pusherModel,
 		"InvertedDoublePendulum-v5": &invertedDoublePendulumModel, "InvertedPendulum-v5": &invertedPendulumModel, "Reacher-v5": &reacherModel,
 		"Swimmer-v5": &swimmerModel, "Walker2d-v5": &walker2dModel,
 	} {

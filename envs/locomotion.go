@@ -44,15 +44,25 @@ func ant() Spec {
 }
 
 func humanoid() Spec {
+	return person("Humanoid-v5", "walk forward on two legs, with a body of thirteen parts", "humanoid_v5.py", "lag_x", "lag_y").
+		seen(&humanoidModel, 5, Camera{Body: 1, LookAt: [3]float64{0, 0, 1}, Distance: 4, Azimuth: 70, Elevation: -15}).
+		withCooperative(18836, &humanoidTables).choosing(DefaultHumanoidOptions())
+}
+
+func humanoidStandup() Spec {
+	return person("HumanoidStandup-v5", "stand up from lying on the back, with a body of thirteen parts", "humanoidstandup_v5.py").
+		seen(&humanoidstandupModel, 5, Camera{Body: 1, LookAt: [3]float64{0, 0, 0.8}, Distance: 4, Azimuth: 70, Elevation: -15}).
+		withCooperative(18836, &humanoidstandupTables).choosing(DefaultHumanoidStandupOptions())
+}
+
+// person returns the Spec of an environment with the body of thirteen parts, which remembers values of its own before
+// what is observed.
+func person(name, summary, source string, own ...string) Spec {
 	joints := []string{
 		"free", "abdomen_z", "abdomen_y", "abdomen_x",
 		"right_hip_x", "right_hip_z", "right_hip_y", "right_knee", "left_hip_x", "left_hip_z", "left_hip_y", "left_knee",
 		"right_shoulder1", "right_shoulder2", "right_elbow", "left_shoulder1", "left_shoulder2", "left_elbow",
 	}
-	remembers := slices.Concat([]string{"lag_x", "lag_y"}, numbered("inertia", 130), numbered("body_velocity", 78),
-		numbered("motor", 17), numbered("contact_force", 78))
-	return robot("Humanoid-v5", "walk forward on two legs, with a body of thirteen parts",
-		"humanoid_v5.py; Tassa, Erez, Todorov 2012", joints, remembers, 348, 0.4, 17).
-		seen(&humanoidModel, 5, Camera{Body: 1, LookAt: [3]float64{0, 0, 1}, Distance: 4, Azimuth: 70, Elevation: -15}).
-		withCooperative(18836, &humanoidTables).choosing(DefaultHumanoidOptions())
+	remembers := slices.Concat(own, numbered("inertia", 130), numbered("body_velocity", 78), numbered("motor", 17), numbered("contact_force", 78))
+	return robot(name, summary, source+"; Tassa, Erez, Todorov 2012", joints, remembers, 348, 0.4, 17)
 }

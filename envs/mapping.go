@@ -8,8 +8,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Mapping is how the lanes of a device compute the dynamics of environments. Ant-v5 and Humanoid-v5 have two forms,
-// whose results differ only by rounding; other environments have only the first.
+// Mapping is how the lanes of a device compute the dynamics of environments. Ant-v5, Humanoid-v5 and HumanoidStandup-v5 have two
+// forms, whose results differ only by rounding; other environments have only the first.
 type Mapping uint32
 
 const (

@@ -21,7 +21,7 @@ func allowCooperative(t *testing.T) {
 func TestCooperativeStep(t *testing.T) {
 	allowCooperative(t)
 	dev := open(t, vk.Validate(false))
-	for _, name := range []string{"Ant-v5", "Humanoid-v5"} {
+	for _, name := range []string{"Ant-v5", "Humanoid-v5", "HumanoidStandup-v5"} {
 		t.Run(name, func(t *testing.T) { robotStep(t, dev, name, Cooperative, 60) })
 	}
 }

@@ -24,12 +24,14 @@ func builtIn() []builtInSpec {
 		{invertedPendulum(), "inverted_pendulum.glsl"},
 		{invertedDoublePendulum(), "inverted_double_pendulum.glsl"},
 		{reacher(), "reacher.glsl"},
+		{pusher(), "pusher.glsl"},
 		{swimmer(), "swimmer.glsl"},
 		{hopper(), "hopper.glsl"},
 		{halfCheetah(), "half_cheetah.glsl"},
 		{walker2d(), "walker2d.glsl"},
 		{ant(), "ant.glsl"},
 		{humanoid(), "humanoid.glsl"},
+		{humanoidStandup(), "humanoid_standup.glsl"},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
 
 // initial holds the distributions of initial states stated by the sources.
@@ -123,5 +124,38 @@ func TestResetNumbers(t *testing.T) {
 				t.Fatalf("environment %d: %v; want %v", i, got, want)
 			}
 		}
+	}
+}
+
+// TestPusherReset: the object is uniform in a rectangle, outside a disc about the goal, and only the arm moves.
+func TestPusherReset(t *testing.T) {
+	const n = 8192
+	b := newBatch(t, open(t, vk.Validate(false)), "Pusher-v5", 1, n, Options{})
+	if _, err := b.Reset(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	state, err := b.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(element, i int) float64 { return float64(state.Env[element*n+i]) }
+	far := 0
+	for i := range n {
+		x, y := at(7, i), at(8, i)
+		if x < -0.3 || x > 0 || math.Abs(y) > 0.2 || math.Hypot(x, y) <= 0.17-1e-6 {
+			t.Fatalf("environment %d: the object is at %g, %g", i, x, y)
+		}
+		if x < -0.17 {
+			far++
+		}
+		for v := range 11 {
+			if speed := at(11+v, i); math.Abs(speed) > 0.005 || (v >= 7) != (speed == 0) {
+				t.Fatalf("environment %d: velocity %d is %g", i, v, speed)
+			}
+		}
+	}
+	want := 0.13 * 0.4 / (0.3*0.4 - math.Pi*0.17*0.17/2)
+	if got := float64(far) / n; math.Abs(got-want) > 4*math.Sqrt(want*(1-want)/n) {
+		t.Errorf("%.3f of the objects are beyond -0.17; want %.3f", got, want)
 	}
 }

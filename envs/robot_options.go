@@ -188,3 +188,40 @@ func DefaultReacherOptions() ReacherOptions {
 		RewardControlWeight: 1,
 	}
 }
+
+// PusherOptions are the options of Gymnasium's Pusher-v5.
+type PusherOptions struct {
+	RewardNearWeight    float32 `doc:"Cost of the distance between fingertips and object."`
+	RewardDistWeight    float32 `doc:"Cost of the distance between object and goal."`
+	RewardControlWeight float32 `doc:"Cost of the sum of the squared controls."`
+}
+
+// DefaultPusherOptions returns Gymnasium's defaults.
+func DefaultPusherOptions() PusherOptions {
+	return PusherOptions{
+		RewardNearWeight:    0.5,
+		RewardDistWeight:    1,
+		RewardControlWeight: 0.1,
+	}
+}
+
+// HumanoidStandupOptions are the options of Gymnasium's HumanoidStandup-v5, without uph_cost_weight, which has no effect
+// there.
+type HumanoidStandupOptions struct {
+	CtrlCostWeight                         float32    `doc:"Cost of the sum of the squared controls."`
+	ImpactCostWeight                       float32    `doc:"Cost of the sum of the squared contact forces."`
+	ImpactCostRange                        [2]float32 `doc:"Bounds of that cost; 1e10 is no bound."`
+	ResetNoiseScale                        float32    `min:"0" doc:"Bound of the uniform noise that a reset adds to positions and velocities."`
+	ExcludeCurrentPositionsFromObservation bool       `define:"POSITIONS" adds:"2" doc:"Omit positions without effect; false needs glslc or glslangValidator."`
+}
+
+// DefaultHumanoidStandupOptions returns Gymnasium's defaults.
+func DefaultHumanoidStandupOptions() HumanoidStandupOptions {
+	return HumanoidStandupOptions{
+		CtrlCostWeight:                         0.1,
+		ImpactCostWeight:                       5e-7,
+		ImpactCostRange:                        [2]float32{-noBound, 10},
+		ResetNoiseScale:                        1e-2,
+		ExcludeCurrentPositionsFromObservation: true,
+	}
+}

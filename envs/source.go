@@ -24,6 +24,7 @@ type sourceHeader struct {
 	Position        []string  `doc:"One to three elements of the state that are the position of a ball, for evorl view: x; x and z; or x, y and z (up)."`
 	ViewSize        float64   `doc:"Width of the view of evorl view, in the unit of position; of a robot the distance of the camera."`
 	Sense           []string  `doc:"What a robot's dynamics give besides positions and velocities, such as site tip xz, if the file includes an MJCF file."`
+	Contacts        string    `doc:"Contacts of an included MJCF file: all (default), or ground: only those of shapes other than meshes with planes."`
 	Model           string    `doc:"What a viewer shows of a robot, as JSON of a Model; written by evorl where a file includes an MJCF file."`
 }
 
@@ -44,6 +45,7 @@ const headerMark = "//!"
 //	//! position = ["x"]            # what evorl view shows: a ball at one to three elements of the state
 //	//! view_size = 4.0             # width of the view
 //	//! sense = ["site tip xz"]     # what the dynamics of an included MJCF file give besides positions and velocities
+//	//! contacts = "ground"         # of that file: only those of shapes other than meshes with planes; default all
 //	//! model = '{…}'               # instead of position: a robot, the JSON of a Model; the state begins with its positions
 //
 // The GLSL defines the sizes of spaces and state; see New for what else it must define. file names the file in errors.
@@ -82,17 +84,18 @@ func FromGLSL(file string, text []byte) (*Environment, error) {
 	return e, nil
 }
 
-// Senses returns what the header of a file asks of a robot's dynamics, key sense; file names it in errors.
-func Senses(file string, text []byte) ([]string, error) {
+// Senses returns what the header of a file asks of a robot's dynamics, keys sense and contacts; file names it in errors.
+func Senses(file string, text []byte) (sense []string, contacts string, err error) {
 	d, err := config.ParseHeader(file, text, headerMark)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var h struct {
-		Sense []string `doc:"As in FromGLSL."`
+		Sense    []string `doc:"As in FromGLSL."`
+		Contacts string   `doc:"As in FromGLSL."`
 	}
 	err = d.Peek("", &h)
-	return h.Sense, err
+	return h.Sense, h.Contacts, err
 }
 
 // spaces sets the spaces and the state of a Spec, by the sizes that the GLSL defines.

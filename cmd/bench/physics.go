@@ -20,6 +20,7 @@ var robots = []struct {
 }{
 	{"InvertedPendulum-v5", 2, 1}, {"InvertedDoublePendulum-v5", 5, 1}, {"Reacher-v5", 2, 1}, {"Swimmer-v5", 4, 1},
 	{"Hopper-v5", 4, 2}, {"HalfCheetah-v5", 5, 3}, {"Walker2d-v5", 4, 3}, {"Ant-v5", 5, 6}, {"Humanoid-v5", 5, 15},
+	{"Pusher-v5", 5, 3}, {"HumanoidStandup-v5", 5, 15},
 }
 
 // physics measures the environments with MuJoCo's dynamics, with many and few environments, and the time to compile them.

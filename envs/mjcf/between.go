@@ -18,7 +18,7 @@ func (s *System) between(c contact, b1 int, g1 *Geom, b2 int, g2 *Geom) []*conta
 	a1, a2 := s.halfAxis(b1, g1), s.halfAxis(b2, g2)
 	p1, p2 = s.closest(p1, a1, s.num(g1.Size[1]*g1.Size[1]), p2, a2, s.num(g2.Size[1]*g2.Size[1]))
 	distance, normal, middle := s.surfaces(p1, s.num(g1.Size[0]), p2, s.num(g2.Size[0]))
-	if c.params.condim == 3 {
+	if c.params.condim > 1 {
 		distance, normal, middle = s.crossing(p1, s.num(g1.Size[0]), a1, p2, s.num(g2.Size[0]), a2)
 	}
 	return []*contact{s.meet(c, c.name, distance, normal, middle)}
@@ -30,7 +30,7 @@ func (s *System) meet(c contact, name string, distance expr, normal, middle vec)
 	c.name = name
 	c.distance, c.frame[0] = distance.As("distance_"+name), normal.As("normal_"+name)
 	c.point = middle.As("contact_" + name).Sub(c.across)
-	if c.params.condim == 3 {
+	if c.params.condim > 1 {
 		c.frame = s.tangents(c.frame[0])
 	}
 	return &c

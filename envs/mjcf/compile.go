@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,16 +40,50 @@ func Compile(ctx context.Context, python, file string) (m *Model, warnings []str
 	if err := os.CopyFS(folder, scripts); err != nil {
 		return nil, nil, err
 	}
+	path := filepath.Join(folder, stem(file)+".json")
 	if warnings, err = dump(ctx, python, folder, file); err != nil {
-		return nil, nil, err
+		return nil, nil, few(errors.Join(err, rest(path)))
 	}
-	if m, err = ReadModel(filepath.Join(folder, stem(file)+".json")); err != nil {
+	if m, err = ReadModel(path); err != nil {
 		return nil, nil, err
 	}
 	if m.Name, err = Name(file); err != nil {
 		return nil, nil, err
 	}
 	return m, warnings, nil
+}
+
+// rest returns what else is refused of a model of which dump.py has refused parts; nil if it wrote none.
+func rest(path string) error {
+	if _, err := os.Stat(path); err != nil {
+		return nil
+	}
+	m, err := ReadModel(path)
+	if err != nil {
+		return err
+	}
+	_, err = newSolver(NewSystem(m), fewPairs)
+	return err
+}
+
+// mostRefusals is the most lines of an error of a model.
+const mostRefusals = 40
+
+// few returns an error without repeated lines, and only the first of many; the last tells how many more there are.
+func few(err error) error {
+	if err == nil || !strings.Contains(err.Error(), "\n") {
+		return err
+	}
+	var lines []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if n := len(lines) - mostRefusals; n > 0 {
+		lines = append(lines[:mostRefusals], fmt.Sprintf("and %d more", n))
+	}
+	return errors.New(strings.Join(lines, "\n"))
 }
 
 func stem(file string) string { return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) }

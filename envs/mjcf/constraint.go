@@ -1,6 +1,7 @@
 package mjcf
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -70,11 +71,13 @@ func (s *System) stiff(imp expr, weight float64, present expr) expr {
 // limits makes the rows of joint and tendon limits.
 func (s *System) limits(warm []expr) ([]*limit, error) {
 	var all []*limit
+	var errs []error
 	for i := range s.dofs {
 		if j := s.dofs[i].joint; j.Limited {
 			ref, err := s.soften("joint "+j.Name, j.SolRef, j.SolImp)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", j.At, err)
+				errs = append(errs, fmt.Errorf("%s: %w", j.At, err))
+				continue
 			}
 			all = append(all, s.limit(s.single(i), j.Range, j.Margin, ref, warm))
 		}
@@ -83,12 +86,13 @@ func (s *System) limits(warm []expr) ([]*limit, error) {
 		if t := &s.Model.Tendons[i]; t.Limited {
 			ref, err := s.soften("tendon "+t.Name, t.SolRef, t.SolImp)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", t.At, err)
+				errs = append(errs, fmt.Errorf("%s: %w", t.At, err))
+				continue
 			}
 			all = append(all, s.limit(s.tendon(i), t.Range, t.Margin, ref, warm))
 		}
 	}
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
 // limit makes the row of a coordinate's limit with the given solver parameters.
@@ -113,15 +117,52 @@ type tie struct {
 	at  expr
 }
 
+// drag is the row of dry friction along a coordinate: it pulls towards rest, by at most loss.
+type drag struct {
+	of   coordinate
+	loss expr
+	d    expr
+	at   expr
+}
+
+// drags makes the rows of dry friction of joints and tendons.
+func (s *System) drags(warm []expr) ([]*drag, error) {
+	var all []*drag
+	var errs []error
+	add := func(kind, at, name string, of coordinate, f *Friction) {
+		ref, err := s.soften(kind+" "+name, f.SolRef, f.SolImp)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", at, err))
+			return
+		}
+		imp := ref.imp[0] // the constraint is always at distance zero
+		d := s.num(imp / ((1 - imp) * of.weight)).As("d_friction_" + of.name)
+		all = append(all, &drag{of, s.num(f.Loss), d, s.of(of, warm).Add(s.of(of, s.v).Scale(ref.b))})
+	}
+	for i := range s.dofs {
+		if j := s.dofs[i].joint; j.Friction != nil {
+			add("joint", j.At, j.Name, s.single(i), j.Friction)
+		}
+	}
+	for i := range s.Model.Tendons {
+		if t := &s.Model.Tendons[i]; t.Friction != nil {
+			add("tendon", t.At, t.Name, s.tendon(i), t.Friction)
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
 // ties makes the rows of the equality constraints.
 func (s *System) ties(warm []expr) ([]*tie, error) {
 	var all []*tie
+	var errs []error
 	for i := range s.Model.Equalities {
 		e := &s.Model.Equalities[i]
 		name := s.unique("equality", e.Name, i)
 		ref, err := s.soften("equality "+name, e.SolRef, e.SolImp)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", e.At, err)
+			errs = append(errs, fmt.Errorf("%s: %w", e.At, err))
+			continue
 		}
 		first := s.end(e.Ends[0])
 		t := &tie{row: s.zeros()}
@@ -144,7 +185,7 @@ func (s *System) ties(warm []expr) ([]*tie, error) {
 		t.at = s.dot(t.row, warm).Add(s.dot(t.row, s.v).Scale(ref.b)).Add(imp.Mul(distance).Scale(ref.k))
 		all = append(all, t)
 	}
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
 func (s *System) zeros() []expr {
@@ -158,19 +199,19 @@ func (s *System) zeros() []expr {
 // resist computes the contacts' stiffness and residual.
 func (s *System) resist(contacts []*contact, warm []expr) error {
 	start := s.twists(warm)
+	var errs []error
 	for _, c := range contacts {
 		ref, err := s.soften("contact "+c.name, c.params.solref, c.params.solimp)
 		if err != nil {
-			return err
+			errs = append(errs, fmt.Errorf("%s: %w", c.at0, err))
+			continue
 		}
 		beyond := c.distance.Sub(s.num(c.params.margin))
 		imp := s.impedance(ref, beyond).As("impedance_" + c.name)
 		// The approximate diagonal of A = J M⁻¹ Jᵀ, and its division among the rows of a pyramid
 		// (engine_core_constraint.c).
 		weight := s.Model.Bodies[c.body].InvWeight[0] + s.Model.Bodies[c.other].InvWeight[0]
-		if mu := c.params.friction; c.params.condim == 3 {
-			weight *= (1 + mu*mu) * 2 * mu * mu
-		}
+		weight *= s.pyramid(c.params)
 		present := beyond.Less(s.num(0))
 		if c.only != (expr{}) {
 			present = present.And(c.only)
@@ -185,22 +226,30 @@ func (s *System) resist(contacts []*contact, warm []expr) error {
 			c.at[k] = acceleration[k].Sub(aref)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
-// directions returns the number of directions of a contact.
-func (c *contact) directions() int {
-	if c.params.condim == 3 {
-		return 3
+// pyramid returns the factor of the approximate diagonal for the rows of a pyramidal cone; 1 for other contacts.
+func (s *System) pyramid(p contactParams) float64 {
+	mu := p.friction[0]
+	if p.condim == 1 || s.elliptic() {
+		return 1
 	}
-	return 1
+	return (1 + mu*mu) * 2 * mu * mu / s.impratio()
 }
+
+// directions returns the number of directions of a contact: the normal, two of sliding, then spinning about the normal and
+// rolling about the two, as far as condim has them.
+func (c *contact) directions() int { return c.params.condim }
 
 // along returns J x of a contact, by direction; twists are the bodies' twists for x.
 func (s *System) along(c *contact, x []expr, twists []twist) []expr {
 	out := make([]expr, c.directions())
 	for k := range out {
-		if c.other == 0 {
+		if c.other == 0 && k >= 3 {
+			out[k] = c.frame[k-3].Dot(twists[c.body].spin)
+			continue
+		} else if c.other == 0 {
 			out[k] = c.frame[k].Dot(twists[c.body].velocity(c.point))
 			continue
 		}
@@ -225,6 +274,11 @@ func (s *System) row(c *contact, direction int) []expr {
 	for i := range s.dofs {
 		d := &s.dofs[i]
 		switch {
+		case of[i] != to[i] && direction >= 3:
+			out[i] = c.frame[direction-3].Dot(s.unit(d).spin)
+			if to[i] {
+				out[i] = out[i].Neg()
+			}
 		case of[i] && !to[i]:
 			out[i] = c.frame[direction].Dot(s.unit(d).velocity(c.point)).As(name + "_" + d.name)
 		case to[i] && !of[i]:

@@ -1,8 +1,11 @@
 package mjcf
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
-// contact is a possible contact of two geoms. Its rows are those of a pyramidal cone (condim 3), or only that of the
+// contact is a possible contact of two geoms. Its rows are those of a pyramidal or elliptic cone, or only that of the
 // normal (condim 1).
 type contact struct {
 	name   string
@@ -10,23 +13,40 @@ type contact struct {
 	other  int // of the first geom; 0: the world
 	params contactParams
 
+	at0      string // the file and line of its second geom
 	distance expr
 	point    vec    // relative to the origin of body's tree
 	across   vec    // to be added to a point relative to the origin of other's tree
-	frame    [3]vec // normal, from the first geom to the second, and two tangents
+	frame    [3]vec // normal, from the first geom to the second, and two tangents: needed with condim above 1
 	only     expr   // additional condition for the contact; none: always
 
-	d  expr    // stiffness of the rows: 0 without contact
-	at [3]expr // residuals J a - aref of the constraint, by direction, at the solver's initial acceleration
+	d  expr    // stiffness of the rows: 0 without contact; of an elliptic cone that of the normal
+	at [6]expr // residuals J a - aref of the constraint, by direction, at the solver's initial acceleration
 }
 
 // contactParams are the contact parameters that MuJoCo derives from two geoms.
 type contactParams struct {
 	condim   int
-	friction float64
+	friction [3]float64 // sliding, spinning, rolling
 	margin   float64
 	solref   [2]float64
 	solimp   [5]float64
+}
+
+// mu returns the friction coefficient of a direction after the normal.
+func (p *contactParams) mu(direction int) float64 {
+	const least = 1e-5 // MuJoCo's mjMINMU
+	return max(least, p.friction[[]int{0, 0, 0, 1, 2, 2}[direction]])
+}
+
+func (s *System) elliptic() bool { return s.Model.Cone == "elliptic" }
+
+// impratio returns the stiffness of friction relative to that of the normal force.
+func (s *System) impratio() float64 {
+	if s.Model.ImpRatio == 0 {
+		return 1
+	}
+	return s.Model.ImpRatio
 }
 
 // mix combines the parameters of two geoms (MuJoCo documentation, Computation, "Contact parameters").
@@ -35,9 +55,12 @@ func mix(a, b *Geom) contactParams {
 		if b.Priority > a.Priority {
 			a, b = b, a
 		}
-		return contactParams{a.ConDim, a.Friction[0], a.Margin + b.Margin, a.SolRef, a.SolImp}
+		return contactParams{a.ConDim, a.Friction, a.Margin + b.Margin, a.SolRef, a.SolImp}
 	}
-	p := contactParams{condim: max(a.ConDim, b.ConDim), friction: max(a.Friction[0], b.Friction[0]), margin: a.Margin + b.Margin}
+	p := contactParams{condim: max(a.ConDim, b.ConDim), margin: a.Margin + b.Margin}
+	for i := range p.friction {
+		p.friction[i] = max(a.Friction[i], b.Friction[i])
+	}
 	weight := 0.5
 	if a.SolMix+b.SolMix > 0 {
 		weight = a.SolMix / (a.SolMix + b.SolMix)
@@ -78,6 +101,9 @@ func (s *System) pairs() (world, links []pair) {
 					if g1.ConType&g2.ConAffinity == 0 && g2.ConType&g1.ConAffinity == 0 {
 						continue
 					}
+					if s.Model.GroundOnly && !onGround(g1, g2) {
+						continue
+					}
 					p := pair{link{b1, g1}, link{b2, g2}}
 					if s.bodies[b1].fixed || s.bodies[b2].fixed {
 						world = append(world, p)
@@ -94,14 +120,20 @@ func (s *System) pairs() (world, links []pair) {
 // contacts makes the contacts of pairs of geoms.
 func (s *System) contacts(pairs []pair) ([]*contact, error) {
 	var all []*contact
+	var errs []error
 	for _, p := range pairs {
 		found, err := s.touch(p.first.body, p.second.body, p.first.geom, p.second.geom)
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
 		}
 		all = append(all, found...)
 	}
-	return all, nil
+	return all, errors.Join(errs...)
+}
+
+// onGround reports whether a pair of geoms is a plane and a shape other than a mesh.
+func onGround(g1, g2 *Geom) bool {
+	return g1.Type == "plane" && g2.Type != "mesh" || g2.Type == "plane" && g1.Type != "mesh"
 }
 
 func round(g *Geom) bool { return g.Type == "sphere" || g.Type == "capsule" }
@@ -129,23 +161,23 @@ func (s *System) touch(b1, b2 int, g1, g2 *Geom) ([]*contact, error) {
 	if g1.Type != "plane" && g2.Type == "plane" || g1.Type == "cylinder" && round(g2) {
 		b1, b2, g1, g2 = b2, b1, g2, g1
 	}
-	c := contact{name: s.geomName(b1, g1) + "_" + s.geomName(b2, g2), body: b2, other: b1, params: mix(g1, g2)}
+	c := contact{name: s.geomName(b1, g1) + "_" + s.geomName(b2, g2), body: b2, other: b1, params: mix(g1, g2), at0: g2.At}
 	refuse := func(why string) ([]*contact, error) {
-		return nil, fmt.Errorf("%s: geoms %q (%s) and %q (%s) may touch, but %s; want contype and conaffinity that keep them apart",
+		return nil, fmt.Errorf("%s: geoms %q (%s) and %q (%s) may touch, but %s; want contype and conaffinity that keep them apart, or contacts ground",
 			g2.At, g1.Name, g1.Type, g2.Name, g2.Type, why)
 	}
 	switch {
-	case c.params.condim != 1 && c.params.condim != 3:
-		return refuse(fmt.Sprintf("condim is %d, not 1 or 3", c.params.condim))
-	case c.params.condim == 3 && c.params.friction <= 0:
-		return refuse(fmt.Sprintf("friction is %g with condim 3, not more than 0", c.params.friction))
+	case c.params.condim > 1 && c.params.friction[0] <= 0:
+		return refuse(fmt.Sprintf("friction is %g with condim %d, not more than 0", c.params.friction[0], c.params.condim))
 	case g1.Type == "plane" && !s.bodies[b1].fixed:
 		return refuse("the plane moves")
+	case g1.Type == "plane" && g2.Type == "mesh":
+		return refuse("meshes cannot")
 	case g1.Type == "plane":
 		c.other = 0
 		return s.onPlane(c, b1, g1, g2)
 	case !round(g1) || !round(g2) && g2.Type != "cylinder":
-		return refuse("only planes with spheres, capsules, boxes and cylinders can, and spheres and capsules with each other " +
+		return refuse("only planes with spheres, capsules, boxes, cylinders and ellipsoids can, and spheres and capsules with each other " +
 			"and with cylinders")
 	}
 	if s.bodies[b2].fixed { // the second body is one that moves

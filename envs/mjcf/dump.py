@@ -27,12 +27,13 @@ import places
 
 JOINTS = {int(getattr(mujoco.mjtJoint, f"mjJNT_{name.upper()}")): name for name in ("free", "slide", "hinge")}
 DOFS = {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}  # 1 for others
-SHAPES = ("plane", "sphere", "capsule", "box", "cylinder", "ellipsoid")
+SHAPES = ("plane", "sphere", "capsule", "box", "cylinder", "ellipsoid", "mesh")
 GEOMS = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{name.upper()}")): name for name in SHAPES}
 KINDS = ("body", "joint", "geom", "site", "tendon", "equality", "actuator")
 OBJECTS = {name: getattr(mujoco.mjtObj, f"mjOBJ_{name.upper()}") for name in KINDS}
 # Arrays of a model hold NumPy's integers, which are no members of enums.
-EULER, RK4 = int(mujoco.mjtIntegrator.mjINT_EULER), int(mujoco.mjtIntegrator.mjINT_RK4)
+INTEGRATORS = {int(getattr(mujoco.mjtIntegrator, f"mjINT_{name.upper()}")): name for name in ("Euler", "RK4", "implicitfast")}
+ELLIPTIC = int(mujoco.mjtCone.mjCONE_ELLIPTIC)
 TO_JOINT = {int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)}
 TO_TENDON = int(mujoco.mjtTrn.mjTRN_TENDON)
 FIXED_GAIN, NO_BIAS, AFFINE_BIAS = (
@@ -42,7 +43,11 @@ OF_JOINTS, OF_TENDONS, WRAPS_JOINT = (
 
 
 class Unsupported(Exception):
-    pass
+    """All refusals, a line each, with the model as far as it is supported."""
+
+    def __init__(self, lines, described):
+        super().__init__("\n".join(lines))
+        self.described = described
 
 
 class Description:
@@ -57,6 +62,7 @@ class Description:
         self.model = spec.compile()
         self.places = places.Places(self.path, spec)
         self.disabled, self.enabled = fields.flags(self.model)
+        self.refused = []
 
     def label(self, kind, i):
         return mujoco.mj_id2name(self.model, OBJECTS[kind], i) or ""
@@ -71,10 +77,11 @@ class Description:
         return f'{place}: <{tag}>{f" {json.dumps(name)}" if name else ""}: {why}'
 
     def refuse(self, kind, i, why):
-        raise Unsupported(self.refusal(kind, i, why))
+        """Notes a refusal; the rest of the element is described as if it were supported."""
+        self.refused.append(self.refusal(kind, i, why))
 
     def check(self):
-        """Refuses what fields.py does not list, all of it at once."""
+        """Notes what fields.py does not list."""
         model, found, counts = self.model, {}, []
         for kind, i, field, value, default in fields.deviations(model):
             why = f"{field} is {shown(value)}, not {shown(default)}"
@@ -90,17 +97,16 @@ class Description:
         for names, value in ((self.disabled - fields.DISABLE, "disable"), (self.enabled - fields.ENABLE, "enable")):
             for name in sorted(name.lower() for name in names):
                 lines.append(f'{self.places.attribute("flag", name)}: <flag>: {name}="{value}" is not supported')
-        if model.opt.integrator not in (EULER, RK4):
+        if model.opt.integrator not in INTEGRATORS:
             place = self.places.attribute("option", "integrator")
-            lines.append(f"{place}: <option>: this integrator is not supported; want Euler or RK4")
+            lines.append(f"{place}: <option>: this integrator is not supported; want Euler, RK4 or implicitfast")
+        elif INTEGRATORS[model.opt.integrator] == "implicitfast" and (model.opt.density or model.opt.viscosity):
+            place = self.places.attribute("option", "integrator")
+            lines.append(f"{place}: <option>: implicitfast is not supported in a medium; want Euler or RK4, or no density and viscosity")
         if {"SPRING", "DAMPER"} <= self.disabled and (model.opt.density or model.opt.viscosity):
             place = self.places.attribute("flag", "spring")
             lines.append(f"{place}: <flag>: a medium is not supported where spring and damper are disabled")
-        lines = lines or counts
-        if len(lines) > MOST:
-            lines[MOST:] = [f"{self.path.name}: {len(lines) - MOST} more"]
-        if lines:
-            raise Unsupported("\n".join(lines))
+        self.refused += lines or counts
 
     def warnings(self):
         for name, value, default in fields.precision(self.model):
@@ -109,20 +115,30 @@ class Description:
                    "here contacts and limits are solved to the minimum (docs/physics.md)")
 
     def __call__(self):
+        """The model, if all of it is supported."""
+        described = self.described()
+        if self.refused:
+            raise Unsupported(self.refused, described)
+        return described
+
+    def described(self):
+        """The model, with what is supported of it; refused has the rest."""
+        self.refused = []
         self.check()
         model, option = self.model, self.model.opt
         tendons = [t for t in range(model.ntendon) if self.acts(t)]
         return {
             "name": self.name, "source": self.path.name, "mujoco": mujoco.__version__,
-            "integrator": "RK4" if option.integrator == RK4 else "Euler",
+            "integrator": INTEGRATORS.get(int(option.integrator), "Euler"),
+            **({"cone": "elliptic"} if option.cone == ELLIPTIC else {}), **({"impratio": option.impratio} if option.impratio != 1 else {}),
             "eulerdamp": "EULERDAMP" not in self.disabled, "multiccd": "MULTICCD" not in self.disabled,
             "timestep": option.timestep,
             "gravity": [0.0] * 3 if "GRAVITY" in self.disabled else numbers(option.gravity),
             "density": option.density, "viscosity": option.viscosity, "wind": numbers(option.wind),
             "meaninertia": model.stat.meaninertia, "nq": model.nq, "nv": model.nv,
             "bodies": [self.body(b) for b in range(model.nbody)], "tendons": [self.tendon(t) for t in tendons],
-            "equalities": [self.equality(e, tendons) for e in range(model.neq) if self.active(e)],
-            "actuators": [self.actuator(a, tendons) for a in range(model.nu)],
+            "equalities": [e for e in (self.equality(e, tendons) for e in range(model.neq) if self.active(e)) if e],
+            "actuators": [a for a in (self.actuator(a, tendons) for a in range(model.nu)) if a],
             "excluded": [[int(s) >> 16, int(s) & 0xFFFF] for s in model.exclude_signature],
         }
 
@@ -136,17 +152,21 @@ class Description:
             "name": self.label("body", b), "parent": int(model.body_parentid[b]), "weld": int(model.body_weldid[b]),
             "pos": numbers(model.body_pos[b]), "quat": numbers(model.body_quat[b]), "mass": float(model.body_mass[b]),
             "com": numbers(model.body_ipos[b]), "frame": numbers(model.body_iquat[b]), "inertia": numbers(model.body_inertia[b]),
-            "invweight": numbers(model.body_invweight0[b]), "joints": joints, "geoms": [g for g in geoms if g], "sites": sites,
+            "invweight": numbers(model.body_invweight0[b]),
+            **({"gravcomp": float(model.body_gravcomp[b])} if model.body_gravcomp[b] and "GRAVITY" not in self.disabled else {}), "joints": joints, "geoms": [g for g in geoms if g], "sites": sites,
         }
 
     def joint(self, j):
         model, kind = self.model, self.model.jnt_type[j]
         if kind not in JOINTS:
             self.refuse("joint", j, "ball joints are not supported; want free, hinge or slide")
+            kind = next(k for k, name in JOINTS.items() if name == "hinge")
         dof, q = model.jnt_dofadr[j], model.jnt_qposadr[j]
         size, width = (6, 7) if JOINTS[kind] == "free" else (1, 1)
         if np.any(model.dof_damping[dof:dof + size] != model.dof_damping[dof]):
             self.refuse("joint", j, "its degrees of freedom are damped differently")
+        if np.any(model.dof_frictionloss[dof:dof + size] != model.dof_frictionloss[dof]):
+            self.refuse("joint", j, "its degrees of freedom have different friction")
         force = bool(model.jnt_actfrclimited[j])
         return {
             "name": self.label("joint", j), "at": self.at("joint", j), "type": JOINTS[kind], "q": int(q),
@@ -158,16 +178,24 @@ class Description:
             "margin": float(model.jnt_margin[j]), "solref": numbers(model.jnt_solref[j]),
             "solimp": numbers(model.jnt_solimp[j]), "invweight": numbers(model.dof_invweight0[dof:dof + size]),
             "forcelimited": force, "forcerange": numbers(model.jnt_actfrcrange[j]) if force else [0.0, 0.0],
+            **self.friction(model.dof_frictionloss[dof], model.dof_solref[dof], model.dof_solimp[dof]),
         }
+
+    def friction(self, loss, solref, solimp):
+        """The dry friction of a joint or tendon, if it has any."""
+        if not loss or self.disabled & {"CONSTRAINT", "FRICTIONLOSS"}:
+            return {}
+        return {"friction": {"loss": float(loss), "solref": numbers(solref), "solimp": numbers(solimp)}}
 
     def geom(self, g):
         """A geom, or None for one that touches nothing and has no form that viewers draw."""
         model, touches = self.model, fields.touches(self.model, g)
-        if model.geom_type[g] not in GEOMS:
+        if model.geom_type[g] not in GEOMS or not touches and GEOMS[model.geom_type[g]] == "mesh":
             if not touches:
                 return None
             kind = mujoco.mjtGeom(model.geom_type[g]).name.removeprefix("mjGEOM_").lower()
             self.refuse("geom", g, f"type {kind} is supported only where it touches nothing (contype, conaffinity 0)")
+            return None
         return {
             "name": self.label("geom", g), "at": self.at("geom", g), "type": GEOMS[model.geom_type[g]],
             "pos": numbers(model.geom_pos[g]), "quat": numbers(model.geom_quat[g]), "size": numbers(model.geom_size[g]),
@@ -185,7 +213,7 @@ class Description:
         driven = any(model.actuator_trntype[a] == TO_TENDON and model.actuator_trnid[a][0] == t for a in range(model.nu))
         tied = any(model.eq_type[e] == OF_TENDONS and t in (model.eq_obj1id[e], model.eq_obj2id[e])
                    for e in range(model.neq) if self.active(e))
-        pulls = bool(model.tendon_stiffness[t] or model.tendon_damping[t] or model.tendon_armature[t])
+        pulls = bool(model.tendon_stiffness[t] or model.tendon_damping[t] or model.tendon_armature[t] or model.tendon_frictionloss[t])
         return driven or tied or pulls or self.limited(model.tendon_limited[t])
 
     def tendon(self, t):
@@ -193,6 +221,7 @@ class Description:
         path = range(model.tendon_adr[t], model.tendon_adr[t] + model.tendon_num[t])
         if any(model.wrap_type[w] != WRAPS_JOINT for w in path):
             self.refuse("tendon", t, "spatial tendons are not supported; want fixed")
+            path = []
         return {
             "name": self.label("tendon", t), "at": self.at("tendon", t),
             "joints": [[int(model.jnt_dofadr[model.wrap_objid[w]]), float(model.wrap_prm[w])] for w in path],
@@ -202,6 +231,7 @@ class Description:
             "range": numbers(model.tendon_range[t]), "margin": float(model.tendon_margin[t]),
             "solref": numbers(model.tendon_solref_lim[t]), "solimp": numbers(model.tendon_solimp_lim[t]),
             "invweight": float(model.tendon_invweight0[t]),
+            **self.friction(model.tendon_frictionloss[t], model.tendon_solref_fri[t], model.tendon_solimp_fri[t]),
         }
 
     def active(self, e):
@@ -211,6 +241,7 @@ class Description:
         model, kind = self.model, self.model.eq_type[e]
         if kind not in (OF_JOINTS, OF_TENDONS):
             self.refuse("equality", e, "not supported; want joint or tendon")
+            return None
         first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
         if kind == OF_JOINTS:
             ends = [{"dof": self.scalar("equality", e, j)} for j in (first, second) if j >= 0]
@@ -236,6 +267,7 @@ class Description:
             end = {"tendon": tendons.index(model.actuator_trnid[a][0])}
         else:
             self.refuse("actuator", a, "its transmission is not supported; want joint or tendon")
+            return None
         bias = model.actuator_biastype[a]
         if model.actuator_gaintype[a] != FIXED_GAIN or bias not in (NO_BIAS, AFFINE_BIAS):
             self.refuse("actuator", a, "its gain or bias is not supported; want a fixed gain, and no bias or an affine one: "
@@ -262,7 +294,6 @@ class Description:
         return 0.0 if "DAMPER" in self.disabled else float(damping)
 
 
-MOST = 10  # refusals shown
 # Attributes of <option> that are named otherwise than the field.
 OPTION_ATTRIBUTES = {"disableactuator": "actuatorgroupdisable"}
 # Tag and attribute of what makes a count differ from zero.
@@ -296,7 +327,7 @@ def text(value, depth=0):
 GYMNASIUM = {
     "Hopper-v5": "hopper.xml", "Walker2d-v5": "walker2d_v5.xml", "HalfCheetah-v5": "half_cheetah.xml", "Swimmer-v5": "swimmer.xml", "Ant-v5": "ant.xml",
     "Humanoid-v5": "humanoid.xml", "InvertedPendulum-v5": "inverted_pendulum.xml", "InvertedDoublePendulum-v5": "inverted_double_pendulum.xml",
-    "Reacher-v5": "reacher.xml",
+    "Reacher-v5": "reacher.xml", "Pusher-v5": "pusher_v5.xml", "HumanoidStandup-v5": "humanoidstandup.xml",
 }
 
 
@@ -324,6 +355,8 @@ def main():
             describe = Description(path, name, args.dofs)
             model = describe()
         except Unsupported as err:
+            args.out.mkdir(parents=True, exist_ok=True)
+            (args.out / f"{name}.json").write_text(text(err.described) + "\n")  # from which the reader finds what else it refuses
             sys.exit("\n".join(f"dump.py: {line}" for line in str(err).split("\n")))
         except (ValueError, OSError, mujoco.FatalError) as err:
             sys.exit(f"dump.py: {located(path, str(err))}")

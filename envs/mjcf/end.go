@@ -21,7 +21,7 @@ func (s *System) end(e End) coordinate {
 // single returns the coordinate of a hinge or slide joint.
 func (s *System) single(dof int) coordinate {
 	j := s.dofs[dof].joint
-	return coordinate{s.dofs[dof].name, []int{dof}, []float64{1}, j.Reference[0], j.InvWeight[0]}
+	return coordinate{s.dofs[dof].name, []int{dof}, []float64{1}, j.Reference[0], j.InvWeight[dof-j.DOF]}
 }
 
 func (s *System) tendon(number int) coordinate {
@@ -87,17 +87,49 @@ func (s *System) pulls() []expr {
 // those of position and velocity.
 func (s *System) effort(number int) expr {
 	a := &s.Model.Actuators[number]
+	force := s.unbounded(number)
+	if !a.feedback() {
+		return force
+	}
+	if a.ForceLimited {
+		low, high := a.bounds()
+		force = force.Clamp(s.num(low), s.num(high))
+	}
+	return force.As("effort_" + s.end(a.End).name)
+}
+
+// unbounded returns the force of an actuator before its force range applies to what depends on position and velocity.
+func (s *System) unbounded(number int) expr {
+	a := &s.Model.Actuators[number]
 	force := s.force[number]
 	if !a.feedback() {
 		return force
 	}
 	end := s.end(a.End)
-	force = force.Add(s.length(end).Scale(a.Gear * a.Gear * a.Bias[1])).Add(s.of(end, s.v).Scale(a.Gear * a.Gear * a.Bias[2]))
-	if a.ForceLimited {
-		low, high := a.bounds()
-		force = force.Clamp(s.num(low), s.num(high))
+	return force.Add(s.length(end).Scale(a.Gear * a.Gear * a.Bias[1])).Add(s.of(end, s.v).Scale(a.Gear * a.Gear * a.Bias[2]))
+}
+
+// resistance adds how much the forces of tendons' dampers and of actuators decrease with velocity to a symmetric matrix,
+// times factor. An actuator at a bound of its force range counts as constant, as in MuJoCo.
+func (s *System) resistance(factor float64, onto [][]expr) {
+	for i := range s.Model.Tendons {
+		if d := s.Model.Tendons[i].Damping; d != 0 {
+			s.hold(s.tendon(i), s.num(factor*d), onto)
+		}
 	}
-	return force.As("effort_" + end.name)
+	for i := range s.Model.Actuators {
+		a := &s.Model.Actuators[i]
+		if a.Bias[2] == 0 {
+			continue
+		}
+		slope := s.num(-factor * a.Gear * a.Gear * a.Bias[2])
+		if a.ForceLimited {
+			low, high := a.bounds()
+			force := s.unbounded(i)
+			slope = s.num(low).Less(force).And(force.Less(s.num(high))).Select(slope, s.num(0))
+		}
+		s.hold(s.end(a.End), slope, onto)
+	}
 }
 
 // feedback reports whether an actuator's force depends on position or velocity.

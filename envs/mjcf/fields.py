@@ -10,9 +10,10 @@ import numpy as np
 # Handed on by dump.py, and part of the dynamics or of what a viewer draws.
 READ = set("""
     nq nv nu nbody njnt ngeom nsite nexclude neq ntendon nwrap nactuator opt stat qpos0 qpos_spring body_parentid
-    body_weldid body_pos body_quat body_ipos body_iquat body_mass body_inertia body_invweight0 jnt_type jnt_qposadr
+    body_weldid body_gravcomp body_pos body_quat body_ipos body_iquat body_mass body_inertia body_invweight0 jnt_type jnt_qposadr
     jnt_dofadr jnt_bodyid jnt_limited jnt_actfrclimited jnt_actfrcrange jnt_solref jnt_solimp jnt_pos jnt_axis
-    jnt_stiffness jnt_range jnt_margin dof_armature dof_damping dof_invweight0 dof_jntid geom_type geom_contype
+    jnt_stiffness jnt_range jnt_margin dof_armature dof_damping dof_frictionloss
+    dof_solref dof_solimp dof_invweight0 dof_jntid tendon_frictionloss tendon_solref_fri tendon_solimp_fri geom_type geom_contype
     geom_conaffinity geom_condim geom_bodyid geom_priority geom_solmix geom_solref geom_solimp geom_size geom_pos
     geom_quat geom_friction geom_margin geom_rgba site_bodyid site_pos exclude_signature eq_type eq_obj1id eq_obj2id
     eq_active0 eq_solref eq_solimp eq_data tendon_adr tendon_num tendon_limited tendon_solref_lim tendon_solimp_lim
@@ -24,9 +25,8 @@ READ = set("""
 
 # Not handed on: refused where they differ from the default of their element.
 DEFAULT = set("""
-    na nmocap nflex npair nplugin nhistory flg_gravcomp flg_surfacevel flg_adhesion body_mocapid body_gravcomp
-    body_plugin jnt_actgravcomp jnt_stiffnesspoly dof_frictionloss dof_dampingpoly geom_gap geom_surfacevel
-    geom_adhesion geom_fluid geom_plugin tendon_frictionloss tendon_stiffnesspoly tendon_dampingpoly
+    na nmocap nflex npair nplugin nhistory flg_surfacevel flg_adhesion body_mocapid body_plugin jnt_actgravcomp jnt_stiffnesspoly dof_dampingpoly geom_gap geom_surfacevel
+    geom_adhesion geom_fluid geom_plugin tendon_stiffnesspoly tendon_dampingpoly
     tendon_actfrclimited actuator_dyntype actuator_ctrlnum actuator_ctrlspec actuator_outnum actuator_actnum
     actuator_actearly actuator_history actuator_delay actuator_armature actuator_damping actuator_dampingpoly
     actuator_plugin
@@ -37,18 +37,16 @@ DEFAULT = set("""
 HARMLESS = set("""
     nout nbvh nbvhstatic nbvhdynamic noct ntree nM nB nC nD ncam nlight nefm0dof nefm0L nJfe nJfv nhfield
     nhfielddata ntex ntexdata nmat nJten nsensor nnumeric nnumericdata ntext ntextdata ntuple ntupledata nkey
-    npluginattr nuser_body nuser_jnt nuser_geom nuser_site nuser_cam nuser_tendon nuser_actuator nuser_sensor nnames
+    npluginattr flg_gravcomp nuser_body nuser_jnt nuser_geom nuser_site nuser_cam nuser_tendon nuser_actuator nuser_sensor nnames
     npaths nnames_map nJmom ngravcomp nemax njmax nconmax npolygonmax nuserdata nsensordata npluginstate narena
     nbuffer vis names names_map paths signature B_rownnz B_rowadr B_colind M_rownnz M_rowadr M_colind D_rownnz
     D_rowadr D_diag D_colind mapM2D mapD2M mapM2M efm0_dofid efm0_L_rownnz efm0_L_rowadr efm0_L_colind efm0_L
     body_rootid body_jntnum body_jntadr body_dofnum body_dofadr body_treeid body_geomnum body_geomadr body_simple
     body_sameframe body_subtreemass body_margin body_user body_contype body_conaffinity body_bvhadr body_bvhnum
-    jnt_actuatorid jnt_group jnt_user dof_bodyid dof_parentid dof_treeid dof_Madr dof_simplenum dof_solref
-    dof_solimp dof_M0 dof_length tree_bodyadr tree_bodynum tree_dofadr tree_dofnum tree_sleep_policy geom_dataid
+    jnt_actuatorid jnt_group jnt_user dof_bodyid dof_parentid dof_treeid dof_Madr dof_simplenum dof_M0 dof_length tree_bodyadr tree_bodynum tree_dofadr tree_dofnum tree_sleep_policy geom_dataid
     geom_matid geom_group geom_sameframe geom_aabb geom_rbound geom_user site_type site_matid site_group
     site_sameframe site_size site_quat site_user site_rgba eq_objtype tendon_matid tendon_actuatorid tendon_group
-    tendon_treenum tendon_treeid ten_J_rownnz ten_J_rowadr ten_J_colind tendon_width tendon_solref_fri
-    tendon_solimp_fri tendon_actfrcrange tendon_user tendon_rgba actuator_ctrladr actuator_outadr actuator_actadr
+    tendon_treenum tendon_treeid ten_J_rownnz ten_J_rowadr ten_J_colind tendon_width tendon_actfrcrange tendon_user tendon_rgba actuator_ctrladr actuator_outadr actuator_actadr
     actuator_cranklength actuator_dynprm actuator_actlimited actuator_actrange actuator_group actuator_user
     actuator_historyadr actuator_acc0 actuator_length0 actuator_lengthrange
 """.split())
@@ -58,8 +56,8 @@ HARMLESS = set("""
 FAMILIES = ("bvh_", "cam_", "flex", "hfield_", "key_", "light_", "mat_", "mesh_", "name_", "nflex", "nmesh", "nskin",
             "numeric_", "oct_", "pair_", "plugin", "sensor_", "skin_", "tex_", "text_", "tuple_")
 
-OPTION_READ = set("timestep gravity wind density viscosity integrator disableflags enableflags".split())
-OPTION_DEFAULT = set("impratio cone noslip_iterations disableactuator".split())
+OPTION_READ = set("impratio cone timestep gravity wind density viscosity integrator disableflags enableflags".split())
+OPTION_DEFAULT = set("noslip_iterations disableactuator".split())
 # How far MuJoCo solves what is solved to the end here. A model that differs from the default is accepted with a warning.
 OPTION_PRECISION = set("solver iterations tolerance ls_iterations ls_tolerance ccd_iterations ccd_tolerance".split())
 # For sensors, or without effect as long as DEFAULT and the flags hold.

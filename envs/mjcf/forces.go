@@ -78,7 +78,7 @@ func (s *System) medium(i int) (force, torque vec) {
 
 // smooth sums all forces except those of constraints: springs, dampers and actuators, minus the bias.
 func (s *System) smooth() {
-	tendons, pulls := s.tendonForces(), s.pulls()
+	tendons, pulls, lifts := s.tendonForces(), s.pulls(), s.lifts()
 	for i := range s.dofs {
 		j := s.dofs[i].joint
 		f := s.Bias[i].Neg()
@@ -89,8 +89,26 @@ func (s *System) smooth() {
 		if j.Damping != 0 {
 			f = f.Sub(s.named(constantName(s.dofs[i].name, "damping"), j.Damping).Mul(s.v[i]))
 		}
-		s.Smooth = append(s.Smooth, f.Add(tendons[i]).Add(pulls[i]).As("smooth_"+s.dofs[i].name))
+		s.Smooth = append(s.Smooth, f.Add(tendons[i]).Add(pulls[i]).Add(lifts[i]).As("smooth_"+s.dofs[i].name))
 	}
+}
+
+// lifts returns the generalized forces of gravity compensation: at each body's centre of mass, against a part of its weight.
+func (s *System) lifts() []expr {
+	out := s.zeros()
+	for i := 1; i < len(s.bodies); i++ {
+		b := &s.Model.Bodies[i]
+		if b.GravComp == 0 {
+			continue
+		}
+		force := s.vec(s.Model.Gravity).Mul(s.num(-b.Mass * b.GravComp))
+		for k, moves := range s.chain(i) {
+			if moves {
+				out[k] = out[k].Add(s.unit(&s.dofs[k]).velocity(s.bodies[i].com).Dot(force))
+			}
+		}
+	}
+	return out
 }
 
 // tendonForces returns the generalized forces of the tendons' springs and dampers. A spring has no force between its

@@ -31,6 +31,9 @@ func View(m *Model) (*envs.Model, error) {
 		}
 		out.Bodies = append(out.Bodies, body)
 		for k, g := range b.Geoms {
+			if g.Type == "mesh" { // not drawn
+				continue
+			}
 			form, ok := forms[g.Type]
 			if !ok {
 				return nil, m.blame(fmt.Errorf("geom %q: type %q cannot be drawn", g.Name, g.Type))

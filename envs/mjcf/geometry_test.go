@@ -30,8 +30,10 @@ func TestGeometry(t *testing.T) {
 			}
 		}
 	}
-	hull := &Model{Bodies: []Body{{Geoms: []Geom{{Name: "hull", Type: "mesh"}}}}}
-	if _, err := Geometry(hull, "envs"); err == nil || !strings.Contains(err.Error(), `geom "hull"`) {
-		t.Errorf("a mesh: %v", err)
+	for kind, refused := range map[string]bool{"mesh": false, "sdf": true} { // meshes are not drawn
+		shape := &Model{Bodies: []Body{{Geoms: []Geom{{Name: "hull", Type: kind}}}}}
+		if _, err := Geometry(shape, "envs"); (err != nil) != refused || refused && !strings.Contains(err.Error(), `geom "hull"`) {
+			t.Errorf("a %s: %v", kind, err)
+		}
 	}
 }

@@ -80,6 +80,20 @@ func (s *System) pointStiffness(w mat, r vec) stiffness {
 	return stiffness{symmetric(a), b, w}
 }
 
+// spinStiffness returns the form of a symmetric matrix acting on the spin, and of a matrix between the spin and the velocity
+// of the point r.
+func (s *System) spinStiffness(spin, both mat, r vec) stiffness {
+	// velocity = at + spin × r: 2 spin·both velocity = 2 spin·both at + 2 spin·N spin, where row i of N is r × row i of both.
+	for i := range 3 {
+		turned := r.Cross(both[i])
+		for j := range 3 {
+			spin[i][j] = spin[i][j].Add(turned[j])
+			spin[j][i] = spin[j][i].Add(turned[j])
+		}
+	}
+	return stiffness{symmetric(spin), both, s.g.Mat([3][3]float64{})}
+}
+
 // mass computes the inertia matrix.
 func (s *System) mass() {
 	of := []stiffness{s.noStiffness()}

@@ -3,9 +3,11 @@ package mjcf
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 
 	"github.com/evorl/evorl/internal/regular"
 )
@@ -17,8 +19,10 @@ type Model struct {
 	Source      string     `json:"source"` // the MJCF file
 	MuJoCo      string     `json:"mujoco"` // the compiler's version
 	Integrator  string     `json:"integrator"`
-	EulerDamp   bool       `json:"eulerdamp"` // Euler's method treats joint damping implicitly
-	MultiCCD    bool       `json:"multiccd"`  // several contacts of a capsule with a cylinder
+	Cone        string     `json:"cone,omitempty"`     // of friction: elliptic; else pyramidal
+	ImpRatio    float64    `json:"impratio,omitempty"` // stiffness of friction relative to that of the normal force; 0: 1
+	EulerDamp   bool       `json:"eulerdamp"`          // Euler's method treats joint damping implicitly
+	MultiCCD    bool       `json:"multiccd"`           // several contacts of a capsule with a cylinder
 	Timestep    float64    `json:"timestep"`
 	Gravity     [3]float64 `json:"gravity"`
 	Density     float64    `json:"density"` // of the medium
@@ -35,6 +39,17 @@ type Model struct {
 
 	Senses        []string `json:"-"` // outputs of a forward pass: see builtInSenses
 	SensedAtReset bool     `json:"-"` // also at a reset
+	GroundOnly    bool     `json:"-"` // see Restrict
+}
+
+// Restrict sets which contacts of a model are computed: all (the default, also ""), or ground: only those of spheres,
+// capsules, boxes, cylinders and ellipsoids with planes. Then links pass through each other, and meshes through everything.
+func (m *Model) Restrict(contacts string) error {
+	if !slices.Contains([]string{"", "all", "ground"}, contacts) {
+		return fmt.Errorf("contacts %q; want all, or ground: only those of spheres, capsules, boxes, cylinders and ellipsoids with planes", contacts)
+	}
+	m.GroundOnly = contacts == "ground"
+	return nil
 }
 
 // Body is a rigid body in the frame of its parent.
@@ -48,7 +63,8 @@ type Body struct {
 	COM       [3]float64 `json:"com"`
 	Frame     [4]float64 `json:"frame"` // of the principal axes
 	Inertia   [3]float64 `json:"inertia"`
-	InvWeight [2]float64 `json:"invweight"` // mean inverse inertia, for translation and rotation
+	InvWeight [2]float64 `json:"invweight"`          // mean inverse inertia, for translation and rotation
+	GravComp  float64    `json:"gravcomp,omitempty"` // part of its weight that is compensated
 	Joints    []Joint    `json:"joints"`
 	Geoms     []Geom     `json:"geoms"`
 	Sites     []Site     `json:"sites"`
@@ -76,6 +92,14 @@ type Joint struct {
 	InvWeight    []float64  `json:"invweight"`
 	ForceLimited bool       `json:"forcelimited"`
 	ForceRange   [2]float64 `json:"forcerange"` // of the total force of the actuators on it
+	Friction     *Friction  `json:"friction,omitempty"`
+}
+
+// Friction is dry friction: a constraint that holds a joint or tendon in place by at most Loss, in N or N m.
+type Friction struct {
+	Loss   float64    `json:"loss"`
+	SolRef [2]float64 `json:"solref"`
+	SolImp [5]float64 `json:"solimp"`
 }
 
 // Geom is a shape that collides or is only visible.
@@ -120,6 +144,7 @@ type Tendon struct {
 	SolRef    [2]float64   `json:"solref"`
 	SolImp    [5]float64   `json:"solimp"`
 	InvWeight float64      `json:"invweight"`
+	Friction  *Friction    `json:"friction,omitempty"`
 }
 
 // End is what an actuator or an equality acts on: a joint, by its degree of freedom, or a tendon, by its index.
@@ -206,10 +231,14 @@ func (m *Model) check() error {
 	if m.NV > mostDOFs {
 		return tooLarge(m.NV)
 	}
-	if m.Integrator != "Euler" && m.Integrator != "RK4" {
-		return fmt.Errorf("integrator %q; want Euler or RK4", m.Integrator)
+	if !slices.Contains([]string{"Euler", "RK4", "implicitfast"}, m.Integrator) {
+		return fmt.Errorf("integrator %q; want Euler, RK4 or implicitfast", m.Integrator)
+	}
+	if m.Cone != "" && m.Cone != "elliptic" || m.ImpRatio < 0 {
+		return fmt.Errorf("cone %q with impratio %g; want elliptic or none, and a positive ratio", m.Cone, m.ImpRatio)
 	}
 	q, dof := 0, 0
+	var errs []error
 	for i, b := range m.Bodies {
 		if i > 0 && (b.Parent < 0 || b.Parent >= i) {
 			return fmt.Errorf("body %q: parent %d; want a body before it", b.Name, b.Parent)
@@ -217,18 +246,18 @@ func (m *Model) check() error {
 		for k := range b.Joints {
 			j := &b.Joints[k]
 			if err := j.check(q, dof); err != nil {
-				return fmt.Errorf("%s: joint %q: %w", j.At, j.Name, err)
+				errs = append(errs, fmt.Errorf("%s: joint %q: %w", j.At, j.Name, err))
 			}
 			if j.Type == "free" && (b.Parent != 0 || len(b.Joints) != 1) {
-				return fmt.Errorf("%s: joint %q: a free joint; want it alone in a body of the world", j.At, j.Name)
+				errs = append(errs, fmt.Errorf("%s: joint %q: a free joint; want it alone in a body of the world", j.At, j.Name))
 			}
 			q, dof = q+len(j.Reference), dof+len(j.Armature)
 		}
 	}
 	if q != m.NQ || dof != m.NV {
-		return fmt.Errorf("the joints have %d positions and %d degrees of freedom; nq is %d and nv %d", q, dof, m.NQ, m.NV)
+		errs = append(errs, fmt.Errorf("the joints have %d positions and %d degrees of freedom; nq is %d and nv %d", q, dof, m.NQ, m.NV))
 	}
-	return m.checkEnds()
+	return few(errors.Join(append(errs, m.checkEnds())...))
 }
 
 // check validates a joint; q and dof are the expected first position and degree of freedom.
@@ -252,34 +281,35 @@ func (j *Joint) check(q, dof int) error {
 
 // checkEnds validates tendons, equalities and actuators.
 func (m *Model) checkEnds() error {
+	var errs []error
 	for i := range m.Tendons {
 		t := &m.Tendons[i]
 		if t.Limited && t.Range[1]-t.Range[0] <= 2*t.Margin {
-			return fmt.Errorf("%s: tendon %q: range %v; want more than twice the margin, %g", t.At, t.Name, t.Range, t.Margin)
+			errs = append(errs, fmt.Errorf("%s: tendon %q: range %v; want more than twice the margin, %g", t.At, t.Name, t.Range, t.Margin))
 		}
 		for _, j := range t.Joints {
 			if dof := int(j[0]); float64(dof) != j[0] || dof < 0 || dof >= m.NV {
-				return fmt.Errorf("%s: tendon %q: degree of freedom %g; want 0 to %d", t.At, t.Name, j[0], m.NV-1)
+				errs = append(errs, fmt.Errorf("%s: tendon %q: degree of freedom %g; want 0 to %d", t.At, t.Name, j[0], m.NV-1))
 			}
 		}
 	}
 	for i := range m.Equalities {
 		e := &m.Equalities[i]
 		if len(e.Ends) < 1 || len(e.Ends) > 2 {
-			return fmt.Errorf("%s: equality %q: %d ends; want 1 or 2", e.At, e.Name, len(e.Ends))
+			errs = append(errs, fmt.Errorf("%s: equality %q: %d ends; want 1 or 2", e.At, e.Name, len(e.Ends)))
 		}
 		for _, end := range e.Ends {
 			if err := m.checkEnd(end); err != nil {
-				return fmt.Errorf("%s: equality %q: %w", e.At, e.Name, err)
+				errs = append(errs, fmt.Errorf("%s: equality %q: %w", e.At, e.Name, err))
 			}
 		}
 	}
 	for i := range m.Actuators {
 		if a := &m.Actuators[i]; m.checkEnd(a.End) != nil {
-			return fmt.Errorf("%s: actuator %q: %w", a.At, a.Name, m.checkEnd(a.End))
+			errs = append(errs, fmt.Errorf("%s: actuator %q: %w", a.At, a.Name, m.checkEnd(a.End)))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (m *Model) checkEnd(e End) error {

@@ -1,7 +1,9 @@
 package mjcf
 
 import (
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
@@ -11,19 +13,22 @@ import (
 //
 //	1/2 (a - a₀)·M (a - a₀) + Σ 1/2 d min(0, J a - aref)²
 //
-// where M a₀ are the smooth forces; rows of equalities have the square without min. The program carries `residual` =
-// M a - M a₀ and `at` = J a - aref between iterations. The cost is piecewise quadratic: a full Newton step that does
-// not change the set of active rows reaches the minimum, up to rounding.
+// where M a₀ are the smooth forces; rows of equalities have the square without min, those of dry friction grow linearly where
+// they reach its bound, and contacts with elliptic cones have one term each. The program carries `residual` =
+// M a - M a₀ and `at` = J a - aref between iterations. The cost is piecewise quadratic, except for sliding contacts with
+// elliptic cones: without these, a full Newton step that does not change the set of active rows reaches the minimum, up to
+// rounding.
 type solver struct {
 	s        *System
 	limits   []*limit
 	ties     []*tie
+	drags    []*drag
 	contacts []*contact
 	touching *touching // nil: all contacts are unrolled
 	warm     []expr
 
 	residual []expr // at the solver's initial acceleration
-	at       []expr // likewise, by row: limits, equalities, then the directions of each contact
+	at       []expr // likewise, by row: limits, equalities, dry friction, then the directions of each contact
 
 	iteration *symbolic.Block
 	step      []expr // the Newton step
@@ -45,26 +50,20 @@ func newSolver(s *System, few int) (*solver, error) {
 	for i := range n {
 		p.warm = append(p.warm, s.g.Var(s.block, fmt.Sprintf("a[%d]", i)))
 	}
-	var err error
-	if p.limits, err = s.limits(p.warm); err != nil {
-		return nil, err
-	}
-	if p.ties, err = s.ties(p.warm); err != nil {
-		return nil, err
-	}
+	var errs [6]error // all that is refused
+	p.limits, errs[0] = s.limits(p.warm)
+	p.ties, errs[1] = s.ties(p.warm)
+	p.drags, errs[2] = s.drags(p.warm)
 	world, links := s.pairs()
 	if len(links) <= few {
 		world, links = append(world, links...), nil
 	}
-	if p.contacts, err = s.contacts(world); err != nil {
-		return nil, err
-	}
+	p.contacts, errs[3] = s.contacts(world)
 	if links != nil {
-		if p.touching, err = s.touches(links, p.warm); err != nil {
-			return nil, err
-		}
+		p.touching, errs[4] = s.touches(links, p.warm)
 	}
-	if err = s.resist(p.contacts, p.warm); err != nil {
+	errs[5] = s.resist(p.contacts, p.warm)
+	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
 	start := s.product(s.Mass, p.warm)
@@ -76,6 +75,9 @@ func newSolver(s *System, few int) (*solver, error) {
 	}
 	for _, t := range p.ties {
 		p.at = append(p.at, t.at)
+	}
+	for _, d := range p.drags {
+		p.at = append(p.at, d.at)
 	}
 	for _, c := range p.contacts {
 		p.at = append(p.at, c.at[:c.directions()]...)
@@ -121,39 +123,119 @@ func (s *System) push(d, x expr) push {
 	return push{pull.Min(s.num(0)), on.Select(d, s.num(0)), on}
 }
 
-// cone is the combined effect of a contact's rows: forces and stiffness by direction. The mixed stiffness of the two
-// tangents is zero.
+// rubs is push for dry friction: a force against the residual of at most the row's loss.
+func (s *System) rubs(d *drag, x expr) (force, stiff expr, on []expr) {
+	pull := d.d.Mul(x)
+	on = []expr{pull.Less(d.loss.Neg()), d.loss.Less(pull)}
+	stiff = on[0].Or(on[1]).Select(s.num(0), d.d)
+	return pull.Clamp(d.loss.Neg(), d.loss), stiff, on
+}
+
+// cone is the combined effect of a contact's rows: forces, and stiffness between directions. Of a pyramid, only the
+// normal's with each other direction and those of each with itself are not zero.
 type cone struct {
-	force [3]expr
-	stiff [3]expr // of the normal and of each tangent
-	mixed [3]expr // between the normal and each tangent
+	force [6]expr
+	stiff [6][6]expr // symmetric
 	on    []expr
+	bent  expr // whether the cost is not quadratic there; none: never
 }
 
 // cone sums the rows n ± mu t of a contact.
 func (s *System) cone(c *contact, at []expr) cone {
 	zero := s.num(0)
-	out := cone{force: [3]expr{zero, zero, zero}, stiff: [3]expr{zero, zero, zero}, mixed: [3]expr{zero, zero, zero}}
+	var out cone
+	for i := range out.force {
+		out.force[i] = zero
+		for j := range out.stiff {
+			out.stiff[i][j] = zero
+		}
+	}
 	if len(at) == 1 {
 		p := s.push(c.d, at[0])
-		out.force[0], out.stiff[0], out.on = p.force, p.stiff, []expr{p.on}
+		out.force[0], out.stiff[0][0], out.on = p.force, p.stiff, []expr{p.on}
 		return out
 	}
-	mu := s.num(c.params.friction)
-	for k := 1; k < 3; k++ {
+	if s.elliptic() {
+		return s.ellipticCone(c, at, out)
+	}
+	for k := 1; k < len(at); k++ {
+		mu := s.num(c.params.mu(k))
 		side := at[k].Mul(mu)
 		a, b := s.push(c.d, at[0].Add(side)), s.push(c.d, at[0].Sub(side))
 		out.force[0] = out.force[0].Add(a.force.Add(b.force))
 		out.force[k] = mu.Mul(a.force.Sub(b.force))
 		both := a.stiff.Add(b.stiff)
-		out.stiff[0] = out.stiff[0].Add(both)
-		out.mixed[k] = mu.Mul(a.stiff.Sub(b.stiff))
-		out.stiff[k] = mu.Square().Mul(both)
+		out.stiff[0][0] = out.stiff[0][0].Add(both)
+		out.stiff[0][k] = mu.Mul(a.stiff.Sub(b.stiff))
+		out.stiff[k][0] = out.stiff[0][k]
+		out.stiff[k][k] = mu.Square().Mul(both)
 		out.on = append(out.on, a.on)
 		if b.on != a.on {
 			out.on = append(out.on, b.on)
 		}
 	}
+	return out
+}
+
+// ellipticCone is cone of an elliptic cone (MuJoCo documentation, Computation, "Friction cones"). In u = (m x₀, μₖ xₖ), with
+// m the coefficient of the regularized cone, n = u₀ and t = |u₁ …|: no force above the dual cone, n ≥ m t; each row by
+// itself below the cone, m n + t ≤ 0; and between the cost ½ D (n - m t)² with D = d / (m² (1 + m²)).
+func (s *System) ellipticCone(c *contact, at []expr, out cone) cone {
+	zero, ratio := s.num(0), s.impratio()
+	m := c.params.mu(1) / math.Sqrt(ratio)
+	scale := []float64{m}
+	u := []expr{at[0].Scale(m)}
+	square := zero
+	for k := 1; k < len(at); k++ {
+		scale = append(scale, c.params.mu(k))
+		u = append(u, at[k].Scale(c.params.mu(k)))
+		square = square.Add(u[k].Square())
+	}
+	t := square.Max(s.num(1e-20)).Sqrt()
+	n, reach := u[0], t.Scale(m)
+	above := n.Scale(m).Add(t) // of the cone
+	sticks, slides := above.Less(zero), n.Less(reach)
+	d := c.d.Scale(1 / (m * m * (1 + m*m)))
+	gap := n.Sub(reach)
+	inverse := s.num(1).Div(t)
+	// The gradient by u, and the second derivatives: of t they are (1 - û ûᵀ) / t.
+	var slope [6]expr
+	var unit [6]expr
+	slope[0], unit[0] = d.Mul(gap), s.num(1)
+	for k := 1; k < len(at); k++ {
+		unit[k] = u[k].Mul(inverse)
+		slope[k] = slope[0].Mul(unit[k]).Scale(-m)
+	}
+	round := slope[0].Mul(inverse).Scale(-m)
+	for i := range at {
+		stuck := c.d // the row's own stiffness: the product with the square of its coefficient is that of the first side
+		if i > 0 {
+			stuck = c.d.Scale(ratio * scale[i] * scale[i] / (scale[1] * scale[1]))
+		}
+		out.force[i] = sticks.Select(stuck.Mul(at[i]), slides.Select(slope[i].Scale(scale[i]), zero))
+		for j := i; j < len(at); j++ {
+			var bend expr
+			switch {
+			case i == 0 && j == 0:
+				bend = d
+			case i == 0:
+				bend = d.Mul(unit[j]).Scale(-m)
+			default:
+				bend = d.Scale(m * m).Sub(round).Mul(unit[i]).Mul(unit[j])
+				if i == j {
+					bend = bend.Add(round)
+				}
+			}
+			bend = slides.Select(bend.Scale(scale[i]*scale[j]), zero)
+			if i == j {
+				bend = sticks.Select(stuck, bend)
+			} else {
+				bend = sticks.Select(zero, bend)
+			}
+			out.stiff[i][j], out.stiff[j][i] = bend, bend
+		}
+	}
+	out.on, out.bent = []expr{sticks, slides}, sticks.Xor(slides).And(zero.Less(c.d))
 	return out
 }
 
@@ -196,24 +278,39 @@ func (p *solver) newton() {
 		s.pushRow(t.row, t.d.Mul(at[next]), t.d, gradient, hessian)
 		next++
 	}
+	for _, d := range p.drags {
+		force, stiff, _ := s.rubs(d, at[next])
+		s.spread(d.of, force, gradient)
+		s.hold(d.of, stiff, hessian)
+		next++
+	}
 	for _, c := range p.contacts {
 		all := s.cone(c, at[next:next+c.directions()])
 		next += c.directions()
 		if c.other != 0 {
-			normal := s.row(c, 0)
-			s.pushRow(normal, all.force[0], all.stiff[0], gradient, hessian)
-			for k := 1; k < c.directions(); k++ {
-				side := s.row(c, k)
-				s.pushRow(side, all.force[k], all.stiff[k], gradient, hessian)
-				s.mix(normal, side, all.mixed[k], hessian)
+			var rows [][]expr
+			for k := range c.directions() {
+				rows = append(rows, s.row(c, k))
+				s.pushRow(rows[k], all.force[k], all.stiff[k][k], gradient, hessian)
+				for l := range k {
+					if !all.stiff[l][k].IsZero() {
+						s.mix(rows[l], rows[k], all.stiff[l][k], hessian)
+					}
+				}
 			}
 			continue
 		}
 		// Contacts with the world act like bodies: a form at a point, projected together with the others of the tree.
-		w, force := s.coneForm(c, all)
+		w, force := s.coneForm(c, all, 0, 0)
 		forms[c.body] = forms[c.body].add(s.pointStiffness(w, c.point))
 		forces[c.body] = forces[c.body].Add(force)
 		torques[c.body] = torques[c.body].Add(c.point.Cross(force))
+		if c.directions() > 3 {
+			spin, moment := s.coneForm(c, all, 3, 3)
+			both, _ := s.coneForm(c, all, 3, 0)
+			forms[c.body] = forms[c.body].add(s.spinStiffness(spin, both, c.point))
+			torques[c.body] = torques[c.body].Add(moment)
+		}
 	}
 	if t := p.touching; t != nil {
 		for i, dof := range t.dofs {
@@ -256,6 +353,9 @@ func (p *solver) newton() {
 	for _, t := range p.ties {
 		p.passed = append(p.passed, s.dot(t.row, p.step))
 	}
+	for _, d := range p.drags {
+		p.passed = append(p.passed, s.of(d.of, p.step))
+	}
 	for _, c := range p.contacts {
 		p.passed = append(p.passed, s.along(c, p.step, twists)...)
 	}
@@ -284,28 +384,45 @@ func (s *System) mix(a, b []expr, stiff expr, hessian [][]expr) {
 	}
 }
 
-// coneForm returns a contact's stiffness as a matrix in the world's axes, and its force.
-func (s *System) coneForm(c *contact, all cone) (mat, vec) {
+// coneForm returns a contact's stiffness as a matrix in the world's axes, and its force: those of its directions from row
+// on with those from column on, three each, or as many as there are.
+func (s *System) coneForm(c *contact, all cone, row, column int) (mat, vec) {
 	w := s.g.Mat([3][3]float64{})
 	force := s.vec([3]float64{})
-	for k := range c.directions() {
-		force = force.Add(c.frame[k].Mul(all.force[k]))
+	rows, columns := min(3, c.directions()-row), min(3, c.directions()-column)
+	for k := range rows {
+		force = force.Add(c.frame[k].Mul(all.force[row+k]))
 	}
 	for i := range 3 {
 		// Row i of the stiffness, by the contact's directions. Products of the frame alone would be kept in registers
 		// through the solver's loop.
 		var along [3]expr
-		along[0] = c.frame[0][i].Mul(all.stiff[0])
-		for k := 1; k < c.directions(); k++ {
-			along[0] = along[0].Add(c.frame[k][i].Mul(all.mixed[k]))
-			along[k] = c.frame[k][i].Mul(all.stiff[k]).Add(c.frame[0][i].Mul(all.mixed[k]))
+		for k := range 3 {
+			for l := range min(k, columns) {
+				if k < rows {
+					along[l] = along[l].Add(c.frame[k][i].Mul(all.stiff[row+k][column+l]))
+				}
+			}
+			along[k] = s.num(0)
+			for _, l := range []int{k, 0, 1}[:min(k, 2)+1] {
+				if k < columns && l < rows {
+					along[k] = along[k].Add(c.frame[l][i].Mul(all.stiff[row+l][column+k]))
+				}
+			}
 		}
-		for j := i; j < 3; j++ {
+		from := 0
+		if row == column {
+			from = i
+		}
+		for j := from; j < 3; j++ {
 			sum := s.num(0)
-			for k := range c.directions() {
+			for k := range columns {
 				sum = sum.Add(along[k].Mul(c.frame[k][j]))
 			}
-			w[i][j], w[j][i] = sum, sum
+			w[i][j] = sum
+			if row == column {
+				w[j][i] = sum
+			}
 		}
 	}
 	return w, force
@@ -349,6 +466,14 @@ func (p *solver) lineSearch() {
 		p.curvature = p.curvature.Add(held.Mul(p.passed[next]))
 		next++
 	}
+	for _, d := range p.drags {
+		force, stiff, on := s.rubs(d, at[next])
+		p.rise = p.rise.Add(force.Mul(p.passed[next]))
+		p.curvature = p.curvature.Add(stiff.Mul(p.passed[next].Square()))
+		_, _, then := s.rubs(d, before[next])
+		note(then, on)
+		next++
+	}
 	for _, c := range p.contacts {
 		n := c.directions()
 		all, then, passed := s.cone(c, at[next:next+n]), s.cone(c, before[next:next+n]), p.passed[next:next+n]
@@ -356,13 +481,23 @@ func (p *solver) lineSearch() {
 		mixed := s.num(0)
 		for k := range n {
 			p.rise = p.rise.Add(all.force[k].Mul(passed[k]))
-			p.curvature = p.curvature.Add(all.stiff[k].Mul(passed[k]).Mul(passed[k]))
+			p.curvature = p.curvature.Add(all.stiff[k][k].Mul(passed[k]).Mul(passed[k]))
 			if k > 0 {
-				mixed = mixed.Add(all.mixed[k].Mul(passed[k]))
+				mixed = mixed.Add(all.stiff[0][k].Mul(passed[k]))
 			}
 		}
 		p.curvature = p.curvature.Add(mixed.Mul(passed[0]).Scale(2))
+		for k := 2; k < n; k++ {
+			mixed := s.num(0)
+			for l := 1; l < k; l++ {
+				mixed = mixed.Add(all.stiff[l][k].Mul(passed[l]))
+			}
+			p.curvature = p.curvature.Add(mixed.Mul(passed[k]).Scale(2))
+		}
 		note(then.on, all.on)
+		if all.bent != (expr{}) {
+			p.changed = p.changed.Or(all.bent)
+		}
 	}
 }
 

@@ -15,8 +15,10 @@ func (s *System) onPlane(c contact, b1 int, plane, g *Geom) ([]*contact, error) 
 		return s.boxOnPlane(c, normal, at, g), nil
 	case "cylinder":
 		return s.cylinderOnPlane(c, normal, at, g), nil
+	case "ellipsoid":
+		return s.ellipsoidOnPlane(c, normal, at, g), nil
 	}
-	return nil, fmt.Errorf("%s: geoms %q (plane) and %q (%s) may touch; want a sphere, capsule, box or cylinder on planes",
+	return nil, fmt.Errorf("%s: geoms %q (plane) and %q (%s) may touch; want a sphere, capsule, box, cylinder or ellipsoid on planes",
 		g.At, plane.Name, g.Name, g.Type)
 }
 
@@ -104,6 +106,22 @@ func (s *System) cylinderOnPlane(c contact, normal, at vec, g *Geom) []*contact 
 		point("_low", low, out.Add(axis)), point("_high", high, out.Sub(axis)),
 		point("_left", near, half.Add(axis).Add(side)), point("_right", near, half.Add(axis).Sub(side)),
 	}
+}
+
+// ellipsoidOnPlane makes the contact of the point of an ellipsoid that is farthest against the normal.
+func (s *System) ellipsoidOnPlane(c contact, normal, at vec, g *Geom) []*contact {
+	centre := s.place(c.body, g, 0)
+	height := normal.Dot(s.origin[c.body].Sub(at)).Add(normal.Dot(centre))
+	reach, square := s.vec([3]float64{}), s.num(0) // of radii r and the normal n in the ellipsoid's axes: r² n, and n · r² n
+	for k := range 3 {
+		axis := s.direction(c.body, g, k)
+		along := normal.Dot(axis)
+		far := along.Scale(g.Size[k] * g.Size[k])
+		reach, square = reach.Add(axis.Mul(far)), square.Add(along.Mul(far))
+	}
+	length := square.Sqrt()
+	point := centre.Sub(reach.Mul(s.num(1).Div(length)))
+	return []*contact{s.pointOnPlane(c, c.name, normal, height.Sub(length), point)}
 }
 
 // pointOnPlane makes the contact of a point of a surface at a distance from a plane.

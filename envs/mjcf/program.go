@@ -14,7 +14,7 @@ import (
 func Program(m *Model) (string, error) {
 	p, err := newSolver(NewSystem(m), fewPairs)
 	if err != nil {
-		return "", m.blame(err)
+		return "", few(m.blame(err))
 	}
 	text, err := p.text()
 	if err != nil {
@@ -257,7 +257,7 @@ func atom(text string) string {
 
 // rates returns the rates by which velocities advance: the solver's accelerations or, with Euler's method and damped
 // joints, those with implicit damping: (M + h D) rate = M a (MuJoCo documentation, Computation, "Numerical
-// integration").
+// integration"). With implicitfast, D also has the dampers of tendons and the velocity feedback of actuators.
 func (p *solver) rates(after *symbolic.Block) []expr {
 	s := p.s
 	var rates []expr
@@ -265,12 +265,16 @@ func (p *solver) rates(after *symbolic.Block) []expr {
 	matrix := s.matrix()
 	for i := range s.dofs {
 		copy(matrix[i], s.Mass[i])
-		if d := s.dofs[i].joint.Damping; d != 0 && s.Model.EulerDamp {
+		if d := s.dofs[i].joint.Damping; d != 0 && (s.Model.EulerDamp || s.Model.Integrator == "implicitfast") {
 			damped = true
 			matrix[i][i] = matrix[i][i].Add(s.num(s.Model.Timestep * d))
 		}
 	}
-	if s.Model.Integrator != "Euler" || !damped {
+	if s.Model.Integrator == "implicitfast" {
+		damped = true
+		s.resistance(s.Model.Timestep, matrix)
+	}
+	if s.Model.Integrator == "RK4" || !damped {
 		for i := range s.dofs {
 			rates = append(rates, s.g.Var(after, fmt.Sprintf("a[%d]", i)))
 		}

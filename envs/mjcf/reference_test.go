@@ -1,6 +1,7 @@
 package mjcf
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -33,10 +34,16 @@ func models(t *testing.T) []string {
 	return names
 }
 
-// robots lists the models of testdata/robots.
+// robotFolder has the models of robots with their recorded steps: testdata/robots, or $MJCF_ROBOTS, a folder that
+// tools/reference/menagerie.py has written.
+func robotFolder() string {
+	return cmp.Or(os.Getenv("MJCF_ROBOTS"), filepath.Join("testdata", "robots"))
+}
+
+// robots lists the models of robotFolder.
 func robots(t *testing.T) []string {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/robots/*_steps.json")
+	paths, err := filepath.Glob(filepath.Join(robotFolder(), "*_steps.json"))
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no robots", err)
 	}
@@ -50,7 +57,7 @@ func read(t *testing.T, name string) (*Model, []recorded) {
 	t.Helper()
 	model, states := filepath.Join("models", name+".json"), filepath.Join("testdata", name+".json")
 	if slices.Contains(robots(t), name) {
-		model, states = filepath.Join("testdata", "robots", name+".json"), filepath.Join("testdata", "robots", name+"_steps.json")
+		model, states = filepath.Join(robotFolder(), name+".json"), filepath.Join(robotFolder(), name+"_steps.json")
 	}
 	m, err := ReadModel(model)
 	if err != nil {
@@ -66,6 +73,9 @@ func read(t *testing.T, name string) (*Model, []recorded) {
 	}
 	if err := json.Unmarshal(data, &file); err != nil || len(file.States) == 0 {
 		t.Fatal(err, len(file.States))
+	}
+	if contacts, _ := file.Meta["contacts"].(string); m.Restrict(contacts) != nil {
+		t.Fatalf("%s: contacts %q", name, contacts)
 	}
 	if file.Meta["mujoco"] != m.MuJoCo {
 		t.Fatalf("%s: the states are of MuJoCo %v, the model of %s", name, file.Meta["mujoco"], m.MuJoCo)
@@ -215,7 +225,7 @@ func solve(p *solver, vars map[string]float64) (acceleration []float64, iteratio
 				slot++
 			}
 		}
-		if done {
+		if done || -slope <= 1e-20 { // elliptic cones never keep to one quadratic
 			return a, iterations
 		}
 	}

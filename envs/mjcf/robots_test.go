@@ -41,7 +41,7 @@ type steps struct {
 
 func readSteps(t *testing.T, name string) steps {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "robots", name+"_steps.json"))
+	data, err := os.ReadFile(filepath.Join(robotFolder(), name+"_steps.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func unbounded(n int) envs.Space {
 // positionBounds holds the tolerance of robots whose positions deviate by more than 2e-5. Pusher's fingers of 2 cm
 // radius penetrate the object by up to 1.6 cm. The remaining 4 mm determine the normal, and rounding of positions of
 // the order of a metre turns it by some 1e-5.
-var positionBounds = map[string]float64{"pusher": 5e-5}
+var positionBounds = map[string]float64{"pushing": 5e-5}
 
 // TestRobotSteps takes one environment step from each of MuJoCo's recorded states, on the device. docs/physics.md has
 // the table.

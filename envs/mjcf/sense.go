@@ -30,11 +30,13 @@ var builtInSenses = map[string][]string{
 	"inverted_double_pendulum": {"site tip xz", "constraint 0"},
 	"reacher":                  {"apart fingertip target xy"},
 	"ant":                      {"position torso xy", "forces"},
+	"pusher":                   {"position tips_arm xyz", "position object xyz", "position goal xyz"},
 	"humanoid":                 {"position mass xy", "inertia", "velocity", "forces"},
+	"humanoidstandup":          {"inertia", "velocity", "forces"},
 }
 
 // builtInResets lists the models whose environments observe senses at a reset.
-var builtInResets = map[string]bool{"humanoid": true, "reacher": true}
+var builtInResets = map[string]bool{"humanoid": true, "humanoidstandup": true, "pusher": true, "reacher": true}
 
 // sense returns the expressions of a model's senses, in a block after the solver has found the accelerations.
 func (p *solver) sense(after *symbolic.Block) ([]expr, error) {
@@ -205,7 +207,7 @@ func (m *Model) firstMass() float64 {
 // contactForces returns MuJoCo's cfrc_ext, without the contacts in slots.
 func (p *solver) contactForces(after *symbolic.Block) []expr {
 	s := p.s
-	at := p.variables(after, "at", p.at)[len(p.limits)+len(p.ties):]
+	at := p.variables(after, "at", p.at)[len(p.limits)+len(p.ties)+len(p.drags):]
 	zero := s.vec([3]float64{})
 	torques, forces := make([]vec, len(s.bodies)), make([]vec, len(s.bodies))
 	for i := range forces {
@@ -215,14 +217,19 @@ func (p *solver) contactForces(after *symbolic.Block) []expr {
 		all := s.cone(c, at[:c.directions()])
 		at = at[c.directions():]
 		force := zero
+		moment := zero
 		for k := range c.directions() {
-			force = force.Sub(c.frame[k].Mul(all.force[k])) // the cone's force is negated
+			if k < 3 {
+				force = force.Sub(c.frame[k].Mul(all.force[k])) // the cone's force is negated
+			} else {
+				moment = moment.Sub(c.frame[k-3].Mul(all.force[k]))
+			}
 		}
 		forces[c.body] = forces[c.body].Add(force)
-		torques[c.body] = torques[c.body].Add(c.point.Sub(s.centre(c.body)).Cross(force))
+		torques[c.body] = torques[c.body].Add(c.point.Sub(s.centre(c.body)).Cross(force)).Add(moment)
 		if c.other != 0 {
 			forces[c.other] = forces[c.other].Sub(force)
-			torques[c.other] = torques[c.other].Sub(c.point.Add(c.across).Sub(s.centre(c.other)).Cross(force))
+			torques[c.other] = torques[c.other].Sub(c.point.Add(c.across).Sub(s.centre(c.other)).Cross(force)).Sub(moment)
 		}
 	}
 	var out []expr

@@ -39,12 +39,12 @@ func (t *touching) gatherCone(s *System) {
 	for i := range t.dofs {
 		pull := s.num(0)
 		var held [3]expr // row i of Jᵀ times the cone's stiffness
-		held[0] = all.stiff[0].Mul(rows[0][i])
+		held[0] = all.stiff[0][0].Mul(rows[0][i])
 		for k := range rows {
 			pull = pull.Add(all.force[k].Mul(rows[k][i]))
 			if k > 0 {
-				held[0] = held[0].Add(all.mixed[k].Mul(rows[k][i]))
-				held[k] = all.stiff[k].Mul(rows[k][i]).Add(all.mixed[k].Mul(rows[0][i]))
+				held[0] = held[0].Add(all.stiff[0][k].Mul(rows[k][i]))
+				held[k] = all.stiff[k][k].Mul(rows[k][i]).Add(all.stiff[0][k].Mul(rows[0][i]))
 			}
 		}
 		t.pull = append(t.pull, pull)
@@ -74,9 +74,9 @@ func (t *touching) searchCone(s *System, search *symbolic.Block) {
 	mixed := s.num(0)
 	for k := range passed {
 		t.rise = t.rise.Add(all.force[k].Mul(passed[k]))
-		t.curvature = t.curvature.Add(all.stiff[k].Mul(passed[k]).Mul(passed[k]))
+		t.curvature = t.curvature.Add(all.stiff[k][k].Mul(passed[k]).Mul(passed[k]))
 		if k > 0 {
-			mixed = mixed.Add(all.mixed[k].Mul(passed[k]))
+			mixed = mixed.Add(all.stiff[0][k].Mul(passed[k]))
 		}
 	}
 	t.curvature = t.curvature.Add(mixed.Mul(passed[0]).Scale(2))

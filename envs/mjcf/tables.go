@@ -81,6 +81,9 @@ func (t *tables) shape() error {
 	if m.Integrator != "RK4" {
 		return fmt.Errorf("the integrator %q; want RK4", m.Integrator)
 	}
+	if m.Cone != "" || s.impratio() != 1 {
+		return fmt.Errorf("an elliptic cone, or impratio %g; want pyramidal and 1", s.impratio())
+	}
 	if m.Density != 0 || m.Viscosity != 0 {
 		return fmt.Errorf("a medium of density %g and viscosity %g; want none", m.Density, m.Viscosity)
 	}
@@ -102,6 +105,9 @@ func (t *tables) shape() error {
 		}
 		turned := false
 		for _, j := range b.Joints {
+			if j.Friction != nil || b.GravComp != 0 {
+				return fmt.Errorf("joint %q with dry friction or gravity compensation; want neither", j.Name)
+			}
 			if j.ForceLimited {
 				return fmt.Errorf("joint %q with a range of the actuators' forces; want none", j.Name)
 			}

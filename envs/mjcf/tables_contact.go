@@ -38,15 +38,15 @@ func (t *tables) contacts() error {
 				p.first.geom.Name, p.first.geom.Type, g.Name, g.Type, params.condim)
 		case plane != nil && p.first.geom != plane:
 			return fmt.Errorf("geoms touch the planes %q and %q; want one", plane.Name, p.first.geom.Name)
-		case params.condim == 3 && params.friction <= 0:
-			return fmt.Errorf("geom %q touches with condim 3 and friction %g; want more than 0, or condim 1", g.Name, params.friction)
+		case params.condim == 3 && params.friction[0] <= 0:
+			return fmt.Errorf("geom %q touches with condim 3 and friction %g; want more than 0, or condim 1", g.Name, params.friction[0])
 		}
 		plane = p.first.geom
 		if err := share(p); err != nil {
 			return err
 		}
 		weight := s.Model.Bodies[b].InvWeight[0] + s.Model.Bodies[0].InvWeight[0]
-		friction := params.friction
+		friction := params.friction[0]
 		if params.condim == 1 {
 			friction = 0
 		} else {

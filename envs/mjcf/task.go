@@ -20,18 +20,24 @@ type Task struct {
 	FrameSkip  int      `min:"1" max:"1000" doc:"Time steps of the model in a step of the environment."`
 	MaxSteps   int      `min:"1" max:"1073741823" doc:"Steps after which an episode is truncated."`
 	ResetNoise float64  `min:"0" doc:"An episode begins with positions and velocities within this of the model's."`
+	Contacts   string   `doc:"all, or ground: only those of shapes other than meshes with planes; links then pass through each other."`
 	ViewSize   float64  `above:"0" unit:"m" doc:"Distance of the camera of evorl view, which follows the first body."`
 }
 
 // DefaultTask returns the settings that a configuration may leave out.
 func DefaultTask() Task {
-	return Task{Observe: []string{"positions", "velocities"}, FrameSkip: 4, MaxSteps: 1000, ResetNoise: 0.01, ViewSize: 4}
+	return Task{Observe: []string{"positions", "velocities"}, FrameSkip: 4, MaxSteps: 1000, ResetNoise: 0.01, Contacts: "all", ViewSize: 4}
 }
 
 // Environment returns the text of an environment of a model and a task, for envs.FromGLSL: header, dynamics and task
 // in one file, which needs neither MuJoCo nor the model's file. An error in an expression is that of config.Invalid,
 // by its key in [task].
 func (t Task) Environment(m *Model) (string, error) {
+	restricted := *m
+	if err := restricted.Restrict(t.Contacts); err != nil {
+		return "", config.Invalid("task.contacts", "%v", err)
+	}
+	m = &restricted
 	names, err := newVocabulary(m)
 	if err != nil {
 		return "", err
@@ -186,7 +192,8 @@ func (t Task) header(w *writer, m *Model, senses []string) {
 	w.say("// Made by evorl of %s and [task] of a configuration:", m.Source)
 	w.say("// reward = %q", t.Reward)
 	w.say("// terminate = %q", t.Terminate)
-	w.say("// observe = %q\n", t.Observe)
+	w.say("// observe = %q", t.Observe)
+	w.say("// contacts = %q\n", t.Contacts)
 }
 
 // sizes writes the sizes of state and spaces and the constants of the task.

@@ -1,6 +1,7 @@
 package mjcf
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -61,26 +62,38 @@ func (s *System) touches(pairs []pair, warm []expr) (*touching, error) {
 	refuse := func(p pair, why string) error {
 		a, b := p.first.geom, p.second.geom
 		return fmt.Errorf("%s: geoms %q (%s) and %q (%s) may touch, and more than %d pairs of links may, but %s; "+
-			"want contype and conaffinity that keep them apart", b.At, a.Name, a.Type, b.Name, b.Type, fewPairs, why)
+			"want contype and conaffinity that keep them apart, or contacts ground", b.At, a.Name, a.Type, b.Name, b.Type, fewPairs, why)
 	}
 	for _, p := range pairs {
 		number(p.first)
 	}
+	var errs []error
 	for _, p := range pairs {
 		i, j := number(p.first), number(p.second)
 		switch {
 		case !round(p.first.geom) || !round(p.second.geom):
-			return nil, refuse(p, "only spheres and capsules can")
+			errs = append(errs, refuse(p, "only spheres and capsules can"))
+			continue
 		case t.params.condim != 1 && t.params.condim != 3:
-			return nil, refuse(p, fmt.Sprintf("condim is %d, not 1 or 3", t.params.condim))
-		case t.params.condim == 3 && t.params.friction <= 0:
-			return nil, refuse(p, fmt.Sprintf("friction is %g with condim 3, not more than 0", t.params.friction))
+			errs = append(errs, refuse(p, fmt.Sprintf("condim is %d, not 1 or 3", t.params.condim)))
+			continue
+		case t.params.condim == 3 && s.elliptic():
+			errs = append(errs, refuse(p, "their cones are elliptic"))
+			continue
+		case t.params.condim == 3 && t.params.friction[0] <= 0:
+			errs = append(errs, refuse(p, fmt.Sprintf("friction is %g with condim 3, not more than 0", t.params.friction[0])))
+			continue
 		case mixSlots(p) != mixSlots(pairs[0]):
-			return nil, refuse(p, "not all have the same condim, friction, margin, solref and solimp")
+			errs = append(errs, refuse(p, "not all have the same condim, friction, margin, solref and solimp"))
+			continue
 		case s.root(p.first.body) != s.root(t.links[0].body) || s.root(p.second.body) != s.root(t.links[0].body):
-			return nil, refuse(p, "they are of several trees")
+			errs = append(errs, refuse(p, "they are of several trees"))
+			continue
 		}
 		t.pairs, t.near = append(t.pairs, [2]int{i, j}), append(t.near, s.near(p, t.params.margin))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	if len(t.links) > 32 || s.Model.NV > 32 {
 		return nil, fmt.Errorf("%d links may touch each other, of %d degrees of freedom; want at most 32 of each", len(t.links), s.Model.NV)
@@ -102,7 +115,7 @@ func (s *System) touches(pairs []pair, warm []expr) (*touching, error) {
 func mixSlots(p pair) contactParams {
 	params := mix(p.first.geom, p.second.geom)
 	if params.condim == 1 {
-		params.friction = 0
+		params.friction = [3]float64{}
 	}
 	return params
 }
@@ -173,7 +186,7 @@ func (t *touching) keptNames() []string {
 func (s *System) touchWrench(t *touching, warm []expr) error {
 	ref, err := s.soften("contacts of links", t.params.solref, t.params.solimp)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", t.links[0].geom.At, err)
 	}
 	in := func(name string) expr { return s.g.Var(t.touch, name) }
 	distance, normal, middle := s.approach(t.touch, t.params.condim)
@@ -190,9 +203,7 @@ func (s *System) touchWrench(t *touching, warm []expr) error {
 	beyond := distance.Sub(s.num(t.params.margin)).Min(s.num(0))
 	imp := s.impedance(ref, beyond)
 	rest, weight := s.num(1).Sub(imp), in("from_weight").Add(in("to_weight"))
-	if mu := t.params.friction; t.params.condim == 3 {
-		weight = weight.Scale((1 + mu*mu) * 2 * mu * mu)
-	}
+	weight = weight.Scale(s.pyramid(t.params))
 	t.d = imp.Div(rest.Mul(weight))
 	for k, row := range rows {
 		at := t.along(s, row, warm).Add(t.along(s, row, s.v).Scale(ref.b))

@@ -85,6 +85,7 @@ type benchRun struct {
 func robots() (out []benchRun) {
 	for i, name := range []string{
 		"HalfCheetah", "Hopper", "Ant", "Humanoid", "Walker2d", "Swimmer", "Reacher", "InvertedPendulum", "InvertedDoublePendulum",
+		"Pusher", "HumanoidStandup",
 	} {
 		short := strings.ToLower(name)
 		b := benchRun{name: short, suite: "physics", only: short, limit: time.Minute}

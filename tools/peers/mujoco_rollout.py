@@ -17,7 +17,8 @@ import mujoco
 import mujoco.rollout
 import numpy as np
 
-NAMES = ["InvertedPendulum-v5", "InvertedDoublePendulum-v5", "Reacher-v5", "Swimmer-v5", "Hopper-v5", "HalfCheetah-v5", "Walker2d-v5", "Ant-v5", "Humanoid-v5"]
+NAMES = ["InvertedPendulum-v5", "InvertedDoublePendulum-v5", "Reacher-v5", "Swimmer-v5", "Hopper-v5", "HalfCheetah-v5", "Walker2d-v5", "Ant-v5", "Humanoid-v5",
+         "Pusher-v5", "HumanoidStandup-v5"]
 
 
 def measure(name, worlds, steps, threads):

@@ -15,7 +15,8 @@ import gymnasium
 import mujoco
 import numpy as np
 
-NAMES = ["Hopper-v5", "Walker2d-v5", "HalfCheetah-v5", "Swimmer-v5", "Ant-v5", "Humanoid-v5", "InvertedPendulum-v5", "InvertedDoublePendulum-v5", "Reacher-v5"]
+NAMES = ["Hopper-v5", "Walker2d-v5", "HalfCheetah-v5", "Swimmer-v5", "Ant-v5", "Humanoid-v5", "InvertedPendulum-v5", "InvertedDoublePendulum-v5", "Reacher-v5",
+         "Pusher-v5", "HumanoidStandup-v5"]
 
 
 def digits(values):

@@ -47,11 +47,14 @@ REMEMBERED = {
     "InvertedDoublePendulum-v5": lambda env: [env.data.qfrc_constraint[0]],
     "Reacher-v5": lambda env: (env.get_body_com("fingertip") - env.get_body_com("target"))[:2],
     "Ant-v5": lambda env: [*torso(env), *forces(env)],
+    "Pusher-v5": lambda env: [*env.get_body_com("tips_arm"), *env.get_body_com("object"), *env.get_body_com("goal")],
+    "HumanoidStandup-v5": lambda env: [*env.data.cinert[1:].ravel(), *env.data.cvel[1:].ravel(), *env.data.qfrc_actuator[6:], *forces(env)],
     "Humanoid-v5": lambda env: [*mass_center(env), *env.data.cinert[1:].ravel(), *env.data.cvel[1:].ravel(), *env.data.qfrc_actuator[6:], *forces(env)],
 }
 NAMES = {
     "Hopper-v5": "hopper", "Walker2d-v5": "walker2d", "HalfCheetah-v5": "half_cheetah", "Swimmer-v5": "swimmer", "Ant-v5": "ant", "Humanoid-v5": "humanoid",
     "InvertedPendulum-v5": "inverted_pendulum", "InvertedDoublePendulum-v5": "inverted_double_pendulum", "Reacher-v5": "reacher",
+    "Pusher-v5": "pusher", "HumanoidStandup-v5": "humanoidstandup",
 }
 
 # Constructor options other than Gymnasium's, one set a file NAME_options0.npz, …: every option differs from its default in one of them.
@@ -81,6 +84,8 @@ OPTIONS = {
     ],
     "InvertedPendulum-v5": [{"reset_noise_scale": 0.1}],
     "InvertedDoublePendulum-v5": [{"healthy_reward": 3.0, "reset_noise_scale": 0.2}],
+    "Pusher-v5": [{"reward_near_weight": 0.7, "reward_dist_weight": 2.0, "reward_control_weight": 0.3}],
+    "HumanoidStandup-v5": [{"ctrl_cost_weight": 0.3, "impact_cost_weight": 1e-6, "impact_cost_range": (0.01, 1.0), "reset_noise_scale": 0.03}],
     "Reacher-v5": [{"reward_dist_weight": 2.0, "reward_control_weight": 0.1}],
 }
 

@@ -1,7 +1,7 @@
 """Records time steps of MuJoCo, which tests of envs/mjcf take too, for models that are no environment here.
 
     /tmp/mujoco/bin/pip install dm_control==1.0.45
-    /tmp/mujoco/bin/python tools/reference/robots.py --models DIR     # has Pusher's, dm_control's … MJCF files: MODELS
+    /tmp/mujoco/bin/python tools/reference/robots.py --models DIR     # has Gymnasium's, dm_control's … MJCF files: MODELS
 
 envs/mjcf/testdata/robots/NAME.json is the model as dump.py writes it. NAME_steps.json has
 
@@ -26,14 +26,14 @@ import sys
 import mujoco
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "mjcf"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "envs/mjcf"))
 import dump  # noqa: E402
 import physics  # noqa: E402
 
 # The MJCF file below --models, time steps of an environment step, rows of random motions and of random states, and pairs
 # of geom types of which the latter must have one in touch.
 MODELS = {
-    "pusher": ("gymnasium/envs/mujoco/assets/pusher_v5.xml", 5, 100, 100, {("capsule", "cylinder")}),
+    "pushing": ("gymnasium/envs/mujoco/assets/pusher_v5.xml", 5, 100, 100, {("capsule", "cylinder")}),
     "mujoco_humanoid": ("mujoco/humanoid.xml", 5, 60, 40, set()),
     "dm_cartpole": ("dm_control/suite/cartpole.xml", 1, 100, 100, set()),
     "dm_acrobot": ("dm_control/suite/acrobot.xml", 1, 100, 100, set()),
@@ -44,6 +44,8 @@ MODELS = {
     "dm_walker": ("dm_control/suite/walker.xml", 10, 120, 120, set()),
     "parts": ("parts.xml", 4, 150, 150, set()),
     "tied": ("tied.xml", 2, 60, 60, set()),
+    "rub": ("rub.xml", 3, 120, 120, set()),
+    "servo": ("servo.xml", 3, 120, 120, set()),
     "flags": ("flags.xml", 3, 120, 120, set()),
 }
 
