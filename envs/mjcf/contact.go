@@ -117,6 +117,18 @@ func (s *System) pairs() (world, links []pair) {
 	return world, links
 }
 
+// split divides pairs into those of spheres and capsules alone, and the others.
+func split(pairs []pair) (angular, curved []pair) {
+	for _, p := range pairs {
+		if round(p.first.geom) && round(p.second.geom) {
+			curved = append(curved, p)
+		} else {
+			angular = append(angular, p)
+		}
+	}
+	return angular, curved
+}
+
 // contacts makes the contacts of pairs of geoms.
 func (s *System) contacts(pairs []pair) ([]*contact, error) {
 	var all []*contact

@@ -109,9 +109,10 @@ func (s *System) unbounded(number int) expr {
 	return force.Add(s.length(end).Scale(a.Gear * a.Gear * a.Bias[1])).Add(s.of(end, s.v).Scale(a.Gear * a.Gear * a.Bias[2]))
 }
 
-// resistance adds how much the forces of tendons' dampers and of actuators decrease with velocity to a symmetric matrix,
-// times factor. An actuator at a bound of its force range counts as constant, as in MuJoCo.
-func (s *System) resistance(factor float64, onto [][]expr) {
+// resistance returns how much the forces of tendons' dampers and of actuators decrease with velocity, times factor: a
+// symmetric matrix. An actuator at a bound of its force range counts as constant, as in MuJoCo.
+func (s *System) resistance(factor float64) [][]expr {
+	onto := s.matrix()
 	for i := range s.Model.Tendons {
 		if d := s.Model.Tendons[i].Damping; d != 0 {
 			s.hold(s.tendon(i), s.num(factor*d), onto)
@@ -130,6 +131,7 @@ func (s *System) resistance(factor float64, onto [][]expr) {
 		}
 		s.hold(s.end(a.End), slope, onto)
 	}
+	return onto
 }
 
 // feedback reports whether an actuator's force depends on position or velocity.

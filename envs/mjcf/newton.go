@@ -42,8 +42,8 @@ type solver struct {
 	changed   expr // whether the set of active rows differs at alpha; none if all rows are equalities
 }
 
-// newSolver sets up the problem. Contacts between links are unrolled if there are at most few pairs; otherwise they
-// use slots.
+// newSolver sets up the problem. Contacts between links are unrolled if there are at most few pairs; otherwise those of
+// spheres and capsules use slots, and the others are unrolled if they are few.
 func newSolver(s *System, few int) (*solver, error) {
 	n := s.Model.NV
 	p := &solver{s: s}
@@ -57,6 +57,8 @@ func newSolver(s *System, few int) (*solver, error) {
 	world, links := s.pairs()
 	if len(links) <= few {
 		world, links = append(world, links...), nil
+	} else if angular, curved := split(links); len(angular) <= few && len(curved) > 0 {
+		world, links = append(world, angular...), curved
 	}
 	p.contacts, errs[3] = s.contacts(world)
 	if links != nil {

@@ -272,7 +272,13 @@ func (p *solver) rates(after *symbolic.Block) []expr {
 	}
 	if s.Model.Integrator == "implicitfast" {
 		damped = true
-		s.resistance(s.Model.Timestep, matrix)
+		resistance := s.resistance(s.Model.Timestep)
+		for i := range s.dofs {
+			for j := i; j >= 0; j = s.dofs[j].parent { // as in MuJoCo, nothing between branches of a tree
+				matrix[i][j] = matrix[i][j].Add(resistance[i][j])
+				matrix[j][i] = matrix[i][j]
+			}
+		}
 	}
 	if s.Model.Integrator == "RK4" || !damped {
 		for i := range s.dofs {

@@ -142,6 +142,8 @@ func TestRobotSteps(t *testing.T) {
 				t.Fatal(err)
 			}
 			var positions, velocities []float64
+			var most, fastest float64
+			var where, faster [2]int // row and element of the largest deviations
 			for e := range s.rows {
 				if got.Done[e] != 0 {
 					t.Errorf("row %d ends its episode: %v", e, got.Done[e])
@@ -151,10 +153,17 @@ func TestRobotSteps(t *testing.T) {
 					if math.IsNaN(d) {
 						t.Fatalf("row %d: element %d is no number", e, f)
 					}
-					if f < m.NQ {
+					switch {
+					case f < m.NQ:
 						positions = append(positions, d)
-					} else {
+						if d > most {
+							most, where = d, [2]int{e, f}
+						}
+					default:
 						velocities = append(velocities, d)
+						if d > fastest {
+							fastest, faster = d, [2]int{e, f - m.NQ}
+						}
 					}
 				}
 			}
@@ -169,7 +178,8 @@ func TestRobotSteps(t *testing.T) {
 				bound = special
 			}
 			if !(last(positions) <= bound) || !(last(velocities) <= 3e-3) {
-				t.Errorf("positions deviate by up to %g, velocities by %g; want at most %g and 3e-3", last(positions), last(velocities), bound)
+				t.Errorf("positions deviate by up to %g (row and element %d), velocities by %g (%d); want at most %g and 3e-3",
+					last(positions), where, last(velocities), faster, bound)
 			}
 		})
 	}
