@@ -86,6 +86,14 @@ type link struct {
 	geom *Geom
 }
 
+// title names a geom in an error: by its body, if it has no name.
+func (s *System) title(l link) string {
+	if l.geom.Name == "" {
+		return fmt.Sprintf("a geom of body %q (%s)", s.Model.Bodies[l.body].Name, l.geom.Type)
+	}
+	return fmt.Sprintf("geom %q (%s)", l.geom.Name, l.geom.Type)
+}
+
 // pairs returns the pairs of geoms that may touch, by MuJoCo's rules: pairs with a plane or another geom of the
 // world, and pairs of moving links.
 func (s *System) pairs() (world, links []pair) {
@@ -175,8 +183,8 @@ func (s *System) touch(b1, b2 int, g1, g2 *Geom) ([]*contact, error) {
 	}
 	c := contact{name: s.geomName(b1, g1) + "_" + s.geomName(b2, g2), body: b2, other: b1, params: mix(g1, g2), at0: g2.At}
 	refuse := func(why string) ([]*contact, error) {
-		return nil, fmt.Errorf("%s: geoms %q (%s) and %q (%s) may touch, but %s; want contype and conaffinity that keep them apart, or contacts ground",
-			g2.At, g1.Name, g1.Type, g2.Name, g2.Type, why)
+		return nil, fmt.Errorf("%s: %s and %s may touch, but %s; want contype and conaffinity that keep them apart, or contacts ground",
+			g2.At, s.title(link{b1, g1}), s.title(link{b2, g2}), why)
 	}
 	switch {
 	case c.params.condim > 1 && c.params.friction[0] <= 0:

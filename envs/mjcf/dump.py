@@ -118,7 +118,8 @@ class Description:
         """The model, if all of it is supported."""
         described = self.described()
         if self.refused:
-            raise Unsupported(self.refused, described)
+            whole = all(kind in JOINTS for kind in self.model.jnt_type)  # else its positions have no place
+            raise Unsupported(self.refused, described if whole else None)
         return described
 
     def described(self):
@@ -356,7 +357,8 @@ def main():
             model = describe()
         except Unsupported as err:
             args.out.mkdir(parents=True, exist_ok=True)
-            (args.out / f"{name}.json").write_text(text(err.described) + "\n")  # from which the reader finds what else it refuses
+            if err.described:
+                (args.out / f"{name}.json").write_text(text(err.described) + "\n")  # from which the reader finds what else it refuses
             sys.exit("\n".join(f"dump.py: {line}" for line in str(err).split("\n")))
         except (ValueError, OSError, mujoco.FatalError) as err:
             sys.exit(f"dump.py: {located(path, str(err))}")

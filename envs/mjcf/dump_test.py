@@ -141,7 +141,10 @@ class Refused(unittest.TestCase):
         lines = str(refused.exception).split("\n")
         for line in (2, 5, 6, 15, 16):
             self.assertTrue(any(text.startswith(f"robot.xml:{line}: ") for text in lines), (line, lines))
-        self.assertEqual(refused.exception.described["nv"], 5) # of which the reader finds what else it refuses
+        self.assertIsNone(refused.exception.described)
+        with self.assertRaises(dump.Unsupported) as refused:
+            describe(model(joint='stiffness="1 2"'))
+        self.assertEqual(refused.exception.described["nv"], 2)  # the reader finds what else it refuses of that
 
 
 class Accepted(unittest.TestCase):

@@ -161,7 +161,10 @@ func (s *System) unitVec(v vec) vec {
 			along = append(along, i)
 		}
 	}
-	if len(along) == 1 { // the sign does not matter: the cone is symmetric
+	switch len(along) {
+	case 0: // such as the part along the ground of a capsule that always stands upright
+		return s.g.Unit(0)
+	case 1: // the sign does not matter: the cone is symmetric
 		return s.g.Unit(along[0])
 	}
 	square := v.Dot(v)

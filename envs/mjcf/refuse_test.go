@@ -32,8 +32,8 @@ func TestRefusals(t *testing.T) {
 	for _, want := range []string{
 		arm.At + ": joint arm: power 2.5 of solimp; want a whole number to 8", tip.At + ": joint tip: power 9 of solimp",
 		tip.At + ": joint tip: solref [1 -1]; want both positive, or both negative",
-		geomOf(t, m, "egg").At + ": geoms \"floor\" (plane) and \"egg\" (mesh) may touch, but meshes cannot",
-		geomOf(t, m, "rod").At + ": geoms \"floor\" (plane) and \"rod\" (capsule) may touch, but friction is 0 with condim 3",
+		geomOf(t, m, "egg").At + ": geom \"floor\" (plane) and geom \"egg\" (mesh) may touch, but meshes cannot",
+		geomOf(t, m, "rod").At + ": geom \"floor\" (plane) and geom \"rod\" (capsule) may touch, but friction is 0 with condim 3",
 	} {
 		if !strings.Contains("\n"+err.Error(), "\n"+want) {
 			t.Errorf("no line %q in\n%v", want, err)

@@ -60,9 +60,8 @@ func (s *System) touches(pairs []pair, warm []expr) (*touching, error) {
 		return len(t.links) - 1
 	}
 	refuse := func(p pair, why string) error {
-		a, b := p.first.geom, p.second.geom
-		return fmt.Errorf("%s: geoms %q (%s) and %q (%s) may touch, and more than %d pairs of links may, but %s; "+
-			"want contype and conaffinity that keep them apart, or contacts ground", b.At, a.Name, a.Type, b.Name, b.Type, fewPairs, why)
+		return fmt.Errorf("%s: %s and %s may touch, and more than %d pairs of links may, but %s; "+
+			"want contype and conaffinity that keep them apart, or contacts ground", p.second.geom.At, s.title(p.first), s.title(p.second), fewPairs, why)
 	}
 	for _, p := range pairs {
 		number(p.first)

@@ -200,7 +200,7 @@ def folded(name, count, seed):
 def terms(model, data, action):
     """The dynamics at the environment's state: what one forward pass computes, with the constraint problem solved to the end whatever solver the model asks for."""
     kept = model.opt.solver, model.opt.iterations, model.opt.tolerance
-    model.opt.solver, model.opt.iterations, model.opt.tolerance = mujoco.mjtSolver.mjSOL_NEWTON, 100, 1e-12
+    model.opt.solver, model.opt.iterations, model.opt.tolerance = mujoco.mjtSolver.mjSOL_NEWTON, 100, 1e-15
     d = mujoco.MjData(model)
     d.qpos[:], d.qvel[:], d.qacc_warmstart[:], d.ctrl[:] = data.qpos, data.qvel, data.qacc_warmstart, action
     mujoco.mj_forward(model, d)
