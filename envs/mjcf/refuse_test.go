@@ -67,3 +67,27 @@ func TestGroundOnly(t *testing.T) {
 		t.Errorf("unknown contacts: %v", err)
 	}
 }
+
+// TestUprightCapsule: a capsule that always stands upright on a plane has tangents, though none of it lies along the plane.
+func TestUprightCapsule(t *testing.T) {
+	m := modelOf(t, "rub")
+	axes := [4]float64{1, 0, 0, 0}
+	capsule := *geomOf(t, m, "rod")
+	capsule.Pos, capsule.Quat = [3]float64{}, axes
+	plane := *geomOf(t, m, "floor")
+	plane.Quat = axes
+	turning := m.Bodies[2].Joints[0]
+	turning.Q, turning.DOF, turning.Axis, turning.Pos = 0, 0, [3]float64{0, 0, 1}, [3]float64{}
+	upright := *m
+	upright.NQ, upright.NV, upright.Tendons, upright.Actuators = 1, 1, nil, nil
+	upright.Bodies = []Body{{Quat: axes, Frame: axes, Geoms: []Geom{plane}}, {
+		Name: "post", Weld: 1, Quat: axes, Frame: axes, Mass: 1, Inertia: [3]float64{1, 1, 1}, InvWeight: [2]float64{1, 1},
+		Joints: []Joint{turning}, Geoms: []Geom{capsule},
+	}}
+	if err := upright.check(); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := Program(&upright); err != nil || !strings.Contains(text, "#define NV 1 ") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
