@@ -36,6 +36,11 @@ class Recorder(robots.Recorder):
         self.data.qvel[:] = noise * self.rng.normal(size=self.model.nv)
         mujoco.mj_integratePos(self.model, self.data.qpos, noise * self.rng.normal(size=self.model.nv), 1.0)
 
+    def row(self):
+        super().row()
+        if self.deep > 50 * self.motions:
+            raise RuntimeError(f"{len(self.before)} of {len(self.before) + self.deep} rows have no other contacts; want more")
+
     def inside(self):
         """Whether a row is left out."""
         kinds = [[int(self.model.geom_type[g]) for g in c.geom] for c in self.data.contact]

@@ -166,7 +166,7 @@ class Recorder:
         self.random()
         encode = lambda rows, kind: base64.b64encode(np.asarray(rows, kind).tobytes()).decode()
         meta = {"source": path.name, "mujoco": mujoco.__version__, "numpy": np.__version__, "frame_skip": self.skip, "rows": len(self.before), "deep": self.deep}
-        few = sorted(range(len(self.states)), key=lambda i: -self.states[i]["rows"])[:6] + [0, self.motions, self.motions + 1]
+        few = sorted(range(len(self.states)), key=lambda i: -self.states[i]["rows"])[:6] + [i for i in (0, self.motions, self.motions + 1) if i < len(self.states)]
         lines = ",\n".join(json.dumps(self.states[i]) for i in few)
         fields = ",\n".join(f'"{key}": "{text}"' for key, text in (
             ("before", encode(self.before, "<f4")), ("control", encode(self.control, "<f4")), ("after", encode(self.after, "<f8"))))
