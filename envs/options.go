@@ -23,7 +23,7 @@ type Options struct {
 	// AutoReset defines what happens after the end of an episode.
 	AutoReset AutoReset `doc:"After an episode's end: normal (a new one begins), fast (as normal, from the first initial state each time), next-step, disabled."`
 	// Mapping defines how a device's lanes compute environments; the results of both forms differ by rounding.
-	Mapping Mapping `doc:"Ant, Humanoid, HumanoidStandup: lane (one environment per lane), cooperative (one per subgroup), by-device (cooperative for few on GPUs)."`
+	Mapping Mapping `doc:"Ant, Humanoid(Standup): lane (an environment per lane), cooperative (one per subgroup), by-device (cooperative if few on a GPU)."`
 }
 
 // NoTimeLimit as Options.TimeLimit lets episodes run until they terminate.

@@ -58,7 +58,7 @@ class Description:
         spec = mujoco.MjSpec.from_file(str(path))
         has = sum(DOFS.get(joint.type, 1) for joint in spec.joints)
         if dofs is not None and has > dofs:
-            raise Unsupported(f"{path}: {has} degrees of freedom; want at most {dofs}")
+            raise Unsupported([f"{path}: {has} degrees of freedom; want at most {dofs}"], None)
         self.model = spec.compile()
         self.places = places.Places(self.path, spec)
         self.disabled, self.enabled = fields.flags(self.model)
