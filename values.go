@@ -30,7 +30,7 @@ func valuesOf(r engine.Report) (map[string]float64, error) {
 	}
 	for name, of := range r.Metrics {
 		switch {
-		case name == "episode/return":
+		case name == engine.ReturnMetric:
 			statistics("return", numbers(of))
 		case name == hybrid.FitnessMetric || strings.HasPrefix(name, "hyper/"):
 			statistics(name, numbers(of))
@@ -65,7 +65,7 @@ func memberValues(r engine.Report) map[string]float64 {
 			values[MemberMetric(metric, member)] = x
 		}
 	}
-	for member, x := range r.Metrics["episode/return"] {
+	for member, x := range r.Metrics[engine.ReturnMetric] {
 		add("return", member, float64(x))
 	}
 	if _, ok := r.Metrics[learnedMetric]; ok {

@@ -15,7 +15,7 @@ func TestValues(t *testing.T) {
 	nan := float32(math.NaN())
 	got, err := valuesOf(engine.Report{
 		Metrics: map[string][]float32{
-			"episode/return": {4, nan, 1, 2, 3}, "episode/length": {nan, nan}, "loss/actor": {1, nan, 3}, "pbt/fitness": {2, nan}, "pbt/parent": {0, 3},
+			engine.ReturnMetric: {4, nan, 1, 2, 3}, "episode/length": {nan, nan}, "loss/actor": {1, nan, 3}, "pbt/fitness": {2, nan}, "pbt/parent": {0, 3},
 			"fitness/mean": {7}, "hyper/discount": {0.5},
 		},
 		Evaluation: &engine.Evaluation{Returns: [][]float32{{1, 3}, {nan, 1}, {10, 10}}},
@@ -46,7 +46,7 @@ func TestValues(t *testing.T) {
 
 // Two metrics of one name are refused.
 func TestValuesOfOneName(t *testing.T) {
-	_, err := valuesOf(engine.Report{Iteration: 2, Metrics: map[string][]float32{"episode/return": {1}, "return/mean": {2}, "loss/actor": {3}}})
+	_, err := valuesOf(engine.Report{Iteration: 2, Metrics: map[string][]float32{engine.ReturnMetric: {1}, "return/mean": {2}, "loss/actor": {3}}})
 	if err == nil || !strings.Contains(err.Error(), "metrics of iteration 2: 1 values have the names of others") {
 		t.Errorf("error %v; want one of two metrics of one name", err)
 	}
@@ -76,7 +76,7 @@ func TestLargest(t *testing.T) {
 func TestMemberValues(t *testing.T) {
 	nan := float32(math.NaN())
 	got := memberValues(engine.Report{
-		Metrics:    map[string][]float32{"episode/return": {4, nan, 1}, "loss/actor": {1, 2, 3}},
+		Metrics:    map[string][]float32{engine.ReturnMetric: {4, nan, 1}, "loss/actor": {1, 2, 3}},
 		Evaluation: &engine.Evaluation{Returns: [][]float32{{1, 3}, {2, 2}, {nan}}},
 	})
 	want := map[string]float64{"return/0": 4, "return/2": 1, "evaluation/0": 2, "evaluation/1": 2}

@@ -121,7 +121,7 @@ func (l *line) warn(text string) {
 // meanReturn returns the mean return over the members of the training episodes that ended; NaN if none did.
 func meanReturn(r engine.Report) float64 {
 	sum, n := 0.0, 0
-	for _, x := range r.Metrics["episode/return"] {
+	for _, x := range r.Metrics[engine.ReturnMetric] {
 		if !math.IsNaN(float64(x)) {
 			sum, n = sum+float64(x), n+1
 		}

@@ -93,7 +93,7 @@ func (s *Search) useDoubleFloat() {
 func (s *Search) addMetrics() {
 	s.rows = append(s.rows, s.generation.Rows(s.Metrics()))
 	if steps, _ := s.evaluation.Steps(); steps > 0 && s.generation.ranking != nil {
-		returns := s.Metrics().Row("episode/return")
+		returns := s.Metrics().Row(engine.ReturnMetric)
 		s.rows = append(s.rows, func(r *engine.Recorder) { r.Copy(returns, s.generation.ranking.summary.Index(1)) })
 	}
 	s.rows = append(s.rows, s.evaluation.Rows(s.Metrics()))

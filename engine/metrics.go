@@ -9,6 +9,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+// ReturnMetric is the metric of undiscounted returns: the mean over the training episodes that ended in the iteration.
+const ReturnMetric = "return"
+
 // Metrics are one number per member and step, written on the device to a ring. The host reads them when a step is finished,
 // while the next one runs. Nothing inside a step waits for them.
 type Metrics struct {

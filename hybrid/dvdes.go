@@ -176,7 +176,7 @@ func (d *DvDES) makeScratch(s *engine.State, space ec.Space, population int) {
 func (d *DvDES) addMetrics() {
 	m := d.Metrics()
 	candidates, own := d.evaluation.Rows(m), d.own.Rows(m.Sub("agent/", 1))
-	returns, shared := m.Row("episode/return"), m.Sub("", d.cfg.Agents)
+	returns, shared := m.Row(engine.ReturnMetric), m.Sub("", d.cfg.Agents)
 	determinant, weight := shared.Row("diversity/determinant"), shared.Row("diversity/weight")
 	d.metrics = []func(*engine.Recorder){candidates, own, func(r *engine.Recorder) {
 		r.Copy(returns, d.ownReturn)

@@ -165,7 +165,7 @@ func (p *population) evaluate(ctx context.Context, name string, n int) (*evaluat
 // measure adds the evaluation's metrics, whose names begin with prefix.
 func (e *evaluated) measure(prefix string) {
 	m := e.population.agents.Metrics().Sub(prefix, e.population.each)
-	rows, returns := e.Rows(m), m.Row("episode/return")
+	rows, returns := e.Rows(m), m.Row(engine.ReturnMetric)
 	e.metrics = func(r *engine.Recorder) {
 		rows(r)
 		engine.Mean(r, returns, e.fitness, nil, 1)

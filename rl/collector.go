@@ -36,7 +36,7 @@ func newCollector(
 		return nil, err
 	}
 	c := &Collector{behaviour: b, rollout: rollout, clock: clock}
-	c.returns, c.lengths, c.diverged = m.Row("episode/return"), m.Row("episode/length"), m.Row("episode/diverged")
+	c.returns, c.lengths, c.diverged = m.Row(engine.ReturnMetric), m.Row("episode/length"), m.Row("episode/diverged")
 	if b.normalizer != nil {
 		c.leftOut = m.Row("observation/left_out")
 	}

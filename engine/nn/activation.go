@@ -14,7 +14,7 @@ const (
 	ReLU
 	Tanh
 	ELU   // alpha = 1
-	Swish // x sigmoid(x)
+	Swish // x sigmoid(x), also named SiLU
 )
 
 var activationNames = [...]string{"linear", "relu", "tanh", "elu", "swish"}
@@ -26,8 +26,12 @@ func (a Activation) String() string {
 	return fmt.Sprintf("Activation(%d)", uint32(a))
 }
 
-// UnmarshalText parses an activation's name: linear, relu, tanh, elu or swish.
+// UnmarshalText parses an activation's name: linear, relu, tanh, elu or swish, which PyTorch and JAX also name silu.
 func (a *Activation) UnmarshalText(text []byte) error {
+	if string(text) == "silu" {
+		*a = Swish
+		return nil
+	}
 	return config.UnmarshalName(a, "activation", activationNames[:], text)
 }
 

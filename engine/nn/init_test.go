@@ -131,6 +131,10 @@ func TestNames(t *testing.T) {
 			t.Errorf("initializer %d: %s, %v, %v", i, text, err, back)
 		}
 	}
+	var silu Activation
+	if err := silu.UnmarshalText([]byte("silu")); err != nil || silu != Swish {
+		t.Errorf("silu is %v (%v); want swish, its other name", silu, err)
+	}
 	for _, err := range []error{new(Activation).UnmarshalText([]byte("sine")), new(Initializer).UnmarshalText([]byte("zeros"))} {
 		if err == nil {
 			t.Error("an unknown name was accepted")
