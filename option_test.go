@@ -22,12 +22,12 @@ func TestNew(t *testing.T) {
 	ppo, hopper := rl.DefaultPPO(), envs.DefaultHopperOptions()
 	ppo.Members, ppo.Epochs, hopper.HealthyReward = 3, 2, 0.5
 	got, err := evorl.New("ppo", "Hopper-v5", evorl.Set("seed=7"), evorl.Set("ppo.epochs=4"),
-		evorl.With(ppo, &hopper, evorl.EvaluationConfig{Every: 5, Episodes: 3}))
+		evorl.With(ppo, &hopper, evorl.EvaluationConfig{Every: 5, Episodes: 3, BestEpisodes: 20}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want, err := parse(t, "workflow = \"ppo\"\nenv = \"Hopper-v5\"\nseed = 7\n[task]\nhealthy_reward = 0.5\n[ppo]\nmembers = 3\nepochs = 4\n"+
-		"[evaluation]\nevery = 5\nepisodes = 3\n")
+		"[evaluation]\nevery = 5\nepisodes = 3\nbest_episodes = 20\n")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func TestForms(t *testing.T) {
 	}
 
 	for file, magic := range map[string]string{"r.svg": "<?xml", "r.png": "\x89PNG"} {
-		b.must("plot", "-o", file, "--metric", "fitness", "--x", "iterations", "r")
+		b.must("plot", "-o", file, "--metric", "pbt/fitness", "--x", "iterations", "r")
 		data, err := os.ReadFile(b.path(file))
 		if err != nil || !bytes.HasPrefix(data, []byte(magic)) {
 			t.Errorf("plot: %s begins with %.10q, %v", file, data, err)

@@ -83,8 +83,8 @@ func TestOriginShown(t *testing.T) {
 	if of := b.origin("es"); of != nil {
 		t.Errorf("openes: %v; want nothing", of)
 	}
-	if text := b.must("view", "--out", "a.html", "es"); strings.Count(text, "\n") != 2 {
-		t.Errorf("openes: view writes\n%s\nwant the return and the file", text)
+	if text := b.must("view", "--out", "a.html", "es"); strings.Count(text, "\n") != 3 {
+		t.Errorf("openes: view writes\n%s\nwant the return, that of the best in new episodes, and the file", text)
 	}
 	if svg := b.plotted("es", ""); svg != b.plotted("es", "return") {
 		t.Error("openes: by default the figure is another than that of the return")

@@ -8,9 +8,9 @@ import (
 
 // The forms in this file are those that only GPUs choose. Every device runs them.
 
-// asGPU returns a device's properties as if it were a GPU.
+// asGPU returns a device's properties as if it were a GPU, with NVIDIA's registers.
 func asGPU(info vk.Info) vk.Info {
-	info.Type = vk.DiscreteGPU
+	info.Type, info.VendorID = vk.DiscreteGPU, vendorNVIDIA
 	return info
 }
 
