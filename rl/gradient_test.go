@@ -30,7 +30,7 @@ func TestGradient(t *testing.T) {
 					cfg, network := DefaultPPO(), DefaultNetwork()
 					cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 2, 5, 3, 2, 2
 					network.Hidden, network.Activation, network.LayerNorm = hidden, kind, norm
-					if hidden[0] == 7 && j == 1 {
+					if hidden[0] == 7 && kind == nn.Tanh {
 						network.CriticHidden = []int{9}
 					}
 					// Settings that change the kernels go round, so that all meet.

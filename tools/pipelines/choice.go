@@ -143,10 +143,12 @@ func (c choice) build(ctx context.Context, info vk.Info, asked func(vk.PipelineS
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
 	// Initial weights of large populations take the host seconds. The variants of a grid have the kernels of their file's Init.
-	if c.set == nil {
-		if err := w.Init(ctx); err != nil {
-			return err
-		}
+	begin := w.Init
+	if c.set != nil {
+		begin = w.State().Zero
+	}
+	if err := begin(ctx); err != nil {
+		return err
 	}
 	if err := w.Prepare(ctx, 2); err != nil {
 		return err
