@@ -62,7 +62,7 @@ func TestWatch(t *testing.T) {
 // Hundreds of idle connections to the page neither end a run that may have few descriptors nor reach its standard error.
 func TestIdleConnections(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("limits descriptors by Linux's prlimit")
+		t.Skip("watch keeps to the limit of descriptors that Linux reports")
 	}
 	b := newBox(t)
 	cmd, stdout, _ := b.command("run", "--watch", "--json", "--log-format", "json", "--out", "r", "--iterations", "400", "tiny.toml")

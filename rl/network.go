@@ -62,10 +62,11 @@ func DefaultSACNetwork() NetworkConfig {
 
 // Validate checks constraints across fields.
 func (c NetworkConfig) Validate() error {
-	for key, hidden := range map[string][]int{"hidden": c.Hidden, "critic_hidden": c.CriticHidden} {
-		if len(hidden) > nn.MaxHidden {
-			return config.Invalid(key, "%d hidden layers; want at most %d", len(hidden), nn.MaxHidden)
-		}
+	if len(c.Hidden) > nn.MaxHidden {
+		return config.Invalid("hidden", "%d hidden layers; want at most %d", len(c.Hidden), nn.MaxHidden)
+	}
+	if len(c.CriticHidden) > nn.MaxHidden {
+		return config.Invalid("critic_hidden", "%d hidden layers; want at most %d", len(c.CriticHidden), nn.MaxHidden)
 	}
 	if c.StateDependentStd && !(c.MinLogStd < c.MaxLogStd) {
 		return config.Invalid("max_log_std", "%g is not above min_log_std, %g", c.MaxLogStd, c.MinLogStd)
