@@ -11,7 +11,6 @@ place of seconds, from the end of the first iteration, so that start-up and comp
 import argparse
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -96,23 +95,14 @@ def run(args):
 
 
 def copied(source, to, keep):
-    """A copy of a run with the records for which keep returns one; of a hybrid a copy for each member, as a run with a seed of its own."""
-    hybrid = source.name.startswith(("erl", "cem-rl"))
-    own = [json.loads(x) for x in open(source / "members.jsonl")] if hybrid else []
-    for member in range(MEMBERS if hybrid else 1):
-        folder = to.with_name(f"{to.name}_{member}")
-        folder.mkdir(parents=True)
-        for name in source.iterdir():
-            if name.suffix == ".jsonl":
-                records = filter(None, (keep(json.loads(x)) for x in open(name)))
-                (folder / name.name).write_text("".join(json.dumps(r) + "\n" for r in records))
-            elif name.is_file() and name.name != "processor.csv":
-                shutil.copy(name, folder)
-        if hybrid:
-            records = ({**r, "evaluation/mean": r[f"evaluation/{member}"]} for r in own if f"evaluation/{member}" in r)
-            (folder / "metrics.jsonl").write_text("".join(json.dumps(k) + "\n" for k in map(keep, records) if k))
-            config = folder / "config.toml"
-            config.write_text(re.sub(r"(?m)^seed = .*", f"seed = {member}", config.read_text(), count=1))
+    """A copy of a run with the records for which keep returns one. Its members are repetitions for plot and compare."""
+    to.mkdir(parents=True)
+    for file in source.iterdir():
+        if file.suffix == ".jsonl":
+            records = filter(None, (keep(json.loads(x)) for x in open(file)))
+            (to / file.name).write_text("".join(json.dumps(r) + "\n" for r in records))
+        elif file.is_file() and file.name != "processor.csv":
+            shutil.copy(file, to)
 
 
 def by_steps(source, to, steps):
@@ -156,7 +146,7 @@ def figures(args):
         by_processor(args.out / name, trimmed / "processor" / name, spent(args.out / name.split("/")[0] / "erl"))
     seconds = ["--x", "seconds", "--log", "x", "--xlabel", "processor seconds of five seeds"]
     for kind, axis in (("steps", ["--x", "env_steps"]), ("processor", seconds)):
-        runs = [str(p) for name in named for p in sorted((trimmed / kind / name).parent.glob(name.split("/")[1] + "_*"))]
+        runs = [str(trimmed / kind / name) for name in named]
         title = ["--title", f"Five seeds, inter-quartile means, at equal {'steps' if kind == 'steps' else 'processor time'}"]
         common = ["--metric", "evaluation", "--center", "iqm", "--band", "bootstrap", *title, *labels]
         subprocess.run([args.evorl, "plot", "-o", f"docs/curves-{kind}.svg", *axis, *common, *runs], check=True)
@@ -164,7 +154,7 @@ def figures(args):
     counts = [name for name in ["erl", "cem-rl", *COUNTS] if complete(f"Hopper-v5/{name}")]
     for name in counts:
         by_steps(args.out / "Hopper-v5" / name, trimmed / "counts" / name, args.steps)
-    subprocess.run([args.evorl, "compare", *(str(p) for name in counts for p in sorted((trimmed / "counts").glob(name + "_*")))], check=True)
+    subprocess.run([args.evorl, "compare", *(str(trimmed / "counts" / name) for name in counts)], check=True)
     for name, *_ in studies(args.steps):
         if complete(name):
             with open(args.out / name / "metrics.jsonl") as f:
