@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/host"
 	"github.com/evorl/evorl/internal/regular"
 	"github.com/evorl/evorl/vk"
 )
@@ -39,6 +40,9 @@ type Result struct {
 	Cases       []Measurement `json:"cases"`
 }
 
+// Host describes the machine with the device.
+type Host = host.Host
+
 // ResultDevice is the device of a result.
 type ResultDevice struct {
 	Name        string `json:"name"`
@@ -62,7 +66,7 @@ func (s Suite) Measure(ctx context.Context, dev *vk.Device, o Options, report fu
 	o = o.withDefaults()
 	info := dev.Info()
 	r := &Result{
-		Version: rundir.Version(), Date: time.Now().UTC().Truncate(time.Second), Host: ThisHost(), Suite: s.Name,
+		Version: rundir.Version(), Date: time.Now().UTC().Truncate(time.Second), Host: host.This(), Suite: s.Name,
 		Seconds: o.Time.Seconds(), Repetitions: o.Repetitions, Warnings: []string{}, Cases: []Measurement{},
 		Device: ResultDevice{
 			Name: info.Name, Vendor: info.Vendor, Type: info.Type.String(), Driver: info.Driver, API: info.API.String(), Binding: vk.BindingName,

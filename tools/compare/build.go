@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,48 +26,85 @@ var tested = []struct{ pkg, run string }{
 // testName returns the file name of a package's test binary.
 func testName(pkg string) string { return strings.ReplaceAll(pkg, "/", "-") + ".test" }
 
-// build compiles the programs for the device's machine into a folder, without symbols to keep them small.
+// names returns the file names of the programs that are run.
+func names() []string {
+	all := []string{"evorl"}
+	for _, t := range tested {
+		all = append(all, testName(t.pkg))
+	}
+	return all
+}
+
+// build compiles the programs into a folder, without symbols to keep them small.
 func build(ctx context.Context, folder string, stderr io.Writer) error {
-	folder, err := filepath.Abs(folder)
-	if err != nil {
+	if err := compile(ctx, folder, "evorl", stderr, "build", "./cmd/evorl"); err != nil {
 		return err
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	flags := []string{"-trimpath", "-ldflags=-s -w", "-o"}
-	steps := [][]string{
-		append(append([]string{"build"}, flags...), filepath.Join(folder, "evorl"), "./cmd/evorl"),
-		append(append([]string{"build"}, flags...), filepath.Join(folder, "compare"), "./tools/compare"),
 	}
 	for _, t := range tested {
-		steps = append(steps, append(append([]string{"test", "-c"}, flags...), filepath.Join(folder, testName(t.pkg)), "./"+t.pkg))
-	}
-	for _, args := range steps {
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Stdout, cmd.Stderr = stderr, stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+		if err := compile(ctx, folder, testName(t.pkg), stderr, "test", "-c", "./"+t.pkg); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// programs returns the folder of the built programs: the folder of this program if they are there too, else a temporary one, which
-// done removes.
+// compile runs a command of go that writes a program into a folder; the last argument is the package.
+func compile(ctx context.Context, folder, name string, stderr io.Writer, args ...string) error {
+	last := len(args) - 1
+	args = append(args[:last:last], "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(folder, name), args[last])
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Stdout, cmd.Stderr = stderr, stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+// buildPacked makes a folder for a machine without Go: this program, and the others packed.
+func buildPacked(ctx context.Context, folder string, stderr io.Writer) (err error) {
+	if folder, err = filepath.Abs(folder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	if err := compile(ctx, folder, "compare", stderr, "build", "./tools/compare"); err != nil {
+		return err
+	}
+	built, err := os.MkdirTemp("", "evorl-compare-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(built)) }()
+	if err := build(ctx, built, stderr); err != nil {
+		return err
+	}
+	to, err := os.Create(filepath.Join(folder, packName))
+	if err != nil {
+		return err
+	}
+	return errors.Join(pack(to, built, names()), to.Close())
+}
+
+// programs returns a temporary folder with the programs, which done removes: those of the pack beside this program if there is one,
+// else newly built.
 func programs(ctx context.Context, stderr io.Writer) (folder string, done func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", nil, err
 	}
-	if _, err := os.Stat(filepath.Join(filepath.Dir(self), "evorl")); err == nil {
-		return filepath.Dir(self), func() {}, nil
-	}
 	if folder, err = os.MkdirTemp("", "evorl-compare-"); err != nil {
 		return "", nil, err
 	}
 	done = func() { _ = os.RemoveAll(folder) }
-	if err := build(ctx, folder, stderr); err != nil {
+	beside := filepath.Join(filepath.Dir(self), packName)
+	switch err = unpackFile(beside, folder); {
+	case errors.Is(err, fs.ErrNotExist):
+		err = build(ctx, folder, stderr)
+	case err != nil:
+		err = fmt.Errorf("%s: %w", beside, err)
+	}
+	if err != nil {
 		done()
 		return "", nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/evorl/evorl/cmd/bench"
+	"github.com/evorl/evorl/internal/host"
 )
 
 // device is a device as listed by evorl devices.
@@ -72,8 +72,8 @@ func pick(found []device, want string) (device, error) {
 }
 
 func describe(ctx context.Context, bin string, d device) *machine {
-	host := bench.ThisHost()
-	m := &machine{Date: time.Now().UTC().Truncate(time.Second), Device: d, System: host.System, Processor: host.Processor, Cores: host.Processors}
+	of := host.This()
+	m := &machine{Date: time.Now().UTC().Truncate(time.Second), Device: d, System: of.System, Processor: of.Processor, Cores: of.Processors}
 	if out, err := exec.CommandContext(ctx, filepath.Join(bin, "evorl"), "--version").Output(); err == nil {
 		m.Evorl = strings.TrimSpace(strings.TrimPrefix(string(out), "evorl version "))
 	}

@@ -6,7 +6,7 @@
 //	go run ./tools/compare -only 'mjx' -minutes 20  only matching parts, added to the results in the folder
 //
 // Run it in the root of the repository. The peers need a Python that has them (-python, tools/peers/requirements-mjx.txt). Missing or
-// failing parts are reported, and the rest continues. On a machine without Go, use programs built elsewhere:
+// failing parts are reported, and the rest continues. On a machine without Go, use programs built elsewhere, a folder of 42 MB:
 //
 //	go run ./tools/compare -build bin/compare       on a machine with Go
 //	bin/compare/compare                             on the other machine, in the root of a copy of the repository
@@ -103,7 +103,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("run it in the root of evorl's repository: %w", err)
 	}
 	if o.build != "" {
-		return build(ctx, o.build, stderr)
+		return buildPacked(ctx, o.build, stderr)
 	}
 	if err := o.checkOnly(); err != nil {
 		return err
@@ -126,12 +126,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err := r.add(record{Machine: describe(ctx, bin, chosen)}); err != nil {
 		return err
 	}
-	for _, p := range o.selected(bin, chosen) {
+	all := o.selected(bin, chosen)
+	times := newTimes(all, deadline)
+	for i, p := range all {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		fmt.Fprintf(stderr, "%-24s ", p.name)
-		out := p.run(ctx, min(p.limit, time.Until(deadline)-time.Second), r)
+		out := p.run(ctx, times.limit(all[i:], time.Now()), r)
 		fmt.Fprintf(stderr, "%5.1f s  %s\n", out.Seconds, out.Said)
 		if err := r.add(record{Part: p.name, Outcome: &out}); err != nil {
 			return err

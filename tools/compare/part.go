@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,16 +18,23 @@ import (
 // part is a program that runs for a limited time.
 type part struct {
 	name  string
-	limit time.Duration
+	limit time.Duration // of ten minutes; not of tests, see times
+	tests bool          // of a package
 	argv  []string
 	dir   string
 	env   []string
 }
 
+// patience is how much earlier than its part a test ends that takes too long, so that the log names it.
+func patience(limit time.Duration) time.Duration { return min(5*time.Second, limit/4) }
+
 // run runs the program within the limit and stores its output.
 func (p part) run(ctx context.Context, limit time.Duration, r *results) outcome {
 	if limit < 3*time.Second {
 		return outcome{Said: "left out: no time was left"}
+	}
+	if p.tests {
+		p.argv = append(slices.Clip(p.argv), "-test.timeout", (limit - patience(limit)).String())
 	}
 	begin := time.Now()
 	timed, cancel := context.WithTimeout(ctx, limit)

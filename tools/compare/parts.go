@@ -15,13 +15,9 @@ func parts(o options, bin string, on device) []part {
 		if o.quick && t.pkg != "engine/nn" && t.pkg != "rl" {
 			continue
 		}
-		const (
-			limit    = 40 * time.Second
-			patience = 5 * time.Second // a test that takes too long ends before the part, so that the log names it
-		)
 		all = append(all, part{
-			name: "test " + t.pkg, limit: limit, dir: filepath.FromSlash(t.pkg), env: env,
-			argv: []string{absolute(filepath.Join(bin, testName(t.pkg))), "-test.v", "-test.run", t.run, "-test.timeout", (limit - patience).String()},
+			name: "test " + t.pkg, tests: true, dir: filepath.FromSlash(t.pkg), env: env,
+			argv: []string{absolute(filepath.Join(bin, testName(t.pkg))), "-test.v", "-test.run", t.run},
 		})
 	}
 	// NVIDIA's driver caches pipelines by itself, which would hide the time to compile.

@@ -1,4 +1,5 @@
-package bench
+// Package host describes the machine on which a program runs.
+package host
 
 import (
 	"os"
@@ -7,7 +8,7 @@ import (
 	"strings"
 )
 
-// Host describes the machine with the device.
+// Host describes a machine.
 type Host struct {
 	System      string `json:"system"`
 	Processor   string `json:"processor"`
@@ -15,8 +16,8 @@ type Host struct {
 	MemoryBytes uint64 `json:"memory_bytes,omitempty"` // 0: unknown
 }
 
-// ThisHost describes the machine. Outside Linux, most fields are unknown.
-func ThisHost() Host {
+// This describes the machine of this process. Outside Linux, most fields are unknown.
+func This() Host {
 	h := Host{Processors: runtime.NumCPU()}
 	h.System = valueIn("/etc/os-release", "PRETTY_NAME=", runtime.GOOS+"/"+runtime.GOARCH)
 	h.Processor = valueIn("/proc/cpuinfo", "model name\t: ", runtime.GOARCH)

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// packName is the file that holds the packed programs, beside compare.
+const packName = "programs.gz"
+
+// A pack is a gzip stream of files in gob's encoding. Every program contains the same compiled kernels, 25 MB, which gzip does not find
+// again beyond its 32 KiB. So files are cut into pieces where their content says so, wherever it lies, and a piece that was there
+// before is its number.
+
+// packed is a file of a pack.
+type packed struct {
+	Name   string
+	Pieces []piece
+}
+
+// piece is a part of a file.
+type piece struct {
+	Data []byte // nil: it is an earlier piece of the pack
+	Same int    // index of that piece, among those with data
+}
+
+// Sizes of pieces in bytes: a cut where the low bits of the hash are zero, after 16 KiB on average.
+const (
+	smallestPiece = 4 << 10
+	largestPiece  = 128 << 10
+	cutMask       = 16<<10 - 1
+)
+
+// gear has a random number for each byte: the low 14 bits of the hash depend on the last 14 bytes.
+var gear = func() (table [256]uint64) {
+	for i := range table {
+		sum := sha256.Sum256([]byte{byte(i)})
+		for _, b := range sum[:8] {
+			table[i] = table[i]<<8 | uint64(b)
+		}
+	}
+	return table
+}()
+
+// cut returns the length of the first piece of data.
+func cut(data []byte) int {
+	hash, end := uint64(0), min(len(data), largestPiece)
+	for i := range end {
+		if hash = hash<<1 + gear[data[i]]; i >= smallestPiece && hash&cutMask == 0 {
+			return i + 1
+		}
+	}
+	return end
+}
+
+// pack writes files of a folder, in their order.
+func pack(to io.Writer, folder string, names []string) error {
+	compressed, err := gzip.NewWriterLevel(to, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	out, known := gob.NewEncoder(compressed), map[[sha256.Size]byte]int{}
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			return err
+		}
+		file := packed{Name: name}
+		for len(data) > 0 {
+			n := cut(data)
+			sum := sha256.Sum256(data[:n])
+			if same, ok := known[sum]; ok {
+				file.Pieces = append(file.Pieces, piece{Same: same})
+			} else {
+				known[sum] = len(known)
+				file.Pieces = append(file.Pieces, piece{Data: data[:n]})
+			}
+			data = data[n:]
+		}
+		if err := out.Encode(file); err != nil {
+			return err
+		}
+	}
+	return compressed.Close()
+}
+
+// unpack writes the files of a pack into a folder, as programs.
+func unpack(from io.Reader, folder string) error {
+	compressed, err := gzip.NewReader(from)
+	if err != nil {
+		return err
+	}
+	in := gob.NewDecoder(compressed)
+	var known [][]byte
+	for {
+		var file packed
+		if err := in.Decode(&file); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if !fs.ValidPath(file.Name) || filepath.Base(file.Name) != file.Name {
+			return fmt.Errorf("%q is no name of a program", file.Name)
+		}
+		var data []byte
+		for _, p := range file.Pieces {
+			switch {
+			case p.Data != nil:
+				known = append(known, p.Data)
+			case p.Same < 0 || p.Same >= len(known):
+				return fmt.Errorf("%s: piece %d of %d", file.Name, p.Same, len(known))
+			default:
+				p.Data = known[p.Same]
+			}
+			data = append(data, p.Data...)
+		}
+		if err := os.WriteFile(filepath.Join(folder, file.Name), data, 0o755); err != nil {
+			return err
+		}
+	}
+}
+
+// unpackFile is unpack from a file. Its error wraps fs.ErrNotExist if there is no such file.
+func unpackFile(name, folder string) error {
+	from, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unpack(from, folder), from.Close())
+}
