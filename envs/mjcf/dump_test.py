@@ -134,6 +134,19 @@ class Refused(unittest.TestCase):
             describe('<mujoco><include file="part.xml"/></mujoco>', [("part.xml", part)])
         self.assertRegex(str(refused.exception), '^part.xml:3: <joint> "j": jnt_stiffnesspoly')
 
+    def test_elements_without_a_name_of_an_included_file(self):
+        part = ('<mujoco>\n<worldbody><body>\n<joint/><geom size="1"/>\n<frame><geom size="1" gap="0.1"/></frame>\n'
+                '<body>\n<joint stiffness="1 2"/><geom size="1"/></body>\n<geom size="1"/></body></worldbody></mujoco>')
+        whole = '<mujoco>\n<worldbody><geom size="1"/><body><geom size="1"/>%s</body></worldbody>\n<include file="part.xml"/></mujoco>'
+        with self.assertRaises(dump.Unsupported) as refused:
+            describe(whole % "", [("part.xml", part)])
+        text = str(refused.exception)
+        self.assertRegex(text, "(?m)^part.xml:4: <geom>: geom_gap is 0.1")
+        self.assertRegex(text, "(?m)^part.xml:6: <joint>: jnt_stiffnesspoly")
+        with self.assertRaises(dump.Unsupported) as refused:
+            describe(whole % '<replicate count="2" offset="3 0 0"><body><geom size="1"/></body></replicate>', [("part.xml", part)])
+        self.assertRegex(str(refused.exception), "(?m)^robot.xml: <geom>: geom_gap is 0.1")  # bodies are not those of the files
+
     def test_all_refusals_are_reported(self):
         with self.assertRaises(dump.Unsupported) as refused:
             describe(model(option='noslip_iterations="3"', joint='stiffness="1 2"', actuator='<muscle name="m" joint="knee" lengthrange="0 1"/>',
