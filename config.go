@@ -34,9 +34,10 @@ type Config struct {
 	parts    parts
 	vary     *VaryConfig // nil: all members begin with the same hyperparameters
 
-	source   *source    // nil: env is a name
-	robot    *mjcf.Task // [task] while it is decoded, if env is an MJCF file
-	template struct {   // see original
+	source     *source       // nil: env is a name
+	registered *SourceConfig // of a program's own environment; nil: env is another one
+	robot      *mjcf.Task    // [task] while it is decoded, if env is an MJCF file
+	template   struct {      // see original
 		env   string // as it was given
 		robot *robot // nil: env is no model
 	}
@@ -143,6 +144,9 @@ func decode(d *config.Document, o options) (*Config, error) {
 		cfg.Run.Env, cfg.source.settings = cfg.source.name, SourceConfig{cfg.source.digest}
 		cfg.template.env, cfg.robot = top.Env, nil // the source contains the robot's task
 	}
+	if cfg.registered != nil {
+		*cfg.registered = SourceConfig{digestOf([]byte(cfg.env.GLSL()))} // also where the document has it empty
+	}
 	if cfg.task != nil {
 		var err error
 		if cfg.env, err = cfg.env.With(reflect.ValueOf(cfg.task).Elem().Interface()); err != nil {
@@ -180,6 +184,11 @@ func (c *Config) place(name string, d *config.Document, o options) error {
 		return o.unknown(d, "env", "environment", unknown.Known)
 	case err != nil:
 		return d.Errorf("env", "%v", err)
+	}
+	if !c.env.IsBuiltIn() {
+		if err := c.register(d); err != nil {
+			return err
+		}
 	}
 	if c.env.Options != nil {
 		task := reflect.New(reflect.TypeOf(c.env.Options))
@@ -235,6 +244,9 @@ func (c *Config) Sections() config.Sections {
 	s := config.Sections{{Name: "", Value: &c.Run}}
 	if c.source != nil {
 		s = append(s, config.Section{Name: sourceSection, Value: &c.source.settings})
+	}
+	if c.registered != nil {
+		s = append(s, config.Section{Name: sourceSection, Value: c.registered})
 	}
 	if search, ok := c.searcher(); !ok || !search.solves() {
 		s = append(s, config.Section{Name: "environment", Value: &c.Environment})

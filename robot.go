@@ -101,10 +101,11 @@ func (r *robot) read(path string, d *config.Document) (err error) {
 	return nil
 }
 
-// original returns the configuration with a file of an environment as it was given, without the digest of its present contents, and with the task of a
-// robot.
+// original returns the configuration with a file of an environment as it was given, without the digest of the environment's present contents, and with
+// the task of a robot.
 func (c *Config) original() *Config {
 	of := *c
+	of.registered = nil
 	if of.source != nil {
 		of.Run.Env, of.source = c.template.env, nil
 	}

@@ -144,6 +144,26 @@ func TestRunInOwnEnvironment(t *testing.T) {
 	if e, err := trained.Evaluate(t.Context(), 2, nil); err != nil || e.MeanReturn != 10 || e.Iteration != 6 {
 		t.Errorf("evaluated %+v, %v; want a return of 10 at iteration 6", e, err)
 	}
+	template, err := cfg.Template()
+	if err != nil || strings.Contains(string(template), "digest") {
+		t.Errorf("a template has the digest of the environment: %v\n%s", err, template)
+	}
+	other, err := evorl.NewCatalog(evorl.OwnEnvironment(envs.New(spec, strings.Replace(still, "reward = 1.0", "reward = 2.0", 1))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `this program's environment "Still" has GLSL with the digest `
+	if _, err := evorl.Stored(path, evorl.Use(other)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("stored, with another source: %v; want %s", err, want)
+	}
+	changed := small(t, evorl.Use(other), evorl.Set("env=Still"), evorl.Set("iterations=8"))
+	if r, err := evorl.Resume(t.Context(), eng, changed, path); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("resumed with another source: %v, %v; want %s", r, err, want)
+	}
+	cfg.Run.Iterations = 7
+	if err := learn(t, evorl.Resume, eng, cfg, path).Close(); err != nil {
+		t.Errorf("resumed with the same source: %v", err)
+	}
 }
 
 // A best state that names a nonexistent member is refused, even with correct digests.

@@ -30,9 +30,9 @@ const (
 	functionSection = "function"
 )
 
-// SourceConfig is [source], the section of a configuration whose env is a file.
+// SourceConfig is [source], the section of a configuration whose env is a file or a program's own environment.
 type SourceConfig struct {
-	Digest string `doc:"SHA-256 of the file that env names, so that a run resumes with the same file; empty: any."`
+	Digest string `doc:"SHA-256 of the GLSL of env, a file or a program's own, so that a run resumes with the same GLSL; empty: any."`
 }
 
 // source is the file of an environment or problem. A run stores a copy in its directory.
@@ -75,6 +75,20 @@ func (c *Config) placeSource(name string, d *config.Document, o options) error {
 		return err
 	}
 	return c.useSource(path, d)
+}
+
+// register keeps the digest of a program's own environment. A run in one with another GLSL is not this program's.
+func (c *Config) register(d *config.Document) error {
+	digest, want := digestOf([]byte(c.env.GLSL())), SourceConfig{}
+	if err := d.Peek(sourceSection, &want); err != nil {
+		return err
+	}
+	if want.Digest != "" && want.Digest != digest {
+		return d.Errorf(sourceSection+".digest", "this program's environment %q has GLSL with the digest %s, and not the run's: "+
+			"want the program that began it, or one with the same GLSL", c.env.Name, digest)
+	}
+	c.registered = &SourceConfig{digest}
+	return nil
 }
 
 // digestOf returns the SHA-256 of a file's text.
