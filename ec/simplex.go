@@ -91,7 +91,7 @@ const (
 func simplexSize(objectives, p int) int {
 	n := 1.0
 	for i := 1; i < objectives; i++ {
-		n = n * float64(p+i) / float64(i)
+		n = n * (float64(p) + float64(i)) / float64(i)
 	}
 	return int(min(math.Round(n), math.MaxInt32))
 }

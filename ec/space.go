@@ -38,8 +38,12 @@ func (s Space) Bounded() bool { return s.Low != nil }
 
 // Check validates the space.
 func (s Space) Check() error {
+	const most, all = 1 << 31, 1 << 40 // numbers of candidates in bytes do not overflow
 	if s.Members < 1 || s.Dim < 1 {
 		return fmt.Errorf("ec: a space of %d members and %d dimensions; want at least 1 of each", s.Members, s.Dim)
+	}
+	if s.Members > most || s.Dim > most || s.Members > all/s.Dim {
+		return fmt.Errorf("ec: a space of %d members and %d dimensions; want at most %d of each, and %d in all", s.Members, s.Dim, most, all)
 	}
 	if s.Low != nil || s.High != nil {
 		if err := checkBounds("dimension", s.Dim, s.Low, s.High); err != nil {
