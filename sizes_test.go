@@ -48,7 +48,9 @@ func (d *drawing) size(what string) int {
 
 // sizes draws a list of up to three sizes.
 func (d *drawing) sizes(what string) (all []int) {
-	for i := range d.IntN(4) {
+	n := d.IntN(4)
+	d.drawn = append(d.drawn, fmt.Sprintf("%d %s", n, what))
+	for i := range n {
 		all = append(all, d.size(fmt.Sprintf("%s[%d]", what, i)))
 	}
 	return all
@@ -265,9 +267,9 @@ func TestRandomSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	answers, slowest, said := [2]int{}, time.Duration(0), ""
+	answers, panics, slowest, said := [2]int{}, 0, time.Duration(0), ""
 	n := 0
-	for ; n < cases && time.Now().Before(end) && !t.Failed(); n++ {
+	for ; n < cases && time.Now().Before(end) && panics < 10; n++ {
 		d := &drawing{Rand: rand.New(rand.NewPCG(seed, uint64(n)))}
 		begin, done := time.Now(), make(chan error, 1)
 		go func() {
@@ -284,6 +286,7 @@ func TestRandomSizes(t *testing.T) {
 		case err := <-done:
 			if p, ok := err.(*panicked); ok {
 				t.Errorf("%s: %v", what(), p)
+				panics++
 			} else if err != nil {
 				answers[1]++
 			} else {

@@ -25,7 +25,7 @@ const (
 // layers, or too wide ones, are errors, as are those with layer normalization.
 func (m MLP) Columns(info vk.Info) (Columns, error) {
 	width := int(info.SubgroupSize)
-	if m.LayerNorm || len(m.Hidden) > 2 {
+	if m.LayerNorm || len(m.Hidden) < 1 || len(m.Hidden) > 2 {
 		return Columns{}, fmt.Errorf("nn: network %v; panels have one or two hidden layers without layer normalization", m)
 	}
 	if len(m.Hidden) == 1 {

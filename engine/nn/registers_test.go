@@ -15,6 +15,26 @@ func gpuInfo(vendor, subgroup, least uint32) vk.Info {
 	}
 }
 
+// Layouts of one or two hidden layers refuse networks with none or three.
+func TestLayoutsOfHiddenLayers(t *testing.T) {
+	software := vk.Info{Type: vk.CPU, SubgroupSize: 8, MinSubgroupSize: 8, MaxSubgroupSize: 8, Limits: vk.Limits{MaxSharedBytes: 48 << 10, MaxInvocations: 1024}}
+	for _, info := range []vk.Info{software, gpuInfo(vendorAMD, 64, 32)} {
+		for _, hidden := range [][]int{nil, {8}, {8, 8}, {8, 8, 8}} {
+			net, fits := MLP{In: 4, Out: 2, Hidden: hidden}, len(hidden) == 1 || len(hidden) == 2
+			_, lanes := net.Lanes(info)
+			_, forward := net.LanesForward(info, 1)
+			_, columns := net.Columns(info)
+			_, group := net.Group(info, 1, 1)
+			_, own := net.Own()
+			for name, err := range map[string]error{"Lanes": lanes, "LanesForward": forward, "Columns": columns, "Group": group, "Own": own} {
+				if fits != (err == nil) {
+					t.Errorf("%s of %d hidden layers: %v", name, len(hidden), err)
+				}
+			}
+		}
+	}
+}
+
 // What lanes hold follows the registers that a vendor's lanes have at a width: beyond them a GPU's compiler spills, or crashes. A software driver's
 // bound is its caches.
 func TestLanesFit(t *testing.T) {

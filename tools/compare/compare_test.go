@@ -27,6 +27,11 @@ func TestMain(m *testing.M) {
 	case "tests":
 		fmt.Println("=== RUN   TestA\n--- PASS: TestA (0.00s)\n    --- FAIL: TestB/part (0.00s)\n--- FAIL: TestB (0.00s)\n--- SKIP: TestC (0.00s)")
 		os.Exit(0)
+	case "slow":
+		fmt.Println("--- PASS: TestA (0.00s)\n=== RUN   TestSlow")
+		fmt.Fprint(os.Stderr, "panic: test timed out after 3s\n\trunning tests:\n\t\tTestSlow (2s)\n\t\tTestSlow/part (1s)\n\n")
+		fmt.Fprintln(os.Stderr, "goroutine 7 [running]:\nf.go:1 +0x1")
+		os.Exit(2)
 	case "forever":
 		fmt.Println(`{"steps_per_second": 100, "jax": "1.2", "device": "Abacus"}`)
 		time.Sleep(time.Hour)
@@ -49,7 +54,8 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	limit := 4 * time.Second
-	for child, name := range map[string]string{"figures": "bench ppo", "tests": "test rl", "forever": "jax ppo p1"} {
+	children := map[string]string{"figures": "bench ppo", "tests": "test rl", "slow": "test envs", "forever": "jax ppo p1"}
+	for child, name := range children {
 		p := part{name: name, argv: []string{self}, env: []string{childEnv + "=" + child}}
 		out := p.run(t.Context(), limit, r)
 		if err := r.add(record{Part: name, Outcome: &out}); err != nil {
@@ -81,7 +87,8 @@ func TestReport(t *testing.T) {
 		"Voodoo",
 		"| PPO on CartPole, 1 member | 300 env steps/s | 100 env steps/s | 3 × | JAX 1.2 | Abacus |",
 		"| core | ppo/p1 | 300 env steps/s |", "| rl | 1 | 1 | 1 | TestB |",
-		"| exit status 3: out of memory |", "| stopped after 4 s |", "| late | 0 | left out: no time was left |",
+		"| exit status 3: out of memory |", "| stopped after 4 s |",
+		"| exit status 2: panic: test timed out after 3s in TestSlow (2s) |", "| late | 0 | left out: no time was left |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

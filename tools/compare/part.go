@@ -91,8 +91,13 @@ func (p part) read(from io.Reader, r *results) error {
 	}
 }
 
-// lastLine keeps the last non-empty line written to it.
-type lastLine struct{ text, rest string }
+// lastLine keeps what a program said at its end: the last non-empty line written to it, or the panic of a Go program, without the stacks that
+// follow it, but with the test that it was in.
+type lastLine struct {
+	text, rest string
+	panicked   bool
+	running    bool // the next line names the test
+}
 
 func (l *lastLine) Write(b []byte) (int, error) {
 	l.rest += string(b)
@@ -101,8 +106,19 @@ func (l *lastLine) Write(b []byte) (int, error) {
 		if !ok {
 			return len(b), nil
 		}
-		if l.rest = rest; strings.TrimSpace(line) != "" {
-			l.text = strings.TrimSpace(line)
-		}
+		l.rest = rest
+		l.line(strings.TrimSpace(line))
+	}
+}
+
+func (l *lastLine) line(text string) {
+	switch {
+	case text == "":
+	case l.running:
+		l.text, l.running = fmt.Sprintf("%s in %s", l.text, text), false
+	case l.panicked:
+		l.running = text == "running tests:"
+	default:
+		l.text, l.panicked = text, strings.HasPrefix(text, "panic: ")
 	}
 }
