@@ -110,8 +110,9 @@ func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error)
 			}
 		}
 		err := c.build(ctx, info, take)
-		if memory := new(vk.OutOfMemoryError); errors.As(err, &memory) {
-			small := choice{c.file, append(slices.Clone(c.set), "replay.capacity=30000")} // the kernels are the same
+		memory := new(vk.OutOfMemoryError)
+		for capacity := 30_000; capacity >= 3_000 && errors.As(err, &memory); capacity /= 10 { // the kernels are the same
+			small := choice{c.file, append(slices.Clone(c.set), fmt.Sprintf("replay.capacity=%d", capacity))}
 			err = small.build(ctx, info, take)
 		}
 		if err != nil {
