@@ -2,6 +2,8 @@ package evorl
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 
 	"github.com/evorl/evorl/engine/nn"
@@ -72,6 +74,14 @@ func (g *policyGraph) floats(name string, values []float32, shape ...int) string
 	return name
 }
 
+// constant adds a number, once for all layers.
+func (g *policyGraph) constant(name string, value float64) string {
+	if slices.ContainsFunc(g.Initializers, func(t onnx.Tensor) bool { return t.Name == name }) {
+		return name
+	}
+	return g.floats(name, []float32{float32(value)}, 1)
+}
+
 func (g *policyGraph) ints(name string, values ...int64) string {
 	g.Initializers = append(g.Initializers, onnx.Tensor{Name: name, Shape: []int{len(values)}, Ints: values})
 	return name
@@ -117,6 +127,10 @@ func (g *policyGraph) activate(of nn.Activation, x string) string {
 		return g.node("Elu", []string{x})
 	case nn.Swish:
 		return g.node("Mul", []string{x, g.node("Sigmoid", []string{x})})
+	case nn.GELU: // operator set 20 is the first with Gelu; x sigmoid(2 u) is its approximation with tanh(u)
+		cubic := g.node("Mul", []string{g.constant("gelu.cubic", 2*math.Sqrt(2/math.Pi)*0.044715), g.node("Mul", []string{x, x})})
+		slope := g.node("Add", []string{g.constant("gelu.linear", 2*math.Sqrt(2/math.Pi)), cubic})
+		return g.node("Mul", []string{x, g.node("Sigmoid", []string{g.node("Mul", []string{x, slope})})})
 	}
 	return x
 }

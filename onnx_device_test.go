@@ -24,7 +24,7 @@ func TestONNXActsAsTheDevice(t *testing.T) {
 		{"categorical", "ppo", "CartPole-v1", []string{"network.normalize_obs=true", "network.layer_norm=true", "ppo.members=2"}},
 		{"gaussian", "ppo", "Pendulum-v1", []string{"network.activation=\"swish\""}},
 		{"state deviations", "sac", "Pendulum-v1", nil},
-		{"deterministic", "td3", "Pendulum-v1", []string{"network.layer_norm=true"}},
+		{"deterministic", "td3", "Pendulum-v1", []string{"network.layer_norm=true", "network.activation=\"gelu\""}},
 		{"values", "dqn", "CartPole-v1", nil},
 		{"dueling", "dqn", "CartPole-v1", []string{"dqn.dueling=true"}},
 		{"atoms", "dqn", "CartPole-v1", []string{"dqn.atoms=5", "network.activation=\"elu\""}},

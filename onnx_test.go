@@ -50,6 +50,7 @@ func modelCases() []modelCase {
 		{"gaussian", 5, []int{8}, nn.ReLU, false, false, 3, box(nn.Gaussian)},
 		{"gaussian-squashed-state", 5, []int{11, 6}, nn.Swish, true, true, 6, squashed},
 		{"deterministic", 3, []int{10}, nn.ELU, true, false, 3, of},
+		{"gelu", 5, []int{9, 7}, nn.GELU, true, true, 3, of},
 		{"linear", 7, nil, nn.Linear, false, true, 3, box(nn.Deterministic)},
 		{"values", 4, []int{6, 5, 4}, nn.ReLU, false, false, 4, greedy(1, false)},
 		{"dueling", 4, []int{6}, nn.ReLU, false, true, 5, greedy(1, true)},
@@ -151,6 +152,8 @@ func activated(kind nn.Activation, x float64) float64 {
 		return max(x, 0) + math.Expm1(min(x, 0))
 	case nn.Swish:
 		return x / (1 + math.Exp(-x))
+	case nn.GELU:
+		return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 	}
 	return x
 }

@@ -23,7 +23,7 @@ type Policy struct {
 	ActionRepeat int `json:"action_repeat"` // environment steps for which an action is repeated
 
 	Observation *PolicyObservation `json:"observation"` // normalization of observations; null: none
-	Activation  nn.Activation      `json:"activation"`  // linear, relu, tanh, elu, swish
+	Activation  nn.Activation      `json:"activation"`  // linear, relu, tanh, elu, swish, gelu
 	Layers      []PolicyLayer      `json:"layers"`
 	Action      PolicyAction       `json:"action"`
 }

@@ -26,6 +26,7 @@ func TestPlacements(t *testing.T) {
 		{"CartPole-v1", nn.MLP{Hidden: []int{37, 29}, Activation: nn.ReLU}, []int{5}, []Placement{InSubgroup, InWorkgroup, Streamed}},
 		{"CartPole-v1", nn.MLP{Hidden: []int{301}, Activation: nn.Swish}, []int{2}, []Placement{InWorkgroup, Streamed}},
 		{"Pendulum-v1", nn.MLP{Hidden: []int{9}, Activation: nn.Swish, LayerNorm: true}, []int{1, 19}, Placements()},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{13, 6}, Activation: nn.GELU}, []int{3}, Placements()},
 		{"Pendulum-v1", nn.MLP{Hidden: []int{7, 10}, Activation: nn.ELU, LayerNorm: true}, []int{4}, Placements()},
 		{"Pendulum-v1", nn.MLP{Hidden: []int{64, 64}, Activation: nn.Tanh, LayerNorm: true}, []int{9}, []Placement{InSubgroup, InWorkgroup, Streamed}},
 		{"Pendulum-v1", nn.MLP{Hidden: []int{50, 290}, Activation: nn.Linear}, []int{1}, []Placement{InWorkgroup, Streamed}},

@@ -214,6 +214,8 @@ func activate(kind nn.Activation, z float64) float64 {
 		return max(z, math.Expm1(min(z, 0)))
 	case nn.Swish:
 		return z / (1 + math.Exp(-z))
+	case nn.GELU:
+		return 0.5 * z * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(z+0.044715*z*z*z)))
 	}
 	return z
 }

@@ -20,7 +20,7 @@ func TestGradient(t *testing.T) {
 	}
 	for _, hidden := range lanes {
 		for _, norm := range []bool{false, true} {
-			for i, kind := range []nn.Activation{nn.ReLU, nn.Tanh, nn.ELU, nn.Swish} {
+			for i, kind := range []nn.Activation{nn.ReLU, nn.Tanh, nn.ELU, nn.Swish, nn.GELU} {
 				for j, action := range []envs.Space{envs.Discrete(3), envs.Symmetric(make([]float32, gaussian)...)} {
 					// A driver takes seconds to compile the large ones, and an instrumented one any: tanh without, swish with layer
 					// normalization stand for them.

@@ -12,7 +12,7 @@ import (
 type NetworkConfig struct {
 	Hidden       []int          `min:"1" max:"8192" doc:"Units per hidden layer of the actor, and of the critic; at most 8 layers."`
 	CriticHidden []int          `min:"1" max:"8192" doc:"Units per hidden layer of the critics if they differ from the actor's; []: they do not."`
-	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish (or silu)."`
+	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish (or silu), gelu."`
 	LayerNorm    bool           `doc:"Layer normalization before each activation."`
 	Precision    nn.Precision   `doc:"Matrix products of updates: float32, or float16 with sums in float32 on devices with cooperative matrices."`
 	Initializer  nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`

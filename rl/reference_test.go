@@ -47,6 +47,8 @@ func activation(kind nn.Activation, z float64) float64 {
 		return z
 	case nn.Swish:
 		return z / (1 + math.Exp(-z))
+	case nn.GELU:
+		return 0.5 * z * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(z+0.044715*z*z*z)))
 	}
 	return z
 }

@@ -37,7 +37,7 @@ func (c PolicyConfig) Validate() error {
 // NetworkConfig describes the hidden part of the policy's network; inputs and outputs are the environment's.
 type NetworkConfig struct {
 	Hidden       []int          `min:"1" max:"8192" doc:"Units per hidden layer."`
-	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish (or silu)."`
+	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish (or silu), gelu."`
 	LayerNorm    bool           `doc:"Layer normalization before each activation."`
 	Initializer  nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
 	HiddenGain   float64        `min:"0" doc:"Factor of the initial weights of hidden layers."`

@@ -15,9 +15,10 @@ const (
 	Tanh
 	ELU   // alpha = 1
 	Swish // x sigmoid(x), also named SiLU
+	GELU  // x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) / 2: D. Hendrycks, K. Gimpel, 2016, as JAX's gelu and PyTorch's with approximate="tanh"
 )
 
-var activationNames = [...]string{"linear", "relu", "tanh", "elu", "swish"}
+var activationNames = [...]string{"linear", "relu", "tanh", "elu", "swish", "gelu"}
 
 func (a Activation) String() string {
 	if int(a) < len(activationNames) {
@@ -26,7 +27,10 @@ func (a Activation) String() string {
 	return fmt.Sprintf("Activation(%d)", uint32(a))
 }
 
-// UnmarshalText parses an activation's name: linear, relu, tanh, elu or swish, which PyTorch and JAX also name silu.
+// needsInput reports whether the derivative needs the activation's input, and not only its output.
+func (a Activation) needsInput() bool { return a == Swish || a == GELU }
+
+// UnmarshalText parses an activation's name: linear, relu, tanh, elu, gelu or swish, which PyTorch and JAX also name silu.
 func (a *Activation) UnmarshalText(text []byte) error {
 	if string(text) == "silu" {
 		*a = Swish

@@ -12,7 +12,7 @@ type activations struct {
 	of     *layered
 	rows   int              // capacity, in rows per network
 	hidden []*engine.Tensor // [N, rows, pitch]
-	// affine holds the affine outputs with swish, the normalized values with layer normalization, and is empty
+	// affine holds the affine outputs with swish and GELU, the normalized values with layer normalization, and is empty
 	// otherwise.
 	affine []*engine.Tensor // [N, rows, pitch]
 	rstd   []*engine.Tensor // [N, rows]: reciprocal standard deviations of layer normalization
@@ -49,7 +49,7 @@ func (l *layered) keep(s *engine.State, rows int) *activations {
 	for i, units := range l.mlp.Hidden {
 		u := engine.Axis("unit", l.pitch(units))
 		a.hidden = append(a.hidden, s.Scratch(fmt.Sprintf("hidden_%d", i+1), engine.Float32, n, b, u))
-		if l.mlp.LayerNorm || l.mlp.Activation == Swish {
+		if l.mlp.LayerNorm || l.mlp.Activation.needsInput() {
 			a.affine = append(a.affine, s.Scratch(fmt.Sprintf("affine_%d", i+1), engine.Float32, n, b, u))
 		}
 		if l.mlp.LayerNorm {

@@ -63,7 +63,7 @@ type Gemm struct {
 	Kept               *engine.Tensor // stores the input of f (pre-activation), laid out like C; nil: not stored
 
 	// Slope multiplies C by the derivative of this activation, whose inputs and outputs are laid out like C. Only
-	// swish needs Inputs.
+	// swish and GELU need Inputs.
 	Slope           Activation
 	Inputs, Outputs *engine.Tensor
 
@@ -299,8 +299,8 @@ func (g Gemm) check() error {
 		return fmt.Errorf("nn: a padded matrix C of %d columns, with rows of %d floats; want at least %d, in one block", g.N, g.C.Row, padded(g.N))
 	case g.Splits > 1 && (g.Addend != nil || g.Bias != nil || g.Activation != Linear || g.Slope != Linear || g.Kept != nil):
 		return fmt.Errorf("nn: a product in %d parts cannot be followed by an addend, a bias or an activation", g.Splits)
-	case g.Slope != Linear && (g.Activation != Linear || g.Outputs == nil || g.Slope == Swish && g.Inputs == nil):
-		return fmt.Errorf("nn: a product times the slope of %v needs that activation's outputs, and for swish its inputs", g.Slope)
+	case g.Slope != Linear && (g.Activation != Linear || g.Outputs == nil || g.Slope.needsInput() && g.Inputs == nil):
+		return fmt.Errorf("nn: a product times the slope of %v needs that activation's outputs, and for swish and gelu its inputs", g.Slope)
 	}
 	return nil
 }

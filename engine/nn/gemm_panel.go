@@ -109,7 +109,7 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 	if g.Slope != Linear {
 		k.Outputs = g.Outputs.Range()
 	}
-	if g.Slope == Swish {
+	if g.Slope.needsInput() {
 		k.Inputs = g.Inputs.Range()
 	}
 	call := k.call(uint32(ceil(g.N, columns)), uint32(ceil(g.rowsOfC(), f.rows)), uint32(g.splits()*g.Members))

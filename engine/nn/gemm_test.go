@@ -152,7 +152,7 @@ func (g Gemm) at(member, row, column int) int {
 	return g.C.At + member*g.C.Stride + row*g.C.Row + column
 }
 
-// slopeAt returns the derivative of an activation at z, with value h there; only swish needs z.
+// slopeAt returns the derivative of an activation at z, with value h there; only swish and GELU need z.
 func slopeAt(a Activation, z, h float64) float64 {
 	s := 1 / (1 + math.Exp(-z))
 	switch {
@@ -164,6 +164,9 @@ func slopeAt(a Activation, z, h float64) float64 {
 		return h + 1
 	case a == Swish:
 		return s + h*(1-s)
+	case a == GELU:
+		s = 1 / (1 + math.Exp(-2*math.Sqrt(2/math.Pi)*(z+0.044715*z*z*z)))
+		return s + h*(1-s)*2*math.Sqrt(2/math.Pi)*(1+3*0.044715*z*z)
 	}
 	return 1
 }
@@ -226,14 +229,14 @@ func (c gemmCase) run(t *testing.T) {
 				switch {
 				case c.slope != Linear:
 					z, h := float64(outputs[at]), float64(outputs[at])
-					if c.slope == Swish {
+					if c.slope.needsInput() {
 						z = float64(inputs[at])
 					}
 					d := slopeAt(c.slope, z, h)
 					v, tolerance = v*d, math.Abs(d)*tolerance+1e-6*math.Abs(v)*(1+h*h)
-				case c.activation != Linear: // no slope is larger than swish's 1.1
+				case c.activation != Linear: // no slope is larger than GELU's 1.13
 					v, _ = activate(c.activation, v)
-					tolerance = 1.1*tolerance + 1e-6
+					tolerance = 1.13*tolerance + 1e-6
 				}
 				if !(math.Abs(sum-v) <= tolerance) {
 					t.Fatalf("%+v: member %d, element (%d, %d): %v, want %v ± %v", c, p, i, j, sum, v, tolerance)
@@ -337,7 +340,7 @@ func TestGemm(t *testing.T) {
 func TestGemmEpilogue(t *testing.T) {
 	for name, form := range gemmForms(testState(t).Engine().Device().Info()) {
 		t.Run(name, func(t *testing.T) {
-			for i, a := range []Activation{ReLU, Tanh, ELU, Swish} {
+			for i, a := range []Activation{ReLU, Tanh, ELU, Swish, GELU} {
 				if testing.Short() && a != Swish {
 					continue
 				}

@@ -86,7 +86,7 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 	g.Padded = l.padded()
 	if !under.Norms {
 		g.Slope, g.Outputs = l.mlp.Activation, kept.hidden[i-1]
-		if g.Slope == Swish {
+		if g.Slope.needsInput() {
 			g.Inputs = kept.affine[i-1]
 		}
 		g.Record(r)

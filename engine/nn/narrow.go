@@ -37,7 +37,7 @@ func (l *layered) narrowBackward(r *engine.Recorder, b batch, kept *activations,
 		splits = back.splits
 		k.Sums, k.Chunk = back.params.Range(), uint32(ceil(ceil(b.inner, splits), turn)*turn)
 	}
-	if l.mlp.Activation == Swish {
+	if l.mlp.Activation.needsInput() {
 		k.Affine = kept.affine[under].Range()
 	}
 	call := k.call(uint32(ceil(last.In, 4*int(k.Lanes))), uint32(splits), uint32(l.networks))

@@ -11,7 +11,7 @@ import (
 
 // The reference's backward pass agrees with central differences of its forward pass.
 func TestReferenceGradient(t *testing.T) {
-	for _, activation := range []Activation{Linear, Tanh, ELU, Swish} { // not relu, which has a kink
+	for _, activation := range []Activation{Linear, Tanh, ELU, Swish, GELU} { // not relu, which has a kink
 		for _, norm := range []bool{false, true} {
 			net := MLP{In: 3, Out: 2, Hidden: []int{5, 4}, Activation: activation, LayerNorm: norm}
 			r := newReference(net, normals(net.Size()))
@@ -316,7 +316,7 @@ func (c networkCase) forms(t *testing.T, name string) {
 
 // Every activation, with and without layer normalization, in both forms.
 func TestNetworkActivations(t *testing.T) {
-	for _, activation := range []Activation{ReLU, Tanh, ELU, Swish} {
+	for _, activation := range []Activation{ReLU, Tanh, ELU, Swish, GELU} {
 		for _, norm := range []bool{false, true} {
 			// An instrumented kernel takes seconds to compile; these two cases cover the code paths of the others.
 			if testing.Short() && !(activation == Tanh && !norm || activation == Swish && norm) {
@@ -357,6 +357,7 @@ func TestNetworkNarrow(t *testing.T) {
 		{net: MLP{In: 3, Out: 8, Hidden: []int{9, 70}, Activation: Tanh}, members: 1, stack: 2, inner: 9, splits: 4},
 		{net: MLP{In: 3, Out: 1, Hidden: []int{35}, Activation: ELU}, members: 3, inner: 1},
 		{net: MLP{In: 3, Out: 4, Hidden: []int{33}, Activation: ReLU}, members: 2, inner: 12, withoutParams: true},
+		{net: MLP{In: 4, Out: 2, Hidden: []int{8, 34}, Activation: GELU}, members: 2, inner: 11, splits: 2},
 	} {
 		c.layered = true
 		t.Run(fmt.Sprint(c.net), c.run)

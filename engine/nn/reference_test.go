@@ -31,6 +31,9 @@ func activate(a Activation, z float64) (h, slope float64) {
 		return math.Expm1(z), math.Exp(z)
 	case a == Swish:
 		return z * s, s + z*s*(1-s)
+	case a == GELU:
+		t, du := math.Tanh(math.Sqrt(2/math.Pi)*(z+0.044715*z*z*z)), math.Sqrt(2/math.Pi)*(1+3*0.044715*z*z)
+		return 0.5 * z * (1 + t), 0.5*(1+t) + 0.5*z*(1-t*t)*du
 	}
 	return z, 1
 }

@@ -27,6 +27,7 @@ def activation(name):
         "tanh": np.tanh,
         "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
         "swish": lambda x: x / (1 + np.exp(-x)),
+        "gelu": lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
     }[name]
 
 

@@ -24,7 +24,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Bias { vec4 bias[]; };
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer bias_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Outputs { vec4 outputs[]; };  // the shape of C; optional
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer outputs_texels;
-layout(std430, set = 0, binding = 8) readonly buffer Inputs { vec4 inputs[]; };    // the shape of C: inputs of the activation, for SLOPE swish only; optional
+layout(std430, set = 0, binding = 8) readonly buffer Inputs { vec4 inputs[]; };    // the shape of C: inputs of the activation, if SLOPE needs them; optional
 layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(std430, set = 0, binding = 10) writeonly buffer C { float c[]; };
 layout(std430, set = 0, binding = 11) writeonly buffer C4 { vec4 c4[]; };          // the same
@@ -65,7 +65,7 @@ float gemm_activate(float z) { return activate(ACTIVATION, z); }
 float gemm_slope(uint at, float v) {
     if (SLOPE == ACTIVATION_LINEAR) return v;
     float h = LOAD1(outputs, outputs_texels, at);
-    return v * activate_slope(SLOPE, SLOPE == ACTIVATION_SWISH ? LOAD1(inputs, inputs_texels, at) : h, h);
+    return v * activate_slope(SLOPE, SLOPE_NEEDS_INPUT(SLOPE) ? LOAD1(inputs, inputs_texels, at) : h, h);
 }
 
 // Writes one sum to column `column` of the row that begins at `begin`.
@@ -96,7 +96,7 @@ void gemm_store4(uint begin, uint column, vec4 sum) {
     if (HAS_KEPT) kept4[at >> 2] = v;
     if (SLOPE != ACTIVATION_LINEAR) {
         vec4 h = LOAD4(outputs, outputs_texels, at >> 2), z = h;
-        if (SLOPE == ACTIVATION_SWISH) z = LOAD4(inputs, inputs_texels, at >> 2);
+        if (SLOPE_NEEDS_INPUT(SLOPE)) z = LOAD4(inputs, inputs_texels, at >> 2);
         [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] *= activate_slope(SLOPE, z[i], h[i]);
     } else {
         v = activate(ACTIVATION, v);

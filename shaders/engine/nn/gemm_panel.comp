@@ -51,7 +51,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Bias { vec4 bias[]; };
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer bias_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Outputs { vec4 outputs[]; };  // the shape of C; optional
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer outputs_texels;
-layout(std430, set = 0, binding = 8) readonly buffer Inputs { vec4 inputs[]; };    // the same: the activation's inputs, for SLOPE swish only; optional
+layout(std430, set = 0, binding = 8) readonly buffer Inputs { vec4 inputs[]; };    // the same: the activation's inputs, if SLOPE needs them; optional
 layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(std430, set = 0, binding = 10) readonly buffer Tail { vec4 tail[]; };
 layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer tail_texels;
@@ -205,7 +205,7 @@ void panel_follow(uint at, float scale, uint columns) {
         if (SLOPE != ACTIVATION_LINEAR) {
             uint e = min(at + column0 + h, end);
             vec4 y = panel_outputs(e, end), z = y;
-            if (SLOPE == ACTIVATION_SWISH) z = panel_inputs(e, end);
+            if (SLOPE_NEEDS_INPUT(SLOPE)) z = panel_inputs(e, end);
             [[unroll]] for (uint i = 0u; i < 4u; i++) v[i] *= activate_slope(SLOPE, z[i], y[i]);
         } else {
             v = activate(ACTIVATION, v);

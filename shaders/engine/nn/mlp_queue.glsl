@@ -3,7 +3,7 @@
 // instruction cache, so that software drivers fetch it from there. Without LAYER_NORM.
 
 const uint BLOCK = 4u;
-const uint QUEUE_Z = ACTIVATION == ACTIVATION_SWISH ? 1u : 0u; // only its derivative needs what went into the activation
+const uint QUEUE_Z = SLOPE_NEEDS_INPUT(ACTIVATION) ? 1u : 0u; // whether what went into the activation is kept
 
 // Of the block's samples, the first one at first: activations, what went into them, outputs, and gradients at the second
 // layer's affine outputs.

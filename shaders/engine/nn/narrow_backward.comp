@@ -31,7 +31,7 @@ layout(std430, set = 0, binding = 0) readonly buffer At { vec4 at_outputs[]; }; 
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer at_outputs_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Hidden { vec4 hidden[]; };        // [networks, capacity, pitch]: h
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer hidden_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Affine { vec4 affine[]; };        // the same: the activation's inputs, for swish only; optional
+layout(std430, set = 0, binding = 4) readonly buffer Affine { vec4 affine[]; };        // the same: the activation's inputs, if its slope needs them; optional
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer affine_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Params { vec4 params[]; };        // [networks, row]
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer params_texels;
@@ -77,7 +77,7 @@ void main() {
             bool counts = r + k < end;
             uint place = (base + min(r + k, end - 1u) * step) >> 2;
             vec4 h = LOAD4(hidden, hidden_texels, place), z = h, d = vec4(0.0);
-            if (ACTIVATION == ACTIVATION_SWISH) z = LOAD4(affine, affine_texels, place);
+            if (SLOPE_NEEDS_INPUT(ACTIVATION)) z = LOAD4(affine, affine_texels, place);
             [[unroll]] for (uint j = 0u; j < OUT; j++) {
                 uint e = k * OUT + j;
                 float y = subgroupShuffle(dy[e & 3u], e >> 2);
