@@ -35,6 +35,7 @@ const (
 	FreeJoint  JointKind = iota // x, y, z and a quaternion of any length: the pose in the world
 	HingeJoint                  // an angle about Axis through Pos
 	SlideJoint                  // a distance along Axis
+	BallJoint                   // a quaternion of any length: a rotation about Pos
 )
 
 // check validates a model that was read, for a state of the given size.
@@ -48,10 +49,13 @@ func (m *Model) check(state int) error {
 		}
 		for _, j := range b.Joints {
 			width := 1
-			if j.Kind == FreeJoint {
+			switch j.Kind {
+			case FreeJoint:
 				width = 7
+			case BallJoint:
+				width = 4
 			}
-			if j.Kind > SlideJoint || j.Q < 0 || j.Q+width > state {
+			if j.Kind > BallJoint || j.Q < 0 || j.Q+width > state {
 				return fmt.Errorf("joint %q: kind %d at position %d of a state of %d", j.Name, j.Kind, j.Q, state)
 			}
 		}
@@ -88,9 +92,15 @@ func (j *Joint) move(p *Pose, q []float32) {
 	case SlideJoint:
 		way := at(0) - j.Reference
 		p.Pos = p.Point([3]float64{way * j.Axis[0], way * j.Axis[1], way * j.Axis[2]})
-	case HingeJoint:
+	case HingeJoint, BallJoint:
 		anchor := p.Point(j.Pos)
-		p.Rot = times(p.Rot, about(j.Axis, at(0)-j.Reference))
+		turn := [4]float64{}
+		if j.Kind == BallJoint {
+			turn = unit([4]float64{at(0), at(1), at(2), at(3)})
+		} else {
+			turn = about(j.Axis, at(0)-j.Reference)
+		}
+		p.Rot = times(p.Rot, turn)
 		moved := p.Point(j.Pos)
 		for k := range p.Pos {
 			p.Pos[k] += anchor[k] - moved[k]

@@ -10,8 +10,30 @@ import (
 type limit struct {
 	of   coordinate
 	sign expr // of the row: 1 at the lower end
+	ball *vec // instead of both: the row of a ball joint's angle
+	dof  int  // its first degree of freedom
 	d    expr
 	at   expr
+}
+
+// passed returns J x of a limit.
+func (s *System) passed(l *limit, x []expr) expr {
+	if l.ball != nil {
+		return l.ball.Dot(vec{x[l.dof], x[l.dof+1], x[l.dof+2]})
+	}
+	return l.sign.Mul(s.of(l.of, x))
+}
+
+// pushLimit adds a limit to the gradient and to the Hessian.
+func (s *System) pushLimit(l *limit, one push, gradient []expr, hessian [][]expr) {
+	if l.ball == nil {
+		s.spread(l.of, l.sign.Mul(one.force), gradient)
+		s.hold(l.of, one.stiff, hessian)
+		return
+	}
+	row := s.zeros()
+	copy(row[l.dof:], l.ball[:])
+	s.pushRow(row, one.force, one.stiff, gradient, hessian)
 }
 
 // reference holds a constraint's solver parameters (MuJoCo documentation, Computation, "Reference", "Impedance").
@@ -79,7 +101,11 @@ func (s *System) limits(warm []expr) ([]*limit, error) {
 				errs = append(errs, fmt.Errorf("%s: %w", j.At, err))
 				continue
 			}
-			all = append(all, s.limit(s.single(i), j.Range, j.Margin, ref, warm))
+			if j.Type != "ball" {
+				all = append(all, s.limit(s.single(i), j.Range, j.Margin, ref, warm))
+			} else if i == j.DOF {
+				all = append(all, s.ballLimit(i, ref, warm))
+			}
 		}
 	}
 	for i := range s.Model.Tendons {
@@ -162,6 +188,10 @@ func (s *System) ties(warm []expr) ([]*tie, error) {
 		ref, err := s.soften("equality "+name, e.SolRef, e.SolImp)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", e.At, err))
+			continue
+		}
+		if e.Points != nil {
+			all = append(all, s.connect(e, name, ref, warm)...)
 			continue
 		}
 		first := s.end(e.Ends[0])

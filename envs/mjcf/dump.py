@@ -25,7 +25,7 @@ except ModuleNotFoundError as err:
 import fields
 import places
 
-JOINTS = {int(getattr(mujoco.mjtJoint, f"mjJNT_{name.upper()}")): name for name in ("free", "slide", "hinge")}
+JOINTS = {int(getattr(mujoco.mjtJoint, f"mjJNT_{name.upper()}")): name for name in ("free", "ball", "slide", "hinge")}
 DOFS = {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}  # 1 for others
 SHAPES = ("plane", "sphere", "capsule", "box", "cylinder", "ellipsoid", "mesh")
 GEOMS = {int(getattr(mujoco.mjtGeom, f"mjGEOM_{name.upper()}")): name for name in SHAPES}
@@ -38,8 +38,8 @@ TO_JOINT = {int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPAREN
 TO_TENDON = int(mujoco.mjtTrn.mjTRN_TENDON)
 FIXED_GAIN, NO_BIAS, AFFINE_BIAS = (
     int(e) for e in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE))
-OF_JOINTS, OF_TENDONS, WRAPS_JOINT = (
-    int(e) for e in (mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtEq.mjEQ_TENDON, mujoco.mjtWrap.mjWRAP_JOINT))
+OF_JOINTS, OF_TENDONS, OF_POINTS, WRAPS_JOINT = (
+    int(e) for e in (mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtEq.mjEQ_TENDON, mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtWrap.mjWRAP_JOINT))
 
 
 class Unsupported(Exception):
@@ -118,8 +118,7 @@ class Description:
         """The model, if all of it is supported."""
         described = self.described()
         if self.refused:
-            whole = all(kind in JOINTS for kind in self.model.jnt_type)  # else its positions have no place
-            raise Unsupported(self.refused, described if whole else None)
+            raise Unsupported(self.refused, described)
         return described
 
     def described(self):
@@ -159,11 +158,8 @@ class Description:
 
     def joint(self, j):
         model, kind = self.model, self.model.jnt_type[j]
-        if kind not in JOINTS:
-            self.refuse("joint", j, "ball joints are not supported; want free, hinge or slide")
-            kind = next(k for k, name in JOINTS.items() if name == "hinge")
         dof, q = model.jnt_dofadr[j], model.jnt_qposadr[j]
-        size, width = (6, 7) if JOINTS[kind] == "free" else (1, 1)
+        size, width = {"free": (6, 7), "ball": (3, 4)}.get(JOINTS[kind], (1, 1))
         if np.any(model.dof_damping[dof:dof + size] != model.dof_damping[dof]):
             self.refuse("joint", j, "its degrees of freedom are damped differently")
         if np.any(model.dof_frictionloss[dof:dof + size] != model.dof_frictionloss[dof]):
@@ -240,19 +236,28 @@ class Description:
 
     def equality(self, e, tendons):
         model, kind = self.model, self.model.eq_type[e]
-        if kind not in (OF_JOINTS, OF_TENDONS):
-            self.refuse("equality", e, "not supported; want joint or tendon")
+        if kind not in (OF_JOINTS, OF_TENDONS, OF_POINTS):
+            self.refuse("equality", e, "not supported; want joint, tendon or connect")
             return None
         first, second = int(model.eq_obj1id[e]), int(model.eq_obj2id[e])
-        if kind == OF_JOINTS:
+        points = {}
+        if kind == OF_POINTS:
+            ends, points = [], {"points": [self.point(e, first, 0), self.point(e, second, 1)]}
+        elif kind == OF_JOINTS:
             ends = [{"dof": self.scalar("equality", e, j)} for j in (first, second) if j >= 0]
         else:
             ends = [{"tendon": tendons.index(t)} for t in (first, second) if t >= 0]
         return {
             "name": self.label("equality", e), "at": self.at("equality", e), "ends": ends,
-            "poly": numbers(model.eq_data[e][:5]), "solref": numbers(model.eq_solref[e]),
-            "solimp": numbers(model.eq_solimp[e]),
+            "poly": [0.0] * 5 if points else numbers(model.eq_data[e][:5]), **points,
+            "solref": numbers(model.eq_solref[e]), "solimp": numbers(model.eq_solimp[e]),
         }
+
+    def point(self, e, i, end):
+        """An end of a connection: a point of a body, or a site."""
+        if self.model.eq_objtype[e] == int(mujoco.mjtObj.mjOBJ_SITE):
+            return {"body": int(self.model.site_bodyid[i]), "pos": numbers(self.model.site_pos[i])}
+        return {"body": i, "pos": numbers(self.model.eq_data[e][3 * end:3 * end + 3])}
 
     def scalar(self, kind, i, joint):
         """The degree of freedom of a hinge or slide joint that an element of some kind acts on."""

@@ -21,7 +21,11 @@ func (s *System) end(e End) coordinate {
 // single returns the coordinate of a hinge or slide joint.
 func (s *System) single(dof int) coordinate {
 	j := s.dofs[dof].joint
-	return coordinate{s.dofs[dof].name, []int{dof}, []float64{1}, j.Reference[0], j.InvWeight[dof-j.DOF]}
+	c := coordinate{name: s.dofs[dof].name, dofs: []int{dof}, factors: []float64{1}, weight: j.InvWeight[dof-j.DOF]}
+	if len(j.Reference) == 1 {
+		c.reference = j.Reference[0]
+	}
+	return c
 }
 
 func (s *System) tendon(number int) coordinate {

@@ -15,7 +15,7 @@ READ = set("""
     jnt_stiffness jnt_range jnt_margin dof_armature dof_damping dof_frictionloss
     dof_solref dof_solimp dof_invweight0 dof_jntid tendon_frictionloss tendon_solref_fri tendon_solimp_fri geom_type geom_contype
     geom_conaffinity geom_condim geom_bodyid geom_priority geom_solmix geom_solref geom_solimp geom_size geom_pos
-    geom_quat geom_friction geom_margin geom_rgba site_bodyid site_pos exclude_signature eq_type eq_obj1id eq_obj2id
+    geom_quat geom_friction geom_margin geom_rgba site_bodyid site_pos exclude_signature eq_type eq_objtype eq_obj1id eq_obj2id
     eq_active0 eq_solref eq_solimp eq_data tendon_adr tendon_num tendon_limited tendon_solref_lim tendon_solimp_lim
     tendon_range tendon_margin tendon_stiffness tendon_damping tendon_armature tendon_lengthspring tendon_length0
     tendon_invweight0 wrap_type wrap_objid wrap_prm actuator_trntype actuator_gaintype actuator_biastype
@@ -45,7 +45,7 @@ HARMLESS = set("""
     body_sameframe body_subtreemass body_margin body_user body_contype body_conaffinity body_bvhadr body_bvhnum
     jnt_actuatorid jnt_group jnt_user dof_bodyid dof_parentid dof_treeid dof_Madr dof_simplenum dof_M0 dof_length tree_bodyadr tree_bodynum tree_dofadr tree_dofnum tree_sleep_policy geom_dataid
     geom_matid geom_group geom_sameframe geom_aabb geom_rbound geom_user site_type site_matid site_group
-    site_sameframe site_size site_quat site_user site_rgba eq_objtype tendon_matid tendon_actuatorid tendon_group
+    site_sameframe site_size site_quat site_user site_rgba tendon_matid tendon_actuatorid tendon_group
     tendon_treenum tendon_treeid ten_J_rownnz ten_J_rowadr ten_J_colind tendon_width tendon_actfrcrange tendon_user tendon_rgba actuator_ctrladr actuator_outadr actuator_actadr
     actuator_cranklength actuator_dynprm actuator_actlimited actuator_actrange actuator_group actuator_user
     actuator_historyadr actuator_acc0 actuator_length0 actuator_lengthrange

@@ -82,7 +82,11 @@ func (s *System) smooth() {
 	for i := range s.dofs {
 		j := s.dofs[i].joint
 		f := s.Bias[i].Neg()
-		if j.Stiffness != 0 {
+		switch {
+		case j.Stiffness != 0 && j.Type == "ball":
+			k := s.named(constantName(Identifier(j.Name)+s.dofs[i].name, "stiffness"), j.Stiffness)
+			f = f.Sub(k.Mul(s.turned(j, j.Rest)[i-j.DOF]))
+		case j.Stiffness != 0:
 			k := s.named(constantName(s.dofs[i].name, "stiffness"), j.Stiffness)
 			f = f.Sub(k.Mul(s.q[j.Q].Sub(s.num(j.Rest[0]))))
 		}

@@ -19,12 +19,16 @@ func View(m *Model) (*envs.Model, error) {
 			body.Name = fmt.Sprintf("body %d", i)
 		}
 		for _, j := range b.Joints {
-			kind, ok := map[string]envs.JointKind{"free": envs.FreeJoint, "hinge": envs.HingeJoint, "slide": envs.SlideJoint}[j.Type]
+			kind, ok := map[string]envs.JointKind{"free": envs.FreeJoint, "hinge": envs.HingeJoint, "slide": envs.SlideJoint, "ball": envs.BallJoint}[j.Type]
 			if !ok {
-				return nil, m.blame(fmt.Errorf("joint %q: type %q; want free, hinge or slide", j.Name, j.Type))
+				return nil, m.blame(fmt.Errorf("joint %q: type %q; want free, ball, hinge or slide", j.Name, j.Type))
 			}
 			joint := envs.Joint{Name: j.Name, Kind: kind, Q: j.Q}
-			if kind != envs.FreeJoint {
+			switch kind {
+			case envs.FreeJoint:
+			case envs.BallJoint:
+				joint.Pos = j.Pos
+			default:
 				joint.Axis, joint.Pos, joint.Reference = j.Axis, j.Pos, j.Reference[0]
 			}
 			body.Joints = append(body.Joints, joint)

@@ -212,6 +212,25 @@ func (s *System) joint(body int, state *bodyState, j *Joint) {
 		state.pos = anchor.Add(arm)
 		state.vel = velocity.Add(state.omega.Cross(arm))
 		state.acc = acceleration.Add(s.carried(state.omega, state.alpha, arm))
+	case "ball":
+		// Rotations about the body's axes. That of a hinge before or a slide after it is in rot.
+		arm := state.rot.Apply(s.vec(j.Pos))
+		anchor := state.pos.Add(arm)
+		velocity := state.vel.Add(state.omega.Cross(arm))
+		acceleration := state.acc.Add(s.carried(state.omega, state.alpha, arm))
+		state.rot = state.rot.Mul(s.quaternion(s.q[j.Q], s.q[j.Q+1], s.q[j.Q+2], s.q[j.Q+3])).As(name + "_axes")
+		spin := s.vec([3]float64{})
+		for k := range 3 {
+			axis := state.rot.Column(k)
+			s.addDOF(state, dof{name: name + "_turn_" + "xyz"[k:k+1], body: body, axis: axis, anchor: anchor, joint: j})
+			spin = spin.Add(axis.Mul(s.v[j.DOF+k]))
+		}
+		state.alpha = state.alpha.Add(state.omega.Cross(spin))
+		state.omega = state.omega.Add(spin)
+		arm = state.rot.Apply(s.vec(j.Pos)).Neg()
+		state.pos = anchor.Add(arm)
+		state.vel = velocity.Add(state.omega.Cross(arm))
+		state.acc = acceleration.Add(s.carried(state.omega, state.alpha, arm))
 	case "free":
 		// Translations along the world's axes, rotations about the body's axes.
 		state.pos = vec{s.q[j.Q], s.q[j.Q+1], s.q[j.Q+2]}

@@ -70,7 +70,7 @@ type Body struct {
 	Sites     []Site     `json:"sites"`
 }
 
-// Joint is a free, hinge or slide joint.
+// Joint is a free, ball, hinge or slide joint.
 type Joint struct {
 	Name         string     `json:"name"`
 	At           string     `json:"at"` // the file and line
@@ -154,14 +154,21 @@ type End struct {
 }
 
 // Equality constrains the first end's position, relative to its reference, to a polynomial of the second's, or to a
-// constant without a second end.
+// constant without a second end, or connects two bodies in a point.
 type Equality struct {
 	Name   string     `json:"name"`
 	At     string     `json:"at"`
 	Ends   []End      `json:"ends"`
 	Poly   [5]float64 `json:"poly"`
+	Points []Point    `json:"points,omitempty"` // instead of both: two points that are one
 	SolRef [2]float64 `json:"solref"`
 	SolImp [5]float64 `json:"solimp"`
+}
+
+// Point is a point of a body, in its frame.
+type Point struct {
+	Body int        `json:"body"`
+	Pos  [3]float64 `json:"pos"`
 }
 
 // Actuator drives a joint or a tendon by gear · (gain · control + bias · (1, length, velocity)), where length and
@@ -263,16 +270,22 @@ func (m *Model) check() error {
 // check validates a joint; q and dof are the expected first position and degree of freedom.
 func (j *Joint) check(q, dof int) error {
 	width, size := 1, 1
-	if j.Type == "free" {
+	switch j.Type {
+	case "free":
 		width, size = 7, 6
+	case "ball":
+		width, size = 4, 3
 	}
 	switch {
-	case j.Type != "free" && j.Type != "hinge" && j.Type != "slide":
-		return fmt.Errorf("type %q; want free, hinge or slide", j.Type)
+	case !slices.Contains([]string{"free", "ball", "hinge", "slide"}, j.Type):
+		return fmt.Errorf("type %q; want free, ball, hinge or slide", j.Type)
 	case j.Q != q || j.DOF != dof || len(j.Reference) != width || len(j.Rest) != width || len(j.Armature) != size || len(j.InvWeight) != size:
 		return fmt.Errorf("it is not at position %d and degree of freedom %d with %d positions and %d degrees", q, dof, width, size)
 	case j.Type == "free" && (j.Stiffness != 0 || j.ForceLimited):
 		return fmt.Errorf("a free joint with a spring or a force range; want neither")
+	case j.Type == "ball" && j.ForceLimited:
+		return fmt.Errorf("a ball joint with a force range; want none")
+	case j.Type == "ball" && j.Limited: // its range is 0 and the largest angle
 	case j.Limited && (j.Type == "free" || j.Range[1]-j.Range[0] <= 2*j.Margin):
 		return fmt.Errorf("range %v; want more than twice the margin, %g", j.Range, j.Margin)
 	}
@@ -295,7 +308,9 @@ func (m *Model) checkEnds() error {
 	}
 	for i := range m.Equalities {
 		e := &m.Equalities[i]
-		if len(e.Ends) < 1 || len(e.Ends) > 2 {
+		if e.Points != nil {
+			errs = append(errs, m.checkPoints(e))
+		} else if len(e.Ends) < 1 || len(e.Ends) > 2 {
 			errs = append(errs, fmt.Errorf("%s: equality %q: %d ends; want 1 or 2", e.At, e.Name, len(e.Ends)))
 		}
 		for _, end := range e.Ends {
@@ -312,12 +327,39 @@ func (m *Model) checkEnds() error {
 	return errors.Join(errs...)
 }
 
+// checkPoints validates the points of an equality.
+func (m *Model) checkPoints(e *Equality) error {
+	if len(e.Points) != 2 || len(e.Ends) != 0 {
+		return fmt.Errorf("%s: equality %q: %d points, %d ends; want two points alone", e.At, e.Name, len(e.Points), len(e.Ends))
+	}
+	for _, p := range e.Points {
+		if p.Body < 0 || p.Body >= len(m.Bodies) {
+			return fmt.Errorf("%s: equality %q: body %d; want 0 to %d", e.At, e.Name, p.Body, len(m.Bodies)-1)
+		}
+	}
+	return nil
+}
+
+// turns reports whether a degree of freedom is one of several of a joint.
+func (m *Model) turns(dof int) bool {
+	for i := range m.Bodies {
+		for _, j := range m.Bodies[i].Joints {
+			if n := len(j.Armature); n > 1 && j.DOF <= dof && dof < j.DOF+n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (m *Model) checkEnd(e End) error {
 	switch {
 	case (e.DOF == nil) == (e.Tendon == nil):
 		return fmt.Errorf("want a degree of freedom or a tendon to act on")
 	case e.DOF != nil && (*e.DOF < 0 || *e.DOF >= m.NV):
 		return fmt.Errorf("degree of freedom %d; want 0 to %d", *e.DOF, m.NV-1)
+	case e.DOF != nil && m.turns(*e.DOF):
+		return fmt.Errorf("degree of freedom %d is of a free or ball joint; want a hinge or slide", *e.DOF)
 	case e.Tendon != nil && (*e.Tendon < 0 || *e.Tendon >= len(m.Tendons)):
 		return fmt.Errorf("tendon %d; want 0 to %d", *e.Tendon, len(m.Tendons)-1)
 	}

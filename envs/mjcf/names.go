@@ -68,8 +68,11 @@ func (v *vocabulary) joint(j *Joint) error {
 		name = fmt.Sprint("joint", j.DOF)
 	}
 	positions, velocities, rates := []string{""}, []string{"_velocity"}, []string{"_rate"}
-	if j.Type == "free" {
+	switch j.Type {
+	case "free":
 		positions, velocities, rates = freePositions, freeVelocities, []string{"_x_rate", "_y_rate", "_z_rate"}
+	case "ball":
+		positions, velocities, rates = freePositions[3:], freeVelocities[3:], nil
 	}
 	for _, part := range []struct {
 		suffixes []string

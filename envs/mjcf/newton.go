@@ -272,8 +272,7 @@ func (p *solver) newton() {
 	}
 	for i, l := range p.limits {
 		one := s.push(l.d, at[i])
-		s.spread(l.of, l.sign.Mul(one.force), gradient)
-		s.hold(l.of, one.stiff, hessian)
+		s.pushLimit(l, one, gradient, hessian)
 	}
 	next := len(p.limits)
 	for _, t := range p.ties {
@@ -350,7 +349,7 @@ func (p *solver) newton() {
 	p.moved = s.product(s.Mass, p.step)
 	twists := s.twists(p.step)
 	for _, l := range p.limits {
-		p.passed = append(p.passed, l.sign.Mul(s.of(l.of, p.step)))
+		p.passed = append(p.passed, s.passed(l, p.step))
 	}
 	for _, t := range p.ties {
 		p.passed = append(p.passed, s.dot(t.row, p.step))

@@ -52,6 +52,18 @@ const (
 	searchIterations = 8
 )
 
+// roughIterations is the bound with dry friction or elliptic cones: MuJoCo's default. With many rows of dry friction, sets of
+// active rows settle one by one, and on elliptic cones the cost is not quadratic: Menagerie's robots take up to 34 iterations.
+const roughIterations = 100
+
+// newtonIterations returns the bound of the solver's iterations.
+func (p *solver) newtonIterations() int {
+	if len(p.drags) > 0 || p.s.elliptic() && len(p.contacts) > 0 {
+		return roughIterations
+	}
+	return solverIterations
+}
+
 // iterations returns the maximum number of loop iterations in a time step: in each forward pass those of the solver
 // and those over slots.
 func (p *solver) iterations() int {
@@ -60,10 +72,10 @@ func (p *solver) iterations() int {
 		passes = 4
 	}
 	if p.searches() {
-		loops = solverIterations * (1 + searchIterations)
+		loops = p.newtonIterations() * (1 + searchIterations)
 	}
 	if p.touching != nil {
-		loops += touchSlots + solverIterations*2*touchSlots // one to find, two in each solver iteration
+		loops += touchSlots + p.newtonIterations()*2*touchSlots // one to find, two in each solver iteration
 		if p.senseForces() {
 			loops += touchSlots
 		}
@@ -150,7 +162,11 @@ func (p *solver) body() (string, error) {
 	if t != nil {
 		out.WriteString(t.find(s, em))
 	}
-	loop := "    for (uint iteration = 0u; iteration < SOLVER_ITERATIONS; iteration++) {"
+	bound := "SOLVER_ITERATIONS"
+	if n := p.newtonIterations(); n != solverIterations {
+		bound = fmt.Sprintf("%du", n)
+	}
+	loop := fmt.Sprintf("    for (uint iteration = 0u; iteration < %s; iteration++) {", bound)
 	if !constrained {
 		loop = "    {"
 	}
@@ -364,21 +380,25 @@ func (p *solver) integration() string {
 	var out strings.Builder
 	out.WriteString("// physics_move moves positions by velocities for a time.\n")
 	out.WriteString("void physics_move(inout float q[NQ], const float v[NV], float time) {\n")
-	turned := "turned" // the quaternion of a free joint
+	turned := "turned" // the quaternion of a free or ball joint
 	for i := range p.s.Model.Bodies {
 		for _, j := range p.s.Model.Bodies[i].Joints {
-			if j.Type != "free" {
+			q, dof := j.Q, j.DOF // of the quaternion, and of the angular velocity
+			switch j.Type {
+			case "hinge", "slide":
 				fmt.Fprintf(&out, "    q[%d] += time * v[%d];\n", j.Q, j.DOF)
 				continue
-			}
-			for k := range 3 {
-				fmt.Fprintf(&out, "    q[%d] += time * v[%d];\n", j.Q+k, j.DOF+k)
+			case "free":
+				for k := range 3 {
+					fmt.Fprintf(&out, "    q[%d] += time * v[%d];\n", j.Q+k, j.DOF+k)
+				}
+				q, dof = q+3, dof+3
 			}
 			fmt.Fprintf(&out, "    vec4 %s = quaternion_turn(vec4(q[%d], q[%d], q[%d], q[%d]), vec3(v[%d], v[%d], v[%d]), time);\n",
-				turned, j.Q+3, j.Q+4, j.Q+5, j.Q+6, j.DOF+3, j.DOF+4, j.DOF+5)
+				turned, q, q+1, q+2, q+3, dof, dof+1, dof+2)
 			fmt.Fprintf(&out, "    q[%[2]d] = %[1]s.x, q[%[3]d] = %[1]s.y, q[%[4]d] = %[1]s.z, q[%[5]d] = %[1]s.w;\n",
-				turned, j.Q+3, j.Q+4, j.Q+5, j.Q+6)
-			turned = fmt.Sprintf("turned_%d", j.Q+7)
+				turned, q, q+1, q+2, q+3)
+			turned = fmt.Sprintf("turned_%d", q+4)
 		}
 	}
 	out.WriteString("}\n\n")

@@ -108,6 +108,9 @@ func (t *tables) shape() error {
 			if j.Friction != nil || b.GravComp != 0 {
 				return fmt.Errorf("joint %q with dry friction or gravity compensation; want neither", j.Name)
 			}
+			if j.Type == "ball" {
+				return fmt.Errorf("joint %q is a ball joint; want hinges and slides", j.Name)
+			}
 			if j.ForceLimited {
 				return fmt.Errorf("joint %q with a range of the actuators' forces; want none", j.Name)
 			}

@@ -4,7 +4,8 @@
     MJCF_ROBOTS=OUT go test ./envs/mjcf -run 'TestAcceleration|TestRobotSteps' -v
 
 For every model of DIR OUT has what tools/reference/robots.py writes. Models touch by their own contacts, or as with contacts = "ground", which
-meta says: then rows in which MuJoCo finds other contacts are left out, so that the reference is the model as published in both cases.
+meta says: then rows in which MuJoCo finds other contacts are left out, so that the reference is the model as published in both cases. Only the
+options of MuJoCo's solver are not the published ones: it solves to the minimum, as the GLSL does (docs/physics.md).
 OUT/refused.json has the refusals of the others.
 """
 
@@ -28,6 +29,9 @@ class Recorder(robots.Recorder):
         robots.MODELS[name] = (str(path), skip, rows, 0, set())
         super().__init__(name, path, seed)
         self.ground = ground
+        # Those made for MJX stop MuJoCo's solver after one iteration, far from the minimum.
+        option = self.model.opt
+        option.solver, option.iterations, option.ls_iterations, option.tolerance = mujoco.mjtSolver.mjSOL_NEWTON, 100, 50, 1e-10
 
     def begin(self, noise):
         super().begin(0)

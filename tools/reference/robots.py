@@ -46,6 +46,7 @@ MODELS = {
     "tied": ("tied.xml", 2, 60, 60, set()),
     "rub": ("rub.xml", 3, 120, 120, set()),
     "servo": ("servo.xml", 3, 120, 120, set()),
+    "balls": ("balls.xml", 3, 120, 120, set()),
     "flags": ("flags.xml", 3, 120, 120, set()),
 }
 
@@ -128,6 +129,9 @@ class Recorder:
                 if model.jnt_type[j] == int(mujoco.mjtJoint.mjJNT_FREE):
                     quaternion = self.rng.normal(size=4)
                     data.qpos[q + 3:q + 7] = quaternion / np.linalg.norm(quaternion)
+                elif model.jnt_type[j] == int(mujoco.mjtJoint.mjJNT_BALL):
+                    axis, angle = self.rng.normal(size=3), self.rng.uniform(0, 1.03 * high if model.jnt_limited[j] else np.pi)
+                    mujoco.mju_axisAngle2Quat(data.qpos[q:q + 4], axis / np.linalg.norm(axis), angle)
                 elif model.jnt_limited[j] and high - low < 10:
                     data.qpos[q] = self.rng.uniform(low - 0.03 * (high - low), high + 0.03 * (high - low))
                 elif model.jnt_limited[j]: # objects on long rails
