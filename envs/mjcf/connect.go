@@ -3,14 +3,17 @@ package mjcf
 import "fmt"
 
 // connect makes the rows of two points that are one: the components of their difference in the world. All have the impedance
-// of its length.
+// of its length. As in MuJoCo, the reference acceleration is that of the points, with what velocities contribute to it.
 func (s *System) connect(e *Equality, name string, ref reference, warm []expr) []*tie {
-	var at [2]vec // relative to the origins of the bodies' trees
+	var at [2]vec    // relative to the origins of the bodies' trees
+	var swing [2]vec // the points' accelerations without those of the joints
 	var moves [2][]bool
 	weight := 0.0
 	for i, p := range e.Points {
 		body := s.bodies[p.Body]
-		at[i] = body.pos.Add(body.rot.Apply(s.vec(p.Pos))).As(fmt.Sprintf("point%d_%s", i+1, name))
+		arm := body.rot.Apply(s.vec(p.Pos))
+		at[i] = body.pos.Add(arm).As(fmt.Sprintf("point%d_%s", i+1, name))
+		swing[i] = body.acc.Add(s.carried(body.omega, body.alpha, arm))
 		moves[i] = s.chain(p.Body)
 		weight += s.Model.Bodies[p.Body].InvWeight[0]
 	}
@@ -31,7 +34,7 @@ func (s *System) connect(e *Equality, name string, ref reference, warm []expr) [
 			}
 			t.row[i] = t.row[i].As(fmt.Sprintf("pull_%s_%s_%s", "xyz"[k:k+1], name, s.dofs[i].name))
 		}
-		t.at = s.dot(t.row, warm).Add(s.dot(t.row, s.v).Scale(ref.b)).Add(imp.Mul(off[k]).Scale(ref.k))
+		t.at = s.dot(t.row, warm).Add(swing[0][k].Sub(swing[1][k])).Add(s.dot(t.row, s.v).Scale(ref.b)).Add(imp.Mul(off[k]).Scale(ref.k))
 		rows = append(rows, t)
 	}
 	return rows

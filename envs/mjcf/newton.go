@@ -341,7 +341,7 @@ func (p *solver) newton() {
 		gradient[i] = gradient[i].As("gradient_" + s.dofs[i].name)
 		descent[i] = gradient[i].Neg()
 	}
-	p.step = s.factor(hessian).solve(descent)
+	p.step = p.factor(hessian).solve(descent)
 	for i := range p.step {
 		p.step[i] = p.step[i].As("step_" + s.dofs[i].name)
 	}
@@ -508,18 +508,39 @@ func (p *solver) lineSearch() {
 type factors struct {
 	s       *System
 	lower   [][]expr
+	pivot   []expr // D
 	inverse []expr // of D
 }
 
-func (s *System) factor(h [][]expr) factors {
+// factor factorizes the Hessian M + Jᵀ D J. Its pivots are at least those of M. Of stiff contacts' in float32 rounding may leave
+// less, or none, and then the step is no descent.
+func (p *solver) factor(hessian [][]expr) factors {
+	if !p.rough() {
+		return p.s.factor(hessian)
+	}
+	least := p.s.factor(p.s.Mass).pivot
+	for i := range least {
+		least[i] = least[i].As("least_" + p.s.dofs[i].name)
+	}
+	return p.s.factorAbove(hessian, least)
+}
+
+func (s *System) factor(h [][]expr) factors { return s.factorAbove(h, nil) }
+
+// factorAbove is factor with lower bounds of D; nil: none.
+func (s *System) factorAbove(h [][]expr, least []expr) factors {
 	n := len(h)
 	m := make([][]expr, n)
 	for i := range m {
 		m[i] = append([]expr(nil), h[i]...)
 	}
-	f := factors{s, s.matrix(), make([]expr, n)}
+	f := factors{s, s.matrix(), make([]expr, n), make([]expr, n)}
 	for k := n - 1; k >= 0; k-- {
-		f.inverse[k] = s.num(1).Div(m[k][k])
+		f.pivot[k] = m[k][k]
+		if least != nil {
+			f.pivot[k] = f.pivot[k].Max(least[k])
+		}
+		f.inverse[k] = s.num(1).Div(f.pivot[k])
 		for i := k - 1; i >= 0; i-- {
 			f.lower[k][i] = m[k][i].Mul(f.inverse[k])
 			for j := 0; j <= i; j++ {

@@ -52,13 +52,24 @@ const (
 	searchIterations = 8
 )
 
-// roughIterations is the bound with dry friction or elliptic cones: MuJoCo's default. With many rows of dry friction, sets of
-// active rows settle one by one, and on elliptic cones the cost is not quadratic: Menagerie's robots take up to 34 iterations.
+// roughIterations is the bound with dry friction, elliptic cones, impratio or contacts that resist spinning: MuJoCo's default.
+// Rows of dry friction settle one by one, contacts with condim 6 have ten rows each, and on elliptic cones the cost is not
+// quadratic: Menagerie's quadrupeds take up to 50 iterations.
 const roughIterations = 100
+
+// rough reports whether the solver may take many iterations.
+func (p *solver) rough() bool {
+	for _, c := range p.contacts {
+		if c.directions() > 3 || c.directions() > 1 && (p.s.elliptic() || p.s.impratio() != 1) {
+			return true
+		}
+	}
+	return len(p.drags) > 0
+}
 
 // newtonIterations returns the bound of the solver's iterations.
 func (p *solver) newtonIterations() int {
-	if len(p.drags) > 0 || p.s.elliptic() && len(p.contacts) > 0 {
+	if p.rough() {
 		return roughIterations
 	}
 	return solverIterations
@@ -170,6 +181,9 @@ func (p *solver) body() (string, error) {
 	if !constrained {
 		loop = "    {"
 	}
+	if p.rough() {
+		say("    float before = 1e38; // the slope of the last iteration, negated")
+	}
 	say("%s", loop)
 	if t != nil {
 		out.WriteString(t.gather(em))
@@ -198,6 +212,10 @@ func (p *solver) body() (string, error) {
 		say("            float next = alpha - rise / curvature;")
 		say("            alpha = next > low && (high == 0.0 || next < high) ? next : (high == 0.0 ? 2.0 * alpha : 0.5 * (low + high));")
 		say("        }")
+		if p.rough() { // rounding of a stiff problem leaves a full step far from the minimum
+			say("        done = done && -slope >= 0.25 * before;")
+			say("        before = -slope;")
+		}
 	}
 	update := func(name string, like, by []expr) {
 		slot := 0

@@ -47,6 +47,7 @@ MODELS = {
     "rub": ("rub.xml", 3, 120, 120, set()),
     "servo": ("servo.xml", 3, 120, 120, set()),
     "balls": ("balls.xml", 3, 120, 120, set()),
+    "walks": ("walks.xml", 4, 120, 0, set()),
     "flags": ("flags.xml", 3, 120, 120, set()),
 }
 
