@@ -46,7 +46,7 @@ MODELS = {
     "tied": ("tied.xml", 2, 60, 60, set()),
     "rub": ("rub.xml", 3, 120, 120, set()),
     "servo": ("servo.xml", 3, 120, 120, set()),
-    "balls": ("balls.xml", 3, 120, 120, set()),
+    "balls": ("balls.xml", 3, 60, 60, set()),
     "walks": ("walks.xml", 4, 120, 0, set()),
     "flags": ("flags.xml", 3, 120, 120, set()),
 }
