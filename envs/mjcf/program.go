@@ -182,7 +182,7 @@ func (p *solver) body() (string, error) {
 		loop = "    {"
 	}
 	if p.rough() {
-		say("    float before = 1e38; // the slope of the last iteration, negated")
+		say("    float before = 1e38; // the slope, negated, of the last iteration, if its step changed no set")
 	}
 	say("%s", loop)
 	if t != nil {
@@ -212,9 +212,10 @@ func (p *solver) body() (string, error) {
 		say("            float next = alpha - rise / curvature;")
 		say("            alpha = next > low && (high == 0.0 || next < high) ? next : (high == 0.0 ? 2.0 * alpha : 0.5 * (low + high));")
 		say("        }")
-		if p.rough() { // rounding of a stiff problem leaves a full step far from the minimum
-			say("        done = done && -slope >= 0.25 * before;")
-			say("        before = -slope;")
+		if p.rough() { // rounding of a stiff problem leaves a full step far from the minimum: until they no longer decrease the slope
+			say("        bool full = done;")
+			say("        done = done && -slope >= 0.25 * before && -slope <= before;")
+			say("        before = full ? -slope : 1e38;")
 		}
 	}
 	update := func(name string, like, by []expr) {
