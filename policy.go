@@ -101,7 +101,7 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 	p := &Policy{
 		Format: policyFormat, Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Iteration: r.Iteration(), Member: member,
 		Digest: r.checkpoint.Manifest.Digest, TimeLimit: r.cfg.Environment.TimeLimit, ActionRepeat: max(1, r.cfg.Environment.ActionRepeat),
-		Activation: of.Network.Activation, Action: PolicyAction{
+		Activation: of.Network.Layers()[0].Activation, Action: PolicyAction{
 			Head: of.Head.Kind.String(), Size: of.Head.Size, Squash: of.Head.Squash && of.Head.Kind != nn.Binned,
 			Bins: of.Head.Bins, Atoms: of.Head.Atoms, Dueling: of.Head.Dueling,
 		},
@@ -109,7 +109,7 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 	if n := of.Head.Parameters(); n > 0 {
 		p.Action.LogStd = params[of.Network.Size():][:n]
 	}
-	if n := of.Network.In; normalizer != nil {
+	if n := of.Network.Inputs().Size(); normalizer != nil {
 		p.Observation = &PolicyObservation{normalizer[:n], normalizer[n:], of.ObsLimit}
 	}
 	for _, l := range of.Network.Layers() {

@@ -78,6 +78,7 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 func (ev *Evaluator) newRollout(ctx context.Context, s *engine.State, episodes int) (*Rollout, error) {
 	return NewRollout(ctx, s, ev.env, RolloutConfig{
 		Members: ev.members, Environments: episodes, Horizon: ev.steps(), Options: ev.options, Mode: true, Begin: true, Evaluation: true,
+		Policy: ev.policy,
 	})
 }
 

@@ -870,6 +870,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -895,6 +897,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -954,6 +957,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -979,6 +984,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1038,6 +1044,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1063,6 +1071,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1122,6 +1131,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1147,6 +1158,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1206,6 +1218,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1231,6 +1245,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1290,6 +1305,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1315,6 +1332,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1374,6 +1392,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1399,6 +1419,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1458,6 +1479,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1483,6 +1506,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1542,6 +1566,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1567,6 +1593,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1626,6 +1653,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1651,6 +1680,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1710,6 +1740,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1735,6 +1767,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1794,6 +1827,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1819,6 +1854,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1878,6 +1914,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1903,6 +1941,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -1962,6 +2001,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -1987,6 +2028,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2046,6 +2088,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -2071,6 +2115,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2130,6 +2175,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -2155,6 +2202,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2214,6 +2262,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -2239,6 +2289,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2298,6 +2349,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -2323,6 +2376,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2382,6 +2436,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -2407,6 +2463,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2466,6 +2523,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -2491,6 +2550,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2550,6 +2610,8 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "Tables", Index: 18, Access: vk.Read, Optional: true},
 			{Name: "Noise", Index: 19, Access: vk.Read, Optional: true},
 			{Name: "Skip", Index: 20, Access: vk.Read, Optional: true},
+			{Name: "Outputs", Index: 21, Access: vk.Read, Optional: true},
+			{Name: "Observed", Index: 22, Access: vk.Write, Optional: true},
 		},
 		PushBytes: 104,
 		Spec: []vk.SpecConstant{
@@ -2575,6 +2637,7 @@ var rolloutShader = map[string]*vk.Shader{
 			{Name: "HAS_SEEN", ID: 27, Default: 0},
 			{Name: "SUBGROUP_ENVIRONMENTS", ID: 28, Default: 8},
 			{Name: "HAS_SKIP", ID: 29, Default: 0},
+			{Name: "HAS_OBSERVED", ID: 30, Default: 0},
 			{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 			{Name: "STREAM_ROWS", ID: 40, Default: 1},
 			{Name: "STREAM_QUADS", ID: 41, Default: 1},
@@ -2632,6 +2695,8 @@ type rolloutKernel struct {
 	Tables        vk.Range // readonly uint, optional
 	Noise         vk.Range // readonly float, optional
 	Skip          vk.Range // readonly uint, optional
+	Outputs       vk.Range // readonly float, optional
+	Observed      vk.Range // writeonly float, optional
 
 	Members      uint32 // push constants, in order
 	Environments uint32
@@ -2706,11 +2771,11 @@ type rolloutKernel struct {
 // call dispatches x × y × z workgroups of shader, one of rolloutShader or made from one by vk.Shader.With.
 func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	a := new(struct {
-		ranges [21]vk.Range
+		ranges [23]vk.Range
 		push   [104]byte
-		spec   [52]uint32
+		spec   [53]uint32
 	})
-	a.ranges = [21]vk.Range{k.Params, k.Params, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.Params, k.Cap, k.Seen, k.Tables, k.Noise, k.Skip}
+	a.ranges = [23]vk.Range{k.Params, k.Params, k.Normalizer, k.ActionScale, k.Clock, k.EnvState, k.EpisodeStep, k.EpisodeReturn, k.Finished, k.Obs, k.Action, k.LogProb, k.Reward, k.Done, k.NextObs, k.Params, k.Cap, k.Seen, k.Tables, k.Noise, k.Skip, k.Outputs, k.Observed}
 	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
 	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
 	binary.LittleEndian.PutUint32(a.push[8:], k.Steps)
@@ -2739,7 +2804,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	binary.LittleEndian.PutUint32(a.push[92:], k.StreamHidden[5])
 	binary.LittleEndian.PutUint32(a.push[96:], k.StreamHidden[6])
 	binary.LittleEndian.PutUint32(a.push[100:], k.StreamHidden[7])
-	a.spec = [52]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 8, 0, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
+	a.spec = [53]uint32{8, 64, 0, 0, 0, 0, 8, 0, 1, 0, 0, 0x3f800000, 0, 0, 0, 0, 0, 1, 0, 0, 8, 0, 0, 0, 1, 1, 0, 1, 4, 4, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0}
 	if k.Lanes != 0 {
 		a.spec[0] = k.Lanes
 	}
@@ -2806,95 +2871,98 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 	if k.Skip.Buffer != nil {
 		a.spec[21] = 1
 	}
+	if k.Observed.Buffer != nil {
+		a.spec[22] = 1
+	}
 	if k.TexelLoads != 0 {
-		a.spec[22] = k.TexelLoads
+		a.spec[23] = k.TexelLoads
 	}
 	if k.StreamRows != 0 {
-		a.spec[23] = k.StreamRows
+		a.spec[24] = k.StreamRows
 	}
 	if k.StreamQuads != 0 {
-		a.spec[24] = k.StreamQuads
+		a.spec[25] = k.StreamQuads
 	}
 	if k.StreamAligned {
-		a.spec[25] = 1
+		a.spec[26] = 1
 	}
 	if k.GroupRows != 0 {
-		a.spec[26] = k.GroupRows
+		a.spec[27] = k.GroupRows
 	}
 	if k.GroupSlices1 != 0 {
-		a.spec[27] = k.GroupSlices1
+		a.spec[28] = k.GroupSlices1
 	}
 	if k.GroupSlices2 != 0 {
-		a.spec[28] = k.GroupSlices2
+		a.spec[29] = k.GroupSlices2
 	}
 	if k.GroupHeld != 0 {
-		a.spec[29] = k.GroupHeld
+		a.spec[30] = k.GroupHeld
 	}
 	if k.GroupKept != 0 {
-		a.spec[30] = k.GroupKept
+		a.spec[31] = k.GroupKept
 	}
 	if k.Head != 0 {
-		a.spec[31] = k.Head
+		a.spec[32] = k.Head
 	}
 	if k.HeadWidth != 0 {
-		a.spec[32] = k.HeadWidth
+		a.spec[33] = k.HeadWidth
 	}
 	if k.Squash {
-		a.spec[33] = 1
+		a.spec[34] = 1
 	}
 	if k.LogStdLow != 0 {
-		a.spec[34] = math.Float32bits(k.LogStdLow)
+		a.spec[35] = math.Float32bits(k.LogStdLow)
 	}
 	if k.LogStdHigh != 0 {
-		a.spec[35] = math.Float32bits(k.LogStdHigh)
+		a.spec[36] = math.Float32bits(k.LogStdHigh)
 	}
 	if k.Explore {
-		a.spec[36] = 1
+		a.spec[37] = 1
 	}
 	if k.NoiseLimit != 0 {
-		a.spec[37] = math.Float32bits(k.NoiseLimit)
+		a.spec[38] = math.Float32bits(k.NoiseLimit)
 	}
 	if k.HeadAtoms != 0 {
-		a.spec[38] = k.HeadAtoms
+		a.spec[39] = k.HeadAtoms
 	}
 	if k.HeadDueling {
-		a.spec[39] = 1
+		a.spec[40] = 1
 	}
 	if k.Option0 != 0 {
-		a.spec[40] = math.Float32bits(k.Option0)
+		a.spec[41] = math.Float32bits(k.Option0)
 	}
 	if k.Option1 != 0 {
-		a.spec[41] = math.Float32bits(k.Option1)
+		a.spec[42] = math.Float32bits(k.Option1)
 	}
 	if k.Option2 != 0 {
-		a.spec[42] = math.Float32bits(k.Option2)
+		a.spec[43] = math.Float32bits(k.Option2)
 	}
 	if k.Option3 != 0 {
-		a.spec[43] = math.Float32bits(k.Option3)
+		a.spec[44] = math.Float32bits(k.Option3)
 	}
 	if k.Option4 != 0 {
-		a.spec[44] = math.Float32bits(k.Option4)
+		a.spec[45] = math.Float32bits(k.Option4)
 	}
 	if k.Option5 != 0 {
-		a.spec[45] = math.Float32bits(k.Option5)
+		a.spec[46] = math.Float32bits(k.Option5)
 	}
 	if k.Option6 != 0 {
-		a.spec[46] = math.Float32bits(k.Option6)
+		a.spec[47] = math.Float32bits(k.Option6)
 	}
 	if k.Option7 != 0 {
-		a.spec[47] = math.Float32bits(k.Option7)
+		a.spec[48] = math.Float32bits(k.Option7)
 	}
 	if k.Option8 != 0 {
-		a.spec[48] = math.Float32bits(k.Option8)
+		a.spec[49] = math.Float32bits(k.Option8)
 	}
 	if k.Option9 != 0 {
-		a.spec[49] = math.Float32bits(k.Option9)
+		a.spec[50] = math.Float32bits(k.Option9)
 	}
 	if k.Option10 != 0 {
-		a.spec[50] = math.Float32bits(k.Option10)
+		a.spec[51] = math.Float32bits(k.Option10)
 	}
 	if k.Option11 != 0 {
-		a.spec[51] = math.Float32bits(k.Option11)
+		a.spec[52] = math.Float32bits(k.Option11)
 	}
 	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "envs/rollout", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
 }

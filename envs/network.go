@@ -1,6 +1,7 @@
 package envs
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/evorl/evorl/engine/nn"
@@ -19,7 +20,7 @@ type network struct {
 
 // network places the policy's network as requested or, with Automatic, where it costs least.
 func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
-	mlp := policy.Network
+	model := policy.Network
 	choices := []Placement{policy.Placement}
 	if policy.Placement == Automatic {
 		choices = ro.placements(policy, info)
@@ -29,20 +30,24 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	for _, n.placement = range choices {
 		switch n.placement {
 		case InLane:
-			n.own, err = mlp.Own()
+			n.own, err = nn.OwnOf(model)
 		case InSubgroup:
-			n.lanes, err = mlp.LanesForward(info, ro.floats(policy))
+			n.lanes, err = nn.LanesForwardOf(model, info, ro.floats(policy))
 			n.iterations = int(n.lanes.Lanes)
 		case InWorkgroup:
 			if ro.mapping == Cooperative { // the environment uses the shared memory
 				err = fmt.Errorf("the lanes of one subgroup compute each environment together (mapping cooperative)")
 				break
 			}
-			n.group, err = mlp.Group(info, ro.cfg.Environments, ro.floats(policy))
+			n.group, err = nn.GroupOf(model, info, ro.cfg.Environments, ro.floats(policy))
 			n.iterations = n.group.Iterations
 		case Streamed:
-			n.stream, err = mlp.Stream(info, ro.cfg.Environments)
+			n.stream, err = nn.StreamOf(model, info, ro.cfg.Environments)
 			n.iterations = n.stream.Iterations
+		case Stepped:
+			if err = nil; ro.stepped == nil {
+				err = errors.New("the rollout was made for other policies (RolloutConfig.Policy)")
+			}
 		default:
 			err = fmt.Errorf("number %d; want one of %v", uint32(n.placement), placementNames)
 		}
@@ -50,8 +55,8 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 			break
 		}
 	}
-	if err != nil && policy.Placement != Automatic {
-		err = fmt.Errorf("envs: placement %v in %q: %w; want %v, or %v for any network", policy.Placement, ro.env.Name, err, Automatic, Streamed)
+	if err != nil && (policy.Placement != Automatic || n.placement == Stepped) {
+		err = fmt.Errorf("envs: placement %v in %q: %w; want %v, or %v for any network", n.placement, ro.env.Name, err, Automatic, Stepped)
 	}
 	return n, err
 }
@@ -67,6 +72,8 @@ func (ro *Rollout) Placement(policy *Policy, info vk.Info) (Placement, error) {
 // placements lists the placements to try, in order; the last always fits.
 func (ro *Rollout) placements(policy *Policy, info vk.Info) []Placement {
 	switch {
+	case ro.steps(policy, info):
+		return []Placement{Stepped}
 	case !info.Type.GPU() && ro.alone(policy.Network):
 		return []Placement{InLane, InSubgroup, Streamed}
 	case info.Type.GPU() && ro.together(policy, info):
@@ -85,12 +92,12 @@ func (ro *Rollout) placements(policy *Policy, info vk.Info) []Placement {
 //	[32, 32]                   136 175     134 103
 //
 // On GPUs the network would not fit a lane's registers.
-func (ro *Rollout) alone(mlp nn.MLP) bool {
+func (ro *Rollout) alone(model nn.Model) bool {
 	const (
 		little = 512 // parameters
 		few    = 3   // environments
 	)
-	return mlp.Size() <= little || ro.cfg.Environments < few
+	return model.Size() <= little || ro.cfg.Environments < few
 }
 
 // together reports whether a GPU's workgroup should hold a network that does not fit a subgroup, instead of streaming
@@ -106,20 +113,20 @@ func (ro *Rollout) together(policy *Policy, info vk.Info) bool {
 		first    = 64  // bytes per clock from the first-level cache, of 128
 		wait     = 40  // clocks per barrier
 	)
-	mlp := policy.Network
-	g, err := mlp.Group(info, ro.cfg.Environments, ro.floats(policy))
+	model := policy.Network
+	g, err := nn.GroupOf(model, info, ro.cfg.Environments, ro.floats(policy))
 	if err != nil || ro.env.Iterations > 0 {
 		return false
 	}
-	environments, weights := ro.cfg.Environments, mlp.Size()
-	stream, err := mlp.Stream(info, environments)
+	environments, weights := ro.cfg.Environments, model.Size()
+	stream, err := nn.StreamOf(model, info, environments)
 	if err != nil {
 		return true
 	}
 	batches := func(rows uint32) int { return (environments + int(rows) - 1) / int(rows) }
 	compute := environments * weights / products
 	streamed := max(compute, batches(stream.Rows)*4*weights/second)
-	held := compute + batches(g.Rows)*(g.Left()/first+(len(mlp.Hidden)+3)*wait)
+	held := compute + batches(g.Rows)*(g.Left()/first+(len(model.Layers())+2)*wait)
 	return held < streamed
 }
 
@@ -143,6 +150,13 @@ const (
 	networkGroup
 )
 
+// Policies of shaders/envs/rollout.comp.
+const (
+	policyNetwork uint32 = iota
+	policyRandom
+	policyOutputs
+)
+
 // set sets the network's fields of a rollout's kernel.
 func (n network) set(k *rolloutKernel) {
 	switch n.placement {
@@ -162,6 +176,8 @@ func (n network) set(k *rolloutKernel) {
 		k.Hidden1, k.Activation, k.LayerNorm = 1, n.stream.Activation, n.stream.LayerNorm
 		k.StreamRows, k.StreamQuads, k.StreamAligned = n.stream.Rows, n.stream.Quads, n.stream.Aligned
 		k.StreamLayers, k.StreamHidden = n.stream.Layers, n.stream.Hidden
+	case Stepped:
+		k.Policy = policyOutputs
 	}
 }
 

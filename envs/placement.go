@@ -22,14 +22,17 @@ const (
 	// InWorkgroup: several subgroups hold a network together. One or two hidden layers.
 	InWorkgroup
 	// Streamed: weights are not held but read from memory at every step, once for all environments of a subgroup. Any
-	// network.
+	// dense network.
 	Streamed
+	// Stepped: the network is not part of the environment's kernel but evaluated before every step, as batched products. Any network, in a few
+	// dispatches per step.
+	Stepped
 )
 
 // Placements lists the placements that can be requested.
-func Placements() []Placement { return []Placement{InLane, InSubgroup, InWorkgroup, Streamed} }
+func Placements() []Placement { return []Placement{InLane, InSubgroup, InWorkgroup, Streamed, Stepped} }
 
-var placementNames = [...]string{"auto", "lane", "subgroup", "workgroup", "streamed"}
+var placementNames = [...]string{"auto", "lane", "subgroup", "workgroup", "streamed", "stepped"}
 
 func (p Placement) String() string {
 	if int(p) < len(placementNames) {
@@ -38,7 +41,7 @@ func (p Placement) String() string {
 	return fmt.Sprintf("Placement(%d)", uint32(p))
 }
 
-// UnmarshalText parses a placement's name: auto, lane, subgroup, workgroup or streamed.
+// UnmarshalText parses a placement's name: auto, lane, subgroup, workgroup, streamed or stepped.
 func (p *Placement) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(p, "placement", placementNames[:], text)
 }

@@ -23,14 +23,14 @@ func TestPlacements(t *testing.T) {
 		placements   []Placement
 	}{
 		{"CartPole-v1", nn.MLP{Hidden: []int{16, 8}, Activation: nn.Tanh}, []int{1, 3, 11}, Placements()},
-		{"CartPole-v1", nn.MLP{Hidden: []int{37, 29}, Activation: nn.ReLU}, []int{5}, []Placement{InSubgroup, InWorkgroup, Streamed}},
-		{"CartPole-v1", nn.MLP{Hidden: []int{301}, Activation: nn.Swish}, []int{2}, []Placement{InWorkgroup, Streamed}},
+		{"CartPole-v1", nn.MLP{Hidden: []int{37, 29}, Activation: nn.ReLU}, []int{5}, []Placement{InSubgroup, InWorkgroup, Streamed, Stepped}},
+		{"CartPole-v1", nn.MLP{Hidden: []int{301}, Activation: nn.Swish}, []int{2}, []Placement{InWorkgroup, Streamed, Stepped}},
 		{"Pendulum-v1", nn.MLP{Hidden: []int{9}, Activation: nn.Swish, LayerNorm: true}, []int{1, 19}, Placements()},
 		{"Pendulum-v1", nn.MLP{Hidden: []int{13, 6}, Activation: nn.GELU}, []int{3}, Placements()},
 		{"Pendulum-v1", nn.MLP{Hidden: []int{7, 10}, Activation: nn.ELU, LayerNorm: true}, []int{4}, Placements()},
-		{"Pendulum-v1", nn.MLP{Hidden: []int{64, 64}, Activation: nn.Tanh, LayerNorm: true}, []int{9}, []Placement{InSubgroup, InWorkgroup, Streamed}},
-		{"Pendulum-v1", nn.MLP{Hidden: []int{50, 290}, Activation: nn.Linear}, []int{1}, []Placement{InWorkgroup, Streamed}},
-		{"CartPoleSwingUp-easy", nn.MLP{Hidden: []int{256, 256}, Activation: nn.Tanh}, []int{1, 3}, []Placement{InWorkgroup, Streamed}},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{64, 64}, Activation: nn.Tanh, LayerNorm: true}, []int{9}, []Placement{InSubgroup, InWorkgroup, Streamed, Stepped}},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{50, 290}, Activation: nn.Linear}, []int{1}, []Placement{InWorkgroup, Streamed, Stepped}},
+		{"CartPoleSwingUp-easy", nn.MLP{Hidden: []int{256, 256}, Activation: nn.Tanh}, []int{1, 3}, []Placement{InWorkgroup, Streamed, Stepped}},
 	} {
 		for _, placement := range c.placements {
 			for _, environments := range c.environments {
@@ -123,7 +123,7 @@ func TestPlacementErrors(t *testing.T) {
 }
 
 // On GPUs networks are placed by their sizes and the number of environments: in a subgroup's registers, in a
-// workgroup's for few environments, else streamed.
+// workgroup's for few environments, else streamed, or stepped beside an environment that fills a lane's registers.
 func TestAutomaticPlacement(t *testing.T) {
 	gpu := func(vendor, subgroup, least uint32) vk.Info {
 		return vk.Info{
@@ -148,6 +148,8 @@ func TestAutomaticPlacement(t *testing.T) {
 		{nvidia, "CartPole-v1", []int{512, 512}, 1, Streamed},
 		{nvidia, "CartPole-v1", []int{64, 64, 64}, 1, Streamed},
 		{nvidia, "HalfCheetah-v5", []int{256, 256}, 1, Streamed},
+		{nvidia, "Humanoid-v5", []int{256, 256}, 1, Stepped},
+		{software, "Humanoid-v5", []int{256, 256}, 1, Streamed},
 		{rdna, "CartPole-v1", []int{256, 256}, 1, InWorkgroup},
 		{gcn, "CartPole-v1", []int{256, 256}, 1, InWorkgroup},
 		{intel, "CartPole-v1", []int{256, 256}, 1, Streamed},
@@ -157,7 +159,7 @@ func TestAutomaticPlacement(t *testing.T) {
 		{software, "CartPole-v1", []int{256, 256}, 1, Streamed},
 	} {
 		env := lookup(t, c.env)
-		ro := &Rollout{env: env, cfg: RolloutConfig{Environments: c.environments}}
+		ro := &Rollout{env: env, cfg: RolloutConfig{Environments: c.environments}, stepped: &stepped{}}
 		got, err := ro.Placement(&Policy{Network: nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: c.hidden}}, c.info)
 		if err != nil || got != c.want {
 			t.Errorf("%s, %v, %d environments on vendor %#x: %v, %v; want %v", c.env, c.hidden, c.environments, c.info.VendorID, got, err, c.want)

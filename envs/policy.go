@@ -11,7 +11,7 @@ import (
 // Policy is a network that acts, with the head that converts its outputs into actions.
 type Policy struct {
 	nn.Weights
-	Network nn.MLP
+	Network nn.Model
 	Head    nn.Head // its parameters, if any, directly follow the network's in the row
 
 	Placement Placement // where the network's weights are stored during episodes; Automatic: where it costs least
@@ -29,7 +29,7 @@ func (p *Policy) check(env *Environment) error {
 	switch {
 	case h.Kind.Discrete() != space.IsDiscrete() || h.Size != space.Size():
 		return fmt.Errorf("envs: %v head of size %d acts in %q, which has %v", h.Kind, h.Size, env.Name, space)
-	case p.Network.In != env.ObsSize() || p.Network.Out != h.Outputs():
+	case p.Network.Inputs().Size() != env.ObsSize() || p.Network.Outputs() != h.Outputs():
 		return fmt.Errorf("envs: network %v acts in %q, which has %d observations and %v; its %v head wants %d outputs",
 			p.Network, env.Name, env.ObsSize(), space, h.Kind, h.Outputs())
 	case p.Base != 0:

@@ -71,6 +71,7 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 	steps := ev.steps()
 	c.rollout, err = NewRollout(ctx, s, ev.env, RolloutConfig{
 		Members: 1, Environments: 1, Horizon: steps, Options: ev.options, Trajectory: true, Actions: Applied, Mode: true, Begin: true, Evaluation: true,
+		Policy: ev.policy,
 		Window: &Window{Population: ev.members, Count: 1}, // random numbers are the member's
 	})
 	if err != nil {

@@ -25,7 +25,7 @@ func TestRecord(t *testing.T) {
 		{"discrete, truncated", "Acrobot-v1", Options{TimeLimit: 37}, func(p *Policy) { p.Normalizer = nil }},
 		{"continuous", "Pendulum-v1", Options{}, func(*Policy) {}},
 		{"squashed, actions repeated", "Pendulum-v1", Options{TimeLimit: 20, ActionRepeat: 3}, func(p *Policy) { p.Head.Squash = true }},
-		{"bins", "Pendulum-v1", Options{TimeLimit: 30}, func(p *Policy) { p.Head.Kind, p.Head.Bins, p.Network.Out = nn.Binned, 3, 3 }},
+		{"bins", "Pendulum-v1", Options{TimeLimit: 30}, func(p *Policy) { p.Head.Kind, p.Head.Bins = nn.Binned, 3; outputs(p) }},
 		{"a robot", "InvertedPendulum-v5", Options{}, func(p *Policy) { p.Head.Squash = true }},
 	} {
 		t.Run(c.title, func(t *testing.T) {

@@ -15,6 +15,9 @@ type RolloutConfig struct {
 	Policies     int // per member; they share its environments evenly, in order; 0: one
 	Horizon      int // steps per recording
 	Options      Options
+	// Policy describes what will act: its model, head and placement decide the rollout's form. Its tensors may be missing, and others than those given to
+	// Record. nil: only what lanes can hold can act.
+	Policy *Policy
 	// Trajectory keeps every transition, for learning; otherwise only returns are kept.
 	Trajectory bool
 	// Actions is the form of the actions in trajectories.
@@ -44,7 +47,8 @@ type Window struct {
 	Common bool
 }
 
-// Rollout runs a policy in batched environments, fused: many steps of policy and environment in one dispatch.
+// Rollout runs a policy in batched environments. If lanes can hold the policy's network, it is fused: many steps of policy and environment in one
+// dispatch. Otherwise it is stepped: a few dispatches for every step.
 type Rollout struct {
 	env     *Environment
 	cfg     RolloutConfig
@@ -52,6 +56,7 @@ type Rollout struct {
 	shader  *vk.Shader
 	reset   *vk.Shader // nil: RecordReset is not supported
 	mapping Mapping
+	stepped *stepped // nil: fused
 
 	stream, actionStream uint32 // of the random numbers of environments and of actions
 
@@ -164,6 +169,11 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 			Actions: cfg.Actions,
 		}
 	}
+	if ro.steps(cfg.Policy, s.Engine().Device().Info()) {
+		if ro.stepped, err = newStepped(s, ro); err != nil {
+			return nil, err
+		}
+	}
 	if cfg.Trajectory && cfg.Window == nil {
 		if ro.reset, err = env.shader(ctx, "envs/reset", Lane, resetShader); err != nil {
 			return nil, err
@@ -257,7 +267,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		Members: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
 		Seed: r.Engine().Seed(), EnvStream: ro.stream, ActionStream: ro.actionStream,
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
-		Workgroup: info.SubgroupSize, Lanes: info.SubgroupSize, Policy: 1,
+		Workgroup: info.SubgroupSize, Lanes: info.SubgroupSize, Policy: policyRandom,
 		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()),
 		Begin: begin, Mode: c.Mode, Trajectory: c.Trajectory,
 	}
@@ -293,7 +303,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			return
 		}
 		head = policy.Head
-		k.Policy = 0
+		k.Policy = policyNetwork
 		k.Params = policy.Params.Range()
 		k.Row, k.HeadBase, k.ObsLimit = uint32(policy.Row()), uint32(policy.Network.Size()), policy.ObsLimit
 		k.ParamsPeriod = uint32(policy.Params.Size(engine.MemberAxis))
@@ -303,7 +313,10 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			return
 		}
 		n.set(&k)
-		if policy.Normalizer != nil {
+		if n.placement == Stepped {
+			k.Outputs, k.Observed = ro.stepped.outputs.Range(), ro.stepped.observed.Range()
+		}
+		if policy.Normalizer != nil && (n.placement != Stepped || ro.seen != nil) { // otherwise only the network takes normalized observations
 			k.Normalizer = policy.Normalizer.Range()
 		}
 		if head.Noise != nil {
@@ -318,15 +331,21 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	k.SubgroupEnvironments = uint32(together)
 	groups := n.groups(c.Members, c.Environments, together)
 	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + n.iterations + ro.env.transfers())
-	if ro.mapping == Cooperative && !info.Type.GPU() {
+	if ro.mapping == Cooperative && !info.Type.GPU() || n.placement == Stepped {
 		most = 1
 	}
 	dispatch := func(r *engine.Recorder, first, steps int) {
+		if n.placement == Stepped && steps > 0 {
+			ro.stepped.evaluate(r, policy)
+		}
 		k.First, k.Steps = uint32(first), uint32(steps)
 		call := k.call(ro.shader, uint32(groups), 1, 1)
 		call.Subgroup = info.SubgroupSize
 		r.Dispatch(call)
 		k.Begin = false
+	}
+	if n.placement == Stepped && steps > 0 {
+		dispatch(r, before, 0) // writes the observations that the first step is to act on
 	}
 	done := min(most, steps)
 	dispatch(r, before, done)

@@ -35,10 +35,6 @@ func newFixture(t testing.TB, eng *engine.Engine, name string, cfg RolloutConfig
 	s := eng.NewState()
 	f := &fixture{t: t, eng: eng, env: lookup(t, name), state: s, clock: engine.NewClock(s)}
 	t.Cleanup(func() { _ = s.Close() })
-	var err error
-	if f.ro, err = NewRollout(t.Context(), s, f.env, cfg); err != nil {
-		t.Fatal(err)
-	}
 	dice := rand.New(rand.NewPCG(7, 8))
 	if network != nil {
 		net := *network
@@ -69,6 +65,11 @@ func newFixture(t testing.TB, eng *engine.Engine, name string, cfg RolloutConfig
 		for i := range f.params {
 			f.params[i] = float32(dice.NormFloat64() / math.Sqrt(float64(net.Hidden[0])))
 		}
+	}
+	cfg.Policy = f.policy
+	var err error
+	if f.ro, err = NewRollout(t.Context(), s, f.env, cfg); err != nil {
+		t.Fatal(err)
 	}
 	f.begin()
 	return f
@@ -164,7 +165,7 @@ func (f *fixture) outputs(member int, obs []float32) []float64 {
 	for i, v := range obs {
 		x[i] = float64(v)
 		if f.policy.Normalizer != nil {
-			mean, reciprocal := float64(f.values[(2*member)*net.In+i]), float64(f.values[(2*member+1)*net.In+i])
+			mean, reciprocal := float64(f.values[(2*member)*net.Inputs().Size()+i]), float64(f.values[(2*member+1)*net.Inputs().Size()+i])
 			limit := float64(f.policy.ObsLimit)
 			x[i] = min(max((x[i]-mean)*reciprocal, -limit), limit)
 		}
@@ -182,7 +183,7 @@ func (f *fixture) outputs(member int, obs []float32) []float64 {
 		}
 		if l.Hidden {
 			for o := range y {
-				y[o] = activate(net.Activation, y[o])
+				y[o] = activate(l.Activation, y[o])
 			}
 		}
 		x = y
@@ -280,14 +281,21 @@ func actionValues(h nn.Head, y []float64) []float64 {
 func valueOutputs(atoms int, dueling bool) func(*Policy) {
 	return func(p *Policy) {
 		p.Head.Kind, p.Head.Atoms, p.Head.Dueling = nn.EpsilonGreedy, atoms, dueling
-		p.Network.Out = p.Head.Outputs()
+		outputs(p)
 	}
+}
+
+// outputs gives a policy's network the outputs that its head requires.
+func outputs(p *Policy) {
+	m := p.Network.(nn.MLP)
+	m.Out = p.Head.Outputs()
+	p.Network = m
 }
 
 // stateDependent makes a policy's deviations outputs of its network.
 func stateDependent(p *Policy) {
 	p.Head.Squash, p.Head.StateDependent, p.Head.LogStdLow, p.Head.LogStdHigh = true, true, -2, 1
-	p.Network.Out = p.Head.Outputs()
+	outputs(p)
 }
 
 var small = &nn.MLP{Hidden: []int{7, 6}, Activation: nn.Tanh}
@@ -317,7 +325,7 @@ func TestRolloutReplays(t *testing.T) {
 		{"Acrobot-v1", Options{TimeLimit: 18}, valueOutputs(5, false)},
 		{"CartPole-v1", Options{TimeLimit: 18}, valueOutputs(11, true)},
 		{"Pendulum-v1", Options{TimeLimit: 11}, func(p *Policy) { p.Head.Kind, p.Head.Squash = nn.Deterministic, true }},
-		{"Pendulum-v1", Options{TimeLimit: 11}, func(p *Policy) { p.Head.Kind, p.Head.Bins, p.Network.Out = nn.Binned, 5, 5 }},
+		{"Pendulum-v1", Options{TimeLimit: 11}, func(p *Policy) { p.Head.Kind, p.Head.Bins = nn.Binned, 5; outputs(p) }},
 		{"Pendulum-v1", Options{TimeLimit: 12}, stateDependent},
 	} {
 		t.Run(fmt.Sprintf("%s/%+v", c.name, c.options), func(t *testing.T) {
@@ -422,7 +430,7 @@ func TestActionForms(t *testing.T) {
 		{"squashed", func(p *Policy) { p.Head.Squash = true }},
 		{"state-dependent", stateDependent},
 		{"Gaussian", func(*Policy) {}},
-		{"binned", func(p *Policy) { p.Head.Kind, p.Head.Bins, p.Network.Out = nn.Binned, 4, 4 }},
+		{"binned", func(p *Policy) { p.Head.Kind, p.Head.Bins = nn.Binned, 4; outputs(p) }},
 		{"deterministic", func(p *Policy) { p.Head.Kind, p.Head.Squash = nn.Deterministic, true }},
 	} {
 		var f [2]*fixture
@@ -466,7 +474,9 @@ func TestPolicyRefused(t *testing.T) {
 		{"Pendulum-v1", "its gaussian head wants 2 outputs", func(f *fixture) { f.policy.Head.StateDependent, f.policy.Head.LogStdHigh = true, 1 }},
 		{"Pendulum-v1", "begins at 4 of the rows", func(f *fixture) { f.policy.Base = 4 }},
 		{"Pendulum-v1", "which are too short", func(f *fixture) {
-			f.policy.Network.Hidden = []int{70, 60}
+			wide := f.policy.Network.(nn.MLP)
+			wide.Hidden = []int{70, 60}
+			f.policy.Network = wide
 		}},
 		{"Pendulum-v1", "only deterministic and epsilon_greedy heads", func(f *fixture) { f.policy.Head.Noise = f.policy.Params }},
 		{"Pendulum-v1", "want one value each", func(f *fixture) { f.policy.Head.Kind, f.policy.Head.Noise = nn.Deterministic, f.policy.Params }},

@@ -53,14 +53,16 @@ func TestPlacementsAgree(t *testing.T) {
 		defer s.Close()
 		clock := engine.NewClock(s)
 		net := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{8, 12}, Activation: nn.Tanh}
+		policy := &Policy{Network: net, Placement: placement, Head: nn.Head{Kind: nn.Deterministic, Size: net.Out, Squash: true}}
 		ro, err := NewRollout(t.Context(), s, env, RolloutConfig{
 			Members: members, Environments: environments, Horizon: horizon, Mode: true, Begin: true,
-			Options: Options{TimeLimit: horizon, AutoReset: Disabled},
+			Options: Options{TimeLimit: horizon, AutoReset: Disabled}, Policy: policy,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", nn.Align(net.Size())))
+		policy.Params = params
 		if err := s.Zero(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -73,10 +75,7 @@ func TestPlacementsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		program, err := eng.Record(t.Name(), func(r *engine.Recorder) {
-			ro.Record(r, clock, &Policy{
-				Weights: nn.Weights{Params: params}, Network: net, Placement: placement,
-				Head: nn.Head{Kind: nn.Deterministic, Size: net.Out, Squash: true},
-			})
+			ro.Record(r, clock, policy)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -113,14 +112,17 @@ func checkRollout(t *testing.T, eng *engine.Engine, env *Environment, net nn.MLP
 	s := eng.NewState()
 	defer s.Close()
 	clock := engine.NewClock(s)
-	ro, err := NewRollout(ctx, s, env, RolloutConfig{Members: members, Environments: environments, Horizon: horizon, Trajectory: true, Mode: true, Begin: true})
+	policy := &Policy{Network: net, Head: env.Action.Head(), ObsLimit: 1.2, Placement: placement}
+	ro, err := NewRollout(ctx, s, env, RolloutConfig{
+		Members: members, Environments: environments, Horizon: horizon, Trajectory: true, Mode: true, Begin: true, Policy: policy,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	row := nn.Align(net.Size() + net.Out)
 	p := engine.Members(members)
 	params := s.Tensor("params", engine.Float32, p, engine.Axis("parameter", row))
-	policy := &Policy{Weights: nn.Weights{Params: params}, Network: net, Head: env.Action.Head(), ObsLimit: 1.2, Placement: placement}
+	policy.Params = params
 	if normalize {
 		policy.Normalizer = s.Tensor("normalizer", engine.Float32, p, engine.Axis("moment", 2), engine.Axis("feature", net.In))
 	}

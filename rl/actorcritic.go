@@ -109,7 +109,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 // makeScratch makes the scratch tensors of an update.
 func (a *actorCritic) makeScratch(s *engine.State) {
 	p, b, action := engine.Members(a.members), engine.Axis("transition", a.rows), engine.Axis("action", a.head.Words())
-	output, value := engine.Axis("output", a.head.Outputs()), engine.Axis("value", a.critics.MLP().Out)
+	output, value := engine.Axis("output", a.head.Outputs()), engine.Axis("value", a.critics.Model().Outputs())
 	a.outputs, a.atOutputs = s.Scratch("outputs", engine.Float32, p, b, output), s.Scratch("gradient_at_outputs", engine.Float32, p, b, output)
 	a.actions, a.atActions = s.Scratch("actions", engine.Float32, p, b, action), s.Scratch("gradient_at_actions", engine.Float32, p, b, action)
 	a.logProb, a.loss = s.Scratch("log_prob", engine.Float32, p, b), s.Scratch("loss", engine.Float32, p, b)
@@ -164,7 +164,7 @@ func inputs(obs, actions *engine.Tensor) nn.Inputs {
 
 // policy returns the actor with a head, as rollouts take it.
 func (a *actorCritic) policy(head nn.Head) *envs.Policy {
-	p := &envs.Policy{Weights: a.actor.weights(), Network: a.actor.MLP(), Head: head, ObsLimit: float32(a.cfg.ObsLimit)}
+	p := &envs.Policy{Weights: a.actor.weights(), Network: a.actor.Model(), Head: head, ObsLimit: float32(a.cfg.ObsLimit)}
 	if a.normalizer != nil {
 		p.Normalizer = a.normalizer.Values()
 	}
@@ -242,10 +242,10 @@ func (a *actorCritic) init(ctx context.Context) error {
 	for p := range a.members {
 		rng := engine.NewRng(a.scope.Engine().Seed(), a.scope.Stream("init"), uint32(p), 0, 0)
 		for i := range a.actors {
-			a.actor.MLP().Init(actor[(p*a.actors+i)*actorRow:][:actorRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.ActorGain, rng)
+			a.actor.Model().Init(actor[(p*a.actors+i)*actorRow:][:actorRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.ActorGain, rng)
 		}
 		for i := range a.twins {
-			a.critics.MLP().Init(critics[(p*a.twins+i)*criticRow:][:criticRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.CriticGain, rng)
+			a.critics.Model().Init(critics[(p*a.twins+i)*criticRow:][:criticRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.CriticGain, rng)
 		}
 	}
 	err := errors.Join(

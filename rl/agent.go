@@ -35,9 +35,9 @@ type agentConfig struct {
 
 func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, error) {
 	a := &Agent{cfg: c.network, scope: s, head: c.network.head(env.Action)}
-	row := a.cfg.mlp(env.ObsSize(), a.head.Outputs()).Size() + a.head.Parameters()
+	row := a.cfg.model(env.ObsSize(), a.head.Outputs()).Size() + a.head.Parameters()
 	var err error
-	if a.actor, err = newNetwork(s.Sub("actor"), a.cfg.mlp(env.ObsSize(), a.head.Outputs()), nn.Align(row), c); err != nil {
+	if a.actor, err = newNetwork(s.Sub("actor"), a.cfg.model(env.ObsSize(), a.head.Outputs()), nn.Align(row), c); err != nil {
 		return nil, err
 	}
 	critic := a.cfg.critic(env.ObsSize(), 1)
@@ -61,7 +61,7 @@ func (a *Agent) Actor() *engine.Tensor { return a.actor.params() }
 // Policy returns the actor in the form that rollouts take.
 func (a *Agent) Policy() *envs.Policy {
 	return &envs.Policy{
-		Weights: a.actor.weights(), Network: a.actor.MLP(), Head: a.head,
+		Weights: a.actor.weights(), Network: a.actor.Model(), Head: a.head,
 		Normalizer: a.normalizerValues(), ObsLimit: float32(a.cfg.ObsLimit),
 	}
 }
@@ -100,8 +100,8 @@ func (a *Agent) init(ctx context.Context) error {
 	for p := range members {
 		row := actors[p*actorRow : (p+1)*actorRow]
 		rng := engine.NewRng(a.scope.Engine().Seed(), a.scope.Stream("init"), uint32(p), 0, 0)
-		a.actor.MLP().Init(row, a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.ActorGain, rng)
-		a.critic.MLP().Init(critics[p*criticRow:(p+1)*criticRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.CriticGain, rng)
+		a.actor.Model().Init(row, a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.ActorGain, rng)
+		a.critic.Model().Init(critics[p*criticRow:(p+1)*criticRow], a.cfg.Initializer, a.cfg.HiddenGain, a.cfg.CriticGain, rng)
 		for i := range a.head.Parameters() {
 			row[a.headBase()+i] = float32(a.cfg.LogStd)
 		}
@@ -117,7 +117,7 @@ func (a *Agent) init(ctx context.Context) error {
 }
 
 // headBase returns the offset of the head's parameters in an actor's row.
-func (a *Agent) headBase() int { return a.actor.MLP().Size() }
+func (a *Agent) headBase() int { return a.actor.Model().Size() }
 
 func (a *Agent) normalizerValues() *engine.Tensor {
 	if a.normalizer == nil {
@@ -133,13 +133,13 @@ type network struct {
 	optimizer *optim.Optimizer
 }
 
-func newNetwork(s *engine.State, mlp nn.MLP, row int, c agentConfig) (*network, error) {
-	return newStack(s, mlp, 1, row, c)
+func newNetwork(s *engine.State, model nn.Model, row int, c agentConfig) (*network, error) {
+	return newStack(s, model, 1, row, c)
 }
 
 // newStack makes, for every member, a stack of networks that share a row of the optimizer.
-func newStack(s *engine.State, mlp nn.MLP, networks, row int, c agentConfig) (*network, error) {
-	net, err := nn.NewStack(s, mlp, c.members, networks, c.rows)
+func newStack(s *engine.State, model nn.Model, networks, row int, c agentConfig) (*network, error) {
+	net, err := nn.NewStack(s, model, c.members, networks, c.rows)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error
 	all := engine.Members(members * cfg.Actors)
 	a := &Ascent{cfg: cfg, agents: o, learner: d, stream: s.Stream("sample"), batch: o.replay.newBatch(s.Sub("batch"), rows, engine.Members(members))}
 	rate := engine.Constant(s, "learning_rate", engine.Same(all.Size, float32(cfg.LearningRate)), all)
-	mlp := d.actor.MLP()
+	mlp := d.actor.Model()
 	var err error
 	a.actors, err = newNetwork(s.Sub("actors"), mlp, nn.Align(mlp.Size()), agentConfig{
 		members: all.Size, rows: d.batch, optimizer: d.actor.optimizer.Config(), rate: rate,
@@ -66,7 +66,7 @@ func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error
 	if err != nil {
 		return nil, err
 	}
-	if a.critic, err = nn.New(s.Sub("critic"), d.critics.MLP(), members, rows); err != nil {
+	if a.critic, err = nn.New(s.Sub("critic"), d.critics.Model(), members, rows); err != nil {
 		return nil, err
 	}
 	if a.climb, err = a.critic.NewPass(s.Sub("critic"), rows); err != nil {

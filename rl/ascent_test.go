@@ -46,7 +46,7 @@ func TestAscent(t *testing.T) {
 	run(t, o.State().Engine(), func(r *engine.Recorder) { a.Record(r) })
 	obs, got, after := read(t, a.batch.Obs), read(t, a.gradient), read(t, a.Actors())
 	index, ring := read(t, a.batch.Index), read(t, o.replay.parts[0].obs)
-	row, batch, size := len(rows)/6, d.batch, d.actor.MLP().Size()
+	row, batch, size := len(rows)/6, d.batch, d.actor.Model().Size()
 	capacity, twin := o.replay.cfg.Capacity, len(critics)/2/d.twins
 	distinct := map[float64]bool{}
 	for i := range index {
@@ -66,8 +66,8 @@ func TestAscent(t *testing.T) {
 		loss := func() (sum float64) {
 			for i := range batch {
 				see := obs[(actor*batch+i)*3:][:3]
-				action := math.Tanh(forward(d.actor.MLP(), x, see)[0])
-				sum -= forward(d.critics.MLP(), critic, append(append([]float64(nil), see...), action))[0] / float64(batch)
+				action := math.Tanh(forward(d.actor.Model(), x, see)[0])
+				sum -= forward(d.critics.Model(), critic, append(append([]float64(nil), see...), action))[0] / float64(batch)
 			}
 			return sum
 		}

@@ -54,7 +54,7 @@ func (f *memberReference) descendDistributions(alpha float64, next func(row int)
 	outputs := func(critics, obs, action []float64) (out [][]float64) {
 		x, row := append(append([]float64(nil), obs...), action...), len(critics)/ac.twins
 		for i := range ac.twins {
-			out = append(out, forward(ac.critics.MLP(), critics[i*row:], x))
+			out = append(out, forward(ac.critics.Model(), critics[i*row:], x))
 		}
 		return out
 	}

@@ -30,7 +30,7 @@ func newCollector(
 	ctx context.Context, s *engine.State, clock engine.Clock, m *engine.Metrics,
 	b behaviour, env *envs.Environment, cfg envs.RolloutConfig,
 ) (*Collector, error) {
-	cfg.Trajectory = true
+	cfg.Trajectory, cfg.Policy = true, b.policy
 	rollout, err := envs.NewRollout(ctx, s, env, cfg)
 	if err != nil {
 		return nil, err

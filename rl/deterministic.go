@@ -102,7 +102,7 @@ func (c OffPolicyConfig) fitsDeterministic(name string, env *envs.Environment, n
 
 // makeFirst makes the backward pass through the first critics to actions.
 func (d *deterministic) makeFirst(s *engine.State) (err error) {
-	if d.first, err = nn.New(s.Sub("first"), d.critics.MLP(), d.members, d.rows); err != nil {
+	if d.first, err = nn.New(s.Sub("first"), d.critics.Model(), d.members, d.rows); err != nil {
 		return err
 	}
 	if d.firstPass, err = d.first.NewPass(s.Sub("first"), d.rows); err != nil {

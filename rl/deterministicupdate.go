@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 )
 
 // fusesDeterministic returns the number of updates per dispatch of deterministic_update.comp; 0 if each is several
@@ -14,7 +15,7 @@ func fusesDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig)
 	}
 	actions := parts.env.Action.Size()
 	return laneUpdate{
-		largest: parts.network.mlp(parts.env.ObsSize()+actions, actions), bindings: 29,
+		largest: parts.network.model(parts.env.ObsSize()+actions, actions), bindings: 29,
 		evaluated: 4, learned: 4, noises: actions, networks: 3, shared: 2*actions + 2,
 	}.inLanes(o).updatesPerDispatch(o, parts)
 }
@@ -25,8 +26,8 @@ func (d *deterministic) fuses() int { return d.fused }
 // recordFused implements fusing.
 func (d *deterministic) recordFused(r *engine.Recorder, batch ReplayBatch, chunk *engine.Tensor, updates int) {
 	actor, critics := d.actor.optimizer, d.critics.optimizer
-	o, net := actor.Config(), d.actor.MLP()
-	lanes, err := net.Lanes(r.Engine().Device().Info())
+	o, net := actor.Config(), d.actor.Model()
+	lanes, err := nn.LanesOf(net, r.Engine().Device().Info())
 	if err != nil {
 		r.Fail(err)
 		return
@@ -49,7 +50,7 @@ func (d *deterministic) recordFused(r *engine.Recorder, batch ReplayBatch, chunk
 		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Gain1: float32(1 - o.Beta1), Gain2: float32(1 - o.Beta2),
 		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon),
 		Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2, Activation: lanes.Activation,
-		In: uint32(d.critics.MLP().In), Out: uint32(net.Out), Critics: uint32(d.twins), Batch: uint32(d.batch),
+		In: uint32(d.critics.Model().Inputs().Size()), Out: uint32(net.Outputs()), Critics: uint32(d.twins), Batch: uint32(d.batch),
 		LocalSizeX: lanes.Lanes,
 	}
 	if d.smoothing != nil {

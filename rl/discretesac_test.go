@@ -38,13 +38,13 @@ func stepDiscreteSAC(f *memberReference) {
 	values := func(critics, obs []float64) (q [2][]float64) {
 		row := len(critics) / 2
 		for i := range q {
-			q[i] = forward(a.critics.MLP(), critics[i*row:], obs)
+			q[i] = forward(a.critics.Model(), critics[i*row:], obs)
 		}
 		return q
 	}
 	// soft is the value of a state by a policy's parameters: the expectation of the smaller value, and the entropy.
 	soft := func(actor []float64, q [2][]float64, obs []float64) (value, entropy float64) {
-		for i, l := range logSoftmax(forward(a.actor.MLP(), actor, obs)) {
+		for i, l := range logSoftmax(forward(a.actor.Model(), actor, obs)) {
 			value += math.Exp(l) * min(q[0][i], q[1][i])
 			entropy -= math.Exp(l) * l
 		}

@@ -95,7 +95,7 @@ func (c DQNConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 	if len(network.CriticHidden) > 0 {
 		return config.Invalid("network.critic_hidden", "dqn has one network, of hidden layers %v, and no critic besides; want []", network.Hidden)
 	}
-	return c.fits(network, replay, network.mlp(env.ObsSize(), c.head(env.Action.Size()).Outputs()))
+	return c.fits(network, replay, network.model(env.ObsSize(), c.head(env.Action.Size()).Outputs()))
 }
 
 // NewDQN makes a workflow of deep Q-learning (V. Mnih et al., "Human-level control through deep reinforcement

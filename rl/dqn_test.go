@@ -70,7 +70,7 @@ func newDQNCase(t *testing.T, c dqnCase) *OffPolicy {
 // dqnReference is a member's update in float64, from the definitions.
 type dqnReference struct {
 	cfg            DQNConfig
-	mlp            nn.MLP
+	model          nn.Model
 	actions        int
 	hyper          map[string]float64
 	params, target []float64
@@ -124,10 +124,10 @@ func (f *dqnReference) value(y []float64, action int) float64 {
 
 // towards is what an update brings a row's outputs towards: the value y, or the distribution m over the atoms.
 func (f *dqnReference) towards(row dqnRow) (y float64, m []float64) {
-	next := forward(f.mlp, f.net(f.target, 1), row.next)
+	next := forward(f.model, f.net(f.target, 1), row.next)
 	choice := next
 	if f.cfg.Double {
-		choice = forward(f.mlp, f.net(f.params, 2), row.next)
+		choice = forward(f.model, f.net(f.params, 2), row.next)
 	}
 	best := 0
 	for a := range f.actions {
@@ -152,7 +152,7 @@ func (f *dqnReference) towards(row dqnRow) (y float64, m []float64) {
 
 // lossOf is a row's loss by the parameters, without its weight, and the error that its priority is made of.
 func (f *dqnReference) lossOf(params []float64, row dqnRow, y float64, m []float64) (loss, err float64) {
-	out := forward(f.mlp, f.net(params, 0), row.obs)
+	out := forward(f.model, f.net(params, 0), row.obs)
 	if m == nil {
 		d := f.value(out, row.action) - y
 		switch h := f.cfg.Huber; {
@@ -183,7 +183,7 @@ func (f *dqnReference) update(rows []dqnRow) {
 		loss, err := f.lossOf(f.params, row, values[i], distributions[i])
 		f.loss += row.weight * loss / float64(len(rows))
 		f.errors = append(f.errors, err)
-		f.chosen = append(f.chosen, f.value(forward(f.mlp, f.net(f.params, 0), row.obs), row.action))
+		f.chosen = append(f.chosen, f.value(forward(f.model, f.net(f.params, 0), row.obs), row.action))
 	}
 	mean := func(params []float64) (sum float64) {
 		for i, row := range rows {
@@ -243,11 +243,11 @@ func newDQNReferences(t *testing.T, o *OffPolicy) []*dqnReference {
 		target[i] = float64(float32(0.4*math.Sin(float64(i)) + target[i]))
 	}
 	write(t, q.target, target)
-	params, size := read(t, q.network.params()), q.network.MLP().Size()
+	params, size := read(t, q.network.params()), q.network.Model().Size()
 	var all []*dqnReference
 	for m := range dqnMembers {
 		row := len(params) / dqnMembers
-		f := &dqnReference{cfg: q.cfg, mlp: q.network.MLP(), actions: q.head.Size, hyper: map[string]float64{}}
+		f := &dqnReference{cfg: q.cfg, model: q.network.Model(), actions: q.head.Size, hyper: map[string]float64{}}
 		for name, values := range dqnHyper {
 			f.hyper[name] = float64(float32(values[m]))
 		}

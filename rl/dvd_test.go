@@ -133,7 +133,7 @@ type dvdReference struct {
 func (r dvdReference) step(now bool) {
 	d := r.o.learner.(*deterministic)
 	policy := func(actor, obs []float64) []float64 {
-		y := forward(d.actor.MLP(), actor, obs)
+		y := forward(d.actor.Model(), actor, obs)
 		for o := range y {
 			y[o] = math.Tanh(y[o])
 		}

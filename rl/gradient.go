@@ -58,14 +58,14 @@ func (g *gradient) record(r *engine.Recorder, m minibatch, k policyGradientKerne
 		g.recordLayered(r, m, k, splits)
 		return g.values
 	}
-	net := g.network.MLP()
-	lanes, err := net.Lanes(r.Engine().Device().Info())
+	net := g.network.Model()
+	lanes, err := nn.LanesOf(net, r.Engine().Device().Info())
 	if err != nil {
 		r.Fail(err)
 		return g.values
 	}
 	k.Lanes, k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = lanes.Lanes, lanes.Hidden1, lanes.Hidden2, lanes.Activation, lanes.LayerNorm
-	k.In, k.Out = uint32(net.In), uint32(net.Out)
+	k.In, k.Out = uint32(net.Inputs().Size()), uint32(net.Outputs())
 	call := k.call(uint32(m.members), uint32(splits), 1)
 	call.Subgroup = lanes.Lanes
 	r.Dispatch(call)
@@ -81,7 +81,7 @@ func (g *gradient) keepOutputs(s *engine.State, m *minibatches) {
 }
 
 func (g *gradient) outputDims(m *minibatches) []engine.Dim {
-	return []engine.Dim{engine.Members(m.members), engine.Axis("transition", m.rows), engine.Axis("output", g.network.MLP().Out)}
+	return []engine.Dim{engine.Members(m.members), engine.Axis("transition", m.rows), engine.Axis("output", g.network.Model().Outputs())}
 }
 
 // forward records the forward pass of the minibatch whose observations have been gathered.
@@ -104,7 +104,7 @@ func (g *gradient) recordLayered(r *engine.Recorder, m minibatch, k policyGradie
 		AtOutputs: g.atOutputs.Range(), Gradient: k.Gradient, Losses: k.Losses,
 		Horizon: k.Horizon, Environments: k.Environments, Rows: uint32(m.rows), Row: k.Row, HeadBase: k.HeadBase,
 		Seed: k.Seed, Stream: k.Stream, Update: k.Update, Minibatches: k.Minibatches,
-		Out: uint32(g.network.MLP().Out), Critic: k.Critic, Head: k.Head, HeadWidth: k.HeadWidth, LogStdLow: k.LogStdLow, LogStdHigh: k.LogStdHigh,
+		Out: uint32(g.network.Model().Outputs()), Critic: k.Critic, Head: k.Head, HeadWidth: k.HeadWidth, LogStdLow: k.LogStdLow, LogStdHigh: k.LogStdHigh,
 		ClipValue: k.ClipValue, Trajectories: k.Trajectories, RatioInAdvantage: k.RatioInAdvantage,
 		Workgroup: r.WorkgroupFor((m.rows + splits - 1) / splits),
 	}

@@ -24,8 +24,8 @@ func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs
 	t.Helper()
 	p := newLearner(t, eng, spaces(features, action), network, cfg)
 	g := &gradientCase{ppo: p, eng: eng, name: fmt.Sprintf("%v and critic, %v, state-dependent %v, normalized %v",
-		p.agent.actor.MLP(), p.agent.head.Kind, p.agent.head.StateDependent, network.NormalizeObs)}
-	drawn := fmt.Sprintf("%v and critic, gaussian %v, normalized %v", p.agent.actor.MLP(), p.agent.head.Kind == nn.Gaussian, network.NormalizeObs)
+		p.agent.actor.Model(), p.agent.head.Kind, p.agent.head.StateDependent, network.NormalizeObs)}
+	drawn := fmt.Sprintf("%v and critic, gaussian %v, normalized %v", p.agent.actor.Model(), p.agent.head.Kind == nn.Gaussian, network.NormalizeObs)
 	dice := rand.New(rand.NewPCG(uint64(len(drawn)), 9)) // other words in the name draw no other case
 	draw := func(to *engine.Tensor, f func(i int) float64) []float64 {
 		values := make([]float64, to.Len())
@@ -40,7 +40,7 @@ func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs
 	params := p.joint("params")
 	row := params.row()
 	scales := map[int]bool{} // of layer normalization, which are about 1
-	for _, l := range a.actor.MLP().Layers() {
+	for _, l := range a.actor.Model().Layers() {
 		for i := range l.Out {
 			scales[l.Scale+i] = l.Norms
 		}
@@ -118,11 +118,11 @@ func (g *gradientCase) input(m, i int) []float64 {
 func (g *gradientCase) outputs(row []float64, m, i int) (y, logStd []float64) {
 	a := g.ppo.agent
 	logStd = row[a.headBase() : a.headBase()+a.head.Parameters()]
-	return forward(a.actor.MLP(), row, g.input(m, i)), logStd
+	return forward(a.actor.Model(), row, g.input(m, i)), logStd
 }
 
 func (g *gradientCase) critic(row []float64, m, i int) float64 {
-	return forward(g.ppo.agent.critic.MLP(), row[rowOf(g.ppo.agent.Actor()):], g.input(m, i))[0]
+	return forward(g.ppo.agent.critic.Model(), row[rowOf(g.ppo.agent.Actor()):], g.input(m, i))[0]
 }
 
 // losses are what a minibatch's rows give: the weighted sum that is minimized, and its parts as the kernels report them.

@@ -96,8 +96,8 @@ func (g *gradientCase) check(t *testing.T, each int) {
 			used[base+i] = true
 		}
 	}
-	mark(0, a.actor.MLP().Size()+a.head.Parameters())
-	mark(criticBase, a.critic.MLP().Size())
+	mark(0, a.actor.Model().Size()+a.head.Parameters())
+	mark(criticBase, a.critic.Model().Size())
 	for i := range gaps {
 		if used[i%row] {
 			gaps[i] = math.NaN()
@@ -180,7 +180,7 @@ func (g *gradientCase) places(dice *rand.Rand, each int) []int {
 		}
 		out = append(out, base+n-1)
 	}
-	for base, net := range map[int]nn.MLP{0: a.actor.MLP(), rowOf(a.Actor()): a.critic.MLP()} {
+	for base, net := range map[int]nn.Model{0: a.actor.Model(), rowOf(a.Actor()): a.critic.Model()} {
 		for _, l := range net.Layers() {
 			some(base+l.Weight, l.In*l.Out)
 			some(base+l.Bias, l.Out)

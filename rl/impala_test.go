@@ -131,12 +131,12 @@ func (c *impalaCase) input(obs []float64, m, at int) []float64 {
 // policy is the log-probability of the action at an element of [T, P, E], and the entropy.
 func (c *impalaCase) policy(params []float64, m, at int) (logp, entropy float64) {
 	a, words := c.agent, c.agent.head.Words()
-	y := forward(a.actor.MLP(), params, c.input(c.obs, m, at))
+	y := forward(a.actor.Model(), params, c.input(c.obs, m, at))
 	return logProb(a.head, y, params[a.headBase():a.headBase()+a.head.Parameters()], c.action[at*words:(at+1)*words])
 }
 
 func (c *impalaCase) critic(params, obs []float64, m, at int) float64 {
-	return forward(c.agent.critic.MLP(), params[rowOf(c.agent.Actor()):], c.input(obs, m, at))[0]
+	return forward(c.agent.critic.Model(), params[rowOf(c.agent.Actor()):], c.input(obs, m, at))[0]
 }
 
 // check runs the updates and compares.

@@ -13,18 +13,18 @@ const (
 
 // laneUpdate describes the updates of an agent in such a kernel.
 type laneUpdate struct {
-	lanes              uint32 // of the kernel's subgroups; 0: networks do not fit
-	largest            nn.MLP // of its networks, by inputs and by outputs
-	bindings           int    // storage buffers of the kernel
-	evaluated, learned int    // passes over the batch per update, of networks that are only evaluated and of those that learn
-	noises             int    // normal random numbers per transition
-	networks           int    // that the optimizers update
-	shared             int    // floats of shared memory per transition
+	lanes              uint32   // of the kernel's subgroups; 0: networks do not fit
+	largest            nn.Model // of its networks, by inputs and by outputs
+	bindings           int      // storage buffers of the kernel
+	evaluated, learned int      // passes over the batch per update, of networks that are only evaluated and of those that learn
+	noises             int      // normal random numbers per transition
+	networks           int      // that the optimizers update
+	shared             int      // floats of shared memory per transition
 }
 
 // inLanes is the layout of the networks if lanes hold them whole.
 func (l laneUpdate) inLanes(o *OffPolicy) laneUpdate {
-	lanes, err := l.largest.Lanes(o.State().Engine().Device().Info())
+	lanes, err := nn.LanesOf(l.largest, o.State().Engine().Device().Info())
 	if err == nil {
 		l.lanes = lanes.Lanes
 	}
@@ -63,6 +63,6 @@ func (l laneUpdate) updatesPerDispatch(o *OffPolicy, parts learnerParts) int {
 func (l laneUpdate) iterations(batch, lanes int) int {
 	groups, philox := (batch+lanes-1)/lanes, 10*(1+(2*l.noises+3)/4)
 	evaluated, learned := groups*(1+lanes), groups*(1+lanes/fusedBlock+lanes)
-	rows := 2 * l.largest.Hidden[0] / lanes // of matrices that are loaded and stored
+	rows := 2 * l.largest.Layers()[0].Out / lanes // of matrices that are loaded and stored
 	return l.evaluated*(evaluated+rows) + l.learned*(learned+rows) + 2*groups*(1+philox) + l.networks*l.largest.Size()/(4*lanes) + 64
 }

@@ -79,9 +79,9 @@ func (c NetworkConfig) Validate() error {
 
 // fitsPrecision returns an error if the precision would change no product of the networks in updates of so many transitions;
 // from names the settings that determine their number. Where a critic learns from several actors' batches, it is that of one.
-func (c NetworkConfig) fitsPrecision(transitions int, from string, networks ...nn.MLP) error {
+func (c NetworkConfig) fitsPrecision(transitions int, from string, networks ...nn.Model) error {
 	const least = nn.Float16Least
-	halves := func(m nn.MLP) bool { return m.Halves(transitions) }
+	halves := func(m nn.Model) bool { return nn.Halves(m, transitions) }
 	switch {
 	case c.Precision != nn.Float16 || slices.ContainsFunc(networks, halves):
 		return nil
@@ -97,8 +97,8 @@ func (c NetworkConfig) fitsPrecision(transitions int, from string, networks ...n
 
 // actorAndCritic returns the networks of an agent that acts by the head: critics of states and continuous actions have atoms
 // outputs, at least one, those of states alone a value for each action.
-func (c NetworkConfig) actorAndCritic(env *envs.Environment, head nn.Head, atoms int) (actor, critic nn.MLP) {
-	actor, critic = c.mlp(env.ObsSize(), head.Outputs()), c.critic(env.ObsSize()+head.Size, max(atoms, 1))
+func (c NetworkConfig) actorAndCritic(env *envs.Environment, head nn.Head, atoms int) (actor, critic nn.Model) {
+	actor, critic = c.model(env.ObsSize(), head.Outputs()), c.critic(env.ObsSize()+head.Size, max(atoms, 1))
 	if head.Kind.Discrete() {
 		critic = c.critic(env.ObsSize(), head.Size)
 	}
@@ -106,11 +106,11 @@ func (c NetworkConfig) actorAndCritic(env *envs.Environment, head nn.Head, atoms
 }
 
 // critic returns a critic's network.
-func (c NetworkConfig) critic(in, out int) nn.MLP {
+func (c NetworkConfig) critic(in, out int) nn.Model {
 	if len(c.CriticHidden) > 0 {
 		c.Hidden = c.CriticHidden
 	}
-	return c.mlp(in, out)
+	return c.model(in, out)
 }
 
 // alike reports whether actor and critics have the same hidden layers, as kernels that update both need.
@@ -132,6 +132,6 @@ func (c NetworkConfig) head(space envs.Space) nn.Head {
 	return h
 }
 
-func (c NetworkConfig) mlp(in, out int) nn.MLP {
+func (c NetworkConfig) model(in, out int) nn.Model {
 	return nn.MLP{In: in, Out: out, Hidden: c.Hidden, Activation: c.Activation, LayerNorm: c.LayerNorm, Precision: c.Precision}
 }

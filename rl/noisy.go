@@ -13,7 +13,7 @@ import (
 // means plus noise.
 type noisy struct {
 	clock      engine.Clock
-	mlp        nn.MLP
+	model      nn.Model
 	first      float64        // sigma_0: the initial deviation is sigma_0 / sqrt(inputs of the layer)
 	row, units int            // floats of a network; noise factors of a network
 	table      *engine.Tensor // [row, 2] u32: the two factors of each parameter
@@ -35,12 +35,12 @@ const (
 // widestAlignment is the largest alignment that a device may demand of a binding in Vulkan, 256 bytes, in float32.
 const widestAlignment = 64
 
-func newNoisy(s *engine.State, clock engine.Clock, mlp nn.MLP, members int, first float64) *noisy {
+func newNoisy(s *engine.State, clock engine.Clock, model nn.Model, members int, first float64) *noisy {
 	y := &noisy{
-		clock: clock, mlp: mlp, first: first, row: nn.Align(mlp.Size()), units: noisyUnits,
+		clock: clock, model: model, first: first, row: nn.Align(model.Size()), units: noisyUnits,
 		learningStream: s.Stream("noise"), actingStream: s.Stream("acting_noise"),
 	}
-	for _, l := range mlp.Layers() {
+	for _, l := range model.Layers() {
 		y.units += l.In + l.Out
 	}
 	y.units = (y.units + widestAlignment - 1) / widestAlignment * widestAlignment // each set is bound separately
@@ -60,7 +60,7 @@ func (y *noisy) factors() []uint32 {
 		table[k] = noisyNone
 	}
 	at := uint32(noisyUnits)
-	for _, l := range y.mlp.Layers() {
+	for _, l := range y.model.Layers() {
 		outputs := at + uint32(l.In)
 		for k := range l.In * l.Out {
 			table[2*(l.Weight+k)], table[2*(l.Weight+k)+1] = at+uint32(k/l.Out), outputs+uint32(k%l.Out)
@@ -75,7 +75,7 @@ func (y *noisy) factors() []uint32 {
 
 // init sets the initial deviations, which follow a row's means.
 func (y *noisy) init(row []float32) {
-	for _, l := range y.mlp.Layers() {
+	for _, l := range y.model.Layers() {
 		for k := l.Weight; k < l.Bias+l.Out; k++ {
 			row[y.row+k] = float32(y.first / math.Sqrt(float64(l.In)))
 		}

@@ -14,7 +14,7 @@ func (f *dqnReference) net(params []float64, set int) []float64 {
 		return params
 	}
 	out, half, e := append([]float64(nil), params[:len(params)/2]...), len(params)/2, f.factors[set][2:]
-	for _, l := range f.mlp.Layers() {
+	for _, l := range f.model.Layers() {
 		for i := range l.In {
 			for o := range l.Out {
 				k := l.Weight + i*l.Out + o
@@ -63,7 +63,7 @@ func TestNoisyInit(t *testing.T) {
 	q := o.learner.(*qLearner)
 	params := read(t, q.network.params())
 	want := make([]float64, q.noisy.row)
-	for _, l := range q.network.MLP().Layers() {
+	for _, l := range q.network.Model().Layers() {
 		for k := l.Weight; k < l.Bias+l.Out; k++ {
 			want[k] = 0.5 / math.Sqrt(float64(l.In))
 		}
@@ -94,7 +94,7 @@ func TestNoisyActs(t *testing.T) {
 		obs, action := read(t, tr.Obs), read(t, tr.Action)
 		for k, a := range action {
 			row := acted[i][k/o.cfg.Environments%dqnMembers*q.noisy.row:]
-			y := forward(q.network.MLP(), row, obs[4*k:4*k+4])
+			y := forward(q.network.Model(), row, obs[4*k:4*k+4])
 			if best := int(a); y[best] < max(y[0], y[1])-1e-4 {
 				t.Fatalf("action %d of values %v", best, y)
 			}

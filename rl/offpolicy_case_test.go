@@ -224,7 +224,7 @@ func (f *memberReference) q(critics, obs, action []float64) []float64 {
 	x, row := append(append([]float64(nil), obs...), action...), len(critics)/f.c.ac.twins
 	var q []float64
 	for i := range f.c.ac.twins {
-		out := forward(f.c.ac.critics.MLP(), critics[i*row:], x)
+		out := forward(f.c.ac.critics.Model(), critics[i*row:], x)
 		if d := f.c.ac.distribution; d != nil {
 			out = []float64{d.mean(softmax(out))}
 		}

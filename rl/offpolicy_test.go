@@ -142,14 +142,14 @@ func ways(n *network, parts int) int {
 	if !n.Layered() {
 		return 1
 	}
-	return len(n.MLP().Layers()) + parts - 1
+	return len(n.Model().Layers()) + parts - 1
 }
 
 func gradients(info vk.Info, n *network, parts int) int {
 	if !n.Layered() {
 		return 1
 	}
-	layers := len(n.MLP().Layers())
+	layers := len(n.Model().Layers())
 	all := layers*2 + parts - 1 + layers - 1
 	if info.Type == vk.CPU && info.SubgroupSize == 8 {
 		all -= 2 // the last layer's few outputs: weights, biases and the layer below in one
@@ -161,7 +161,7 @@ func ascents(n *network) int {
 	if !n.Layered() {
 		return 1
 	}
-	return len(n.MLP().Layers())
+	return len(n.Model().Layers())
 }
 
 // learnOffPolicy runs a workflow for so many iterations and returns the mean return of 20 evaluation episodes of each member.

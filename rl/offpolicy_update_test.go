@@ -16,7 +16,7 @@ var updateForms = [][]int{{16, 12}, {9, 7, 5}}
 func stepDeterministic(f *memberReference) {
 	d := f.c.o.learner.(*deterministic)
 	policy := func(actor, obs []float64) []float64 {
-		y := forward(d.actor.MLP(), actor, obs)
+		y := forward(d.actor.Model(), actor, obs)
 		for o := range y {
 			y[o] = math.Tanh(y[o])
 		}
@@ -158,7 +158,7 @@ func stepSAC(f *memberReference) {
 	}
 	sample := func(actors, obs []float64, stream uint32, row int) (action []float64, logProb float64) {
 		actor := actors[row/updateRows*(len(actors)/a.actors):]
-		rng, y := f.rng(stream, row), forward(a.actor.MLP(), actor, obs)
+		rng, y := f.rng(stream, row), forward(a.actor.Model(), actor, obs)
 		for o := range updateAction {
 			low, high := float64(a.head.LogStdLow), float64(a.head.LogStdHigh)
 			logStd, noise := low+(high-low)*(math.Tanh(y[updateAction+o])+1)/2, float64(rng.Normal())
@@ -255,7 +255,7 @@ func TestActorLoss(t *testing.T) {
 			want := 0.0
 			for i := range updateRows {
 				obs := f.row("obs", i, updateObs)
-				action := forward(d.actor.MLP(), actors[m], obs)
+				action := forward(d.actor.Model(), actors[m], obs)
 				for o := range action {
 					action[o] = math.Tanh(action[o])
 				}

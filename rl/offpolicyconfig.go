@@ -63,7 +63,7 @@ type Fitting interface {
 }
 
 // fits makes the checks that all off-policy algorithms have in common; networks are those that learn.
-func (c OffPolicyConfig) fits(network NetworkConfig, replay ReplayConfig, networks ...nn.MLP) error {
+func (c OffPolicyConfig) fits(network NetworkConfig, replay ReplayConfig, networks ...nn.Model) error {
 	if network.NormalizeReward {
 		return config.Invalid("network.normalize_reward", "rewards in the replay would have different scales; want false, and reward_scale instead")
 	}

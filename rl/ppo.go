@@ -137,7 +137,7 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 		p.minibatches.normalizeAdvantage(scratch)
 	}
 	info := s.Engine().Device().Info()
-	together := p.both || network.alike() && canFuse(info, c, network.mlp(p.env.ObsSize(), network.head(p.env.Action).Outputs()))
+	together := p.both || network.alike() && canFuse(info, c, network.model(p.env.ObsSize(), network.head(p.env.Action).Outputs()))
 	if together { // fused updates need actor and critic in one buffer
 		agent = agent.Contiguous()
 	}

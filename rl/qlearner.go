@@ -48,7 +48,7 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 	q.interval, q.tau = h.Add("target_interval", c.TargetInterval), h.Add("tau", c.Tau)
 	rule := parts.optimizer
 	rule.Epsilon, rule.MaxNorm = c.OptimizerEpsilon, c.MaxGradNorm
-	mlp := q.shape.mlp(parts.env.ObsSize(), q.head.Outputs())
+	mlp := q.shape.model(parts.env.ObsSize(), q.head.Outputs())
 	var err error
 	if q.updates, err = c.updates(); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (q *qLearner) members() int { return q.cfg.Members }
 
 // behaviour implements learner.
 func (q *qLearner) behaviour() behaviour {
-	p := &envs.Policy{Weights: q.network.weights(), Network: q.network.MLP(), Head: q.head, ObsLimit: float32(q.shape.ObsLimit)}
+	p := &envs.Policy{Weights: q.network.weights(), Network: q.network.Model(), Head: q.head, ObsLimit: float32(q.shape.ObsLimit)}
 	if q.normalizer != nil {
 		p.Normalizer = q.normalizer.Values()
 	}
@@ -205,7 +205,7 @@ func (q *qLearner) init(ctx context.Context) error {
 	row := len(values) / q.members()
 	for p := range q.members() {
 		rng := engine.NewRng(q.scope.Engine().Seed(), q.scope.Stream("init"), uint32(p), 0, 0)
-		q.network.MLP().Init(values[p*row:][:row], q.shape.Initializer, q.shape.HiddenGain, q.shape.CriticGain, rng)
+		q.network.Model().Init(values[p*row:][:row], q.shape.Initializer, q.shape.HiddenGain, q.shape.CriticGain, rng)
 		if q.noisy != nil {
 			q.noisy.init(values[p*row:][:row])
 		}

@@ -9,11 +9,11 @@ import (
 
 // fusesQ returns the number of updates per dispatch of dqn_update.comp; 0 if each is several dispatches. Priorities
 // depend on the update before.
-func fusesQ(o *OffPolicy, parts learnerParts, c DQNConfig, mlp nn.MLP) int {
+func fusesQ(o *OffPolicy, parts learnerParts, c DQNConfig, model nn.Model) int {
 	if c.Atoms > 0 || c.NoisyStd > 0 || o.with.replay != nil && o.with.replay.Prioritized {
 		return 0
 	}
-	columns, err := mlp.Columns(o.State().Engine().Device().Info())
+	columns, err := nn.ColumnsOf(model, o.State().Engine().Device().Info())
 	if err != nil {
 		return 0
 	}
@@ -22,8 +22,8 @@ func fusesQ(o *OffPolicy, parts learnerParts, c DQNConfig, mlp nn.MLP) int {
 		evaluated = 3
 	}
 	return laneUpdate{
-		lanes: columns.Lanes.Lanes, largest: mlp, bindings: 22, networks: 1,
-		evaluated: evaluated * columns.Panels, learned: columns.Panels, shared: evaluated * mlp.Out,
+		lanes: columns.Lanes.Lanes, largest: model, bindings: 22, networks: 1,
+		evaluated: evaluated * columns.Panels, learned: columns.Panels, shared: evaluated * model.Outputs(),
 	}.updatesPerDispatch(o, parts)
 }
 
@@ -33,8 +33,8 @@ func (q *qLearner) fuses() int { return q.fused }
 // recordFused implements fusing.
 func (q *qLearner) recordFused(r *engine.Recorder, batch ReplayBatch, chunk *engine.Tensor, updates int) {
 	optimizer := q.network.optimizer
-	o, net := optimizer.Config(), q.network.MLP()
-	columns, err := net.Columns(r.Engine().Device().Info())
+	o, net := optimizer.Config(), q.network.Model()
+	columns, err := nn.ColumnsOf(net, r.Engine().Device().Info())
 	if err != nil {
 		r.Fail(err)
 		return
@@ -52,7 +52,7 @@ func (q *qLearner) recordFused(r *engine.Recorder, batch ReplayBatch, chunk *eng
 		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Gain1: float32(1 - o.Beta1), Gain2: float32(1 - o.Beta2),
 		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon),
 		Lanes: columns.Lanes.Lanes, Hidden1: columns.Hidden1, Hidden2: columns.Hidden2, Width2: columns.Width2, Activation: columns.Activation,
-		In: uint32(net.In), Out: uint32(net.Out), Batch: uint32(q.parts.batch), Double: q.cfg.Double, Dueling: q.cfg.Dueling,
+		In: uint32(net.Inputs().Size()), Out: uint32(net.Outputs()), Batch: uint32(q.parts.batch), Double: q.cfg.Double, Dueling: q.cfg.Dueling,
 		LocalSizeX: columns.Lanes.Lanes,
 	}
 	call := k.call(uint32(q.members()), 1, 1)

@@ -9,7 +9,7 @@ import (
 // What the kernels compute, in float64 and from the definitions, for the tests to compare with.
 
 // forward is the output of a network whose parameters begin at row[0].
-func forward(m nn.MLP, row, x []float64) []float64 {
+func forward(m nn.Model, row, x []float64) []float64 {
 	for _, l := range m.Layers() {
 		y := make([]float64, l.Out)
 		for o := range y {
@@ -26,7 +26,7 @@ func forward(m nn.MLP, row, x []float64) []float64 {
 		}
 		if l.Hidden {
 			for o, v := range y {
-				y[o] = activation(m.Activation, v)
+				y[o] = activation(l.Activation, v)
 			}
 		}
 		x = y

@@ -30,8 +30,8 @@ func TestRates(t *testing.T) {
 		t.Fatal(err)
 	}
 	learner := soft.learner.(*sac)
-	if got := learner.critics.MLP().Hidden; len(got) != 2 || got[0] != 12 {
-		t.Errorf("critics have hidden layers %v; want 12 and 6", got)
+	if layers := learner.critics.Model().Layers(); len(layers) != 3 || layers[0].Out != 12 {
+		t.Errorf("critics have layers %v; want hidden ones of 12 and 6", layers)
 	}
 	for _, c := range []struct {
 		workflow     engine.Trainable

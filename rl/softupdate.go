@@ -14,7 +14,7 @@ func fusesSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head) int 
 	}
 	actions := parts.env.Action.Size()
 	return laneUpdate{
-		largest: parts.network.mlp(parts.env.ObsSize()+actions, head.Outputs()), bindings: 31,
+		largest: parts.network.model(parts.env.ObsSize()+actions, head.Outputs()), bindings: 31,
 		evaluated: 4, learned: 5, noises: actions, networks: 3, shared: 6*actions + 3,
 	}.inLanes(o).updatesPerDispatch(o, parts)
 }
@@ -46,8 +46,8 @@ func (a *sac) prepare(r *engine.Recorder) {
 // recordFused implements fusing.
 func (a *sac) recordFused(r *engine.Recorder, batch ReplayBatch, chunk *engine.Tensor, updates int) {
 	actor, critics, head := a.actor.optimizer, a.critics.optimizer, a.head.Constants()
-	o, net := actor.Config(), a.actor.MLP()
-	lanes, err := net.Lanes(r.Engine().Device().Info())
+	o, net := actor.Config(), a.actor.Model()
+	lanes, err := nn.LanesOf(net, r.Engine().Device().Info())
 	if err != nil {
 		r.Fail(err)
 		return
@@ -70,7 +70,7 @@ func (a *sac) recordFused(r *engine.Recorder, batch ReplayBatch, chunk *engine.T
 		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Gain1: float32(1 - o.Beta1), Gain2: float32(1 - o.Beta2),
 		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon),
 		Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2, Activation: lanes.Activation,
-		In: uint32(a.critics.MLP().In), Out: uint32(net.Out), Critics: uint32(a.twins), Batch: uint32(a.batch),
+		In: uint32(a.critics.Model().Inputs().Size()), Out: uint32(net.Outputs()), Critics: uint32(a.twins), Batch: uint32(a.batch),
 		Head: head.Head, HeadWidth: head.HeadWidth, LogStdLow: head.LogStdLow, LogStdHigh: head.LogStdHigh,
 		LocalSizeX: lanes.Lanes,
 	}

@@ -74,7 +74,7 @@ func TestMixedExploration(t *testing.T) {
 	var squares, count [2][4]float64
 	for i, a := range action {
 		member, level := i/12%2, i%12/3
-		noise := a - math.Tanh(forward(d.actor.MLP(), params[member*row:], obs[i*3:i*3+3])[0])
+		noise := a - math.Tanh(forward(d.actor.Model(), params[member*row:], obs[i*3:i*3+3])[0])
 		squares[member][level] += noise * noise
 		count[member][level]++
 	}

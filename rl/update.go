@@ -25,13 +25,12 @@ const (
 // drivers, whose memory is slow compared with their registers, with small networks and enough work to repay the longer
 // compilation. The other form takes two to four times as long per update. ClipUp needs the norm of the velocity before it
 // moves a parameter, which would be a second pass over the moments.
-func canFuse(info vk.Info, c PPOConfig, actor nn.MLP) bool {
-	if info.Type != vk.CPU || updatedTransitions(c) < fusedPasses || c.Optimizer == optim.ClipUp || info.Limits.MaxBindings < fusedBindings ||
-		actor.Precision != nn.Float32 {
+func canFuse(info vk.Info, c PPOConfig, actor nn.Model) bool {
+	if info.Type != vk.CPU || updatedTransitions(c) < fusedPasses || c.Optimizer == optim.ClipUp || info.Limits.MaxBindings < fusedBindings {
 		return false
 	}
-	lanes, err := actor.Lanes(info)
-	return err == nil && lanes.Lanes%fusedBlock == 0 && fusedIterations(c, actor) <= maxFusedIterations
+	lanes, err := nn.LanesOf(actor, info)
+	return err == nil && lanes.Lanes%fusedBlock == 0 && fusedIterations(c, actor, lanes) <= maxFusedIterations
 }
 
 // updatedTransitions returns the number of transitions in the updates of an iteration, counted once per epoch.
@@ -40,17 +39,17 @@ func updatedTransitions(c PPOConfig) int {
 }
 
 // fusedIterations returns the loop iterations of an update: over the minibatch and over the rows of the matrices.
-func fusedIterations(c PPOConfig, actor nn.MLP) int {
+func fusedIterations(c PPOConfig, actor nn.Model, lanes nn.Lanes) int {
 	rows := (c.RolloutLength*c.Environments + c.Minibatches - 1) / c.Minibatches
-	return (rows+7)/8*8*fusedPerTransition + actor.In + actor.Hidden[0] + actor.Out
+	return (rows+7)/8*8*fusedPerTransition + actor.Inputs().Size() + int(lanes.Hidden1) + actor.Outputs()
 }
 
 // recordFused records all updates of an iteration in the fewest dispatches that the limit of loop iterations allows.
 func (p *PPO) recordFused(r *engine.Recorder) {
 	a, m, t, e := p.agent, p.minibatches, p.minibatches.trajectory, p.estimates
 	actor, critic := a.actor.optimizer, a.critic.optimizer
-	o, net, head := actor.Config(), a.actor.MLP(), a.head.Constants()
-	lanes, err := net.Lanes(r.Engine().Device().Info())
+	o, net, head := actor.Config(), a.actor.Model(), a.head.Constants()
+	lanes, err := nn.LanesOf(net, r.Engine().Device().Info())
 	if err != nil {
 		r.Fail(err)
 		return
@@ -73,7 +72,7 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		Beta1: float32(o.Beta1), Beta2: float32(o.Beta2), Gain1: float32(1 - o.Beta1), Gain2: float32(1 - o.Beta2),
 		LogBeta1: float32(math.Log(o.Beta1)), LogBeta2: float32(math.Log(o.Beta2)), Epsilon: float32(o.Epsilon), WeightDecay: float32(o.WeightDecay),
 		LocalSizeX: 2 * lanes.Lanes, Lanes: lanes.Lanes, Hidden1: lanes.Hidden1, Hidden2: lanes.Hidden2,
-		Activation: lanes.Activation, LayerNorm: lanes.LayerNorm, In: uint32(net.In), Out: uint32(net.Out),
+		Activation: lanes.Activation, LayerNorm: lanes.LayerNorm, In: uint32(net.Inputs().Size()), Out: uint32(net.Outputs()),
 		Head: head.Head, HeadWidth: head.HeadWidth, LogStdLow: head.LogStdLow, LogStdHigh: head.LogStdHigh, ClipValue: p.criticLoss.clipped,
 		MomentsHeld: p.held, Rule: uint32(o.Rule),
 	}
@@ -87,7 +86,7 @@ func (p *PPO) recordFused(r *engine.Recorder) {
 		k.Order = m.order.Range()
 	}
 	updates := m.epochs * m.count
-	step := max(1, maxFusedIterations/fusedIterations(p.cfg, net))
+	step := max(1, maxFusedIterations/fusedIterations(p.cfg, net, lanes))
 	for first := 0; first < updates; first += step {
 		k.First, k.Last = uint32(first), uint32(min(first+step, updates))
 		call := k.call(uint32(m.members), 1, 1)

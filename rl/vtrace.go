@@ -59,7 +59,7 @@ func (v *vtrace) recordCorrection(r *engine.Recorder, m minibatch, actor *gradie
 		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Rows: uint32(m.rows),
 		Row: uint32(params.Size("parameter")), HeadBase: uint32(actor.agent.headBase()),
 		Seed: r.Engine().Seed(), Stream: m.stream, Minibatches: uint32(m.count), Trajectories: true,
-		LocalSizeX: size, Out: uint32(actor.network.MLP().Out), MixValues: v.mixed,
+		LocalSizeX: size, Out: uint32(actor.network.Model().Outputs()), MixValues: v.mixed,
 		Head: h.Head, HeadWidth: h.HeadWidth, LogStdLow: h.LogStdLow, LogStdHigh: h.LogStdHigh,
 	}.call((uint32(width)+size-1)/size, uint32(m.members), 1))
 }

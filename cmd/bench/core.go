@@ -62,12 +62,6 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 		s := b.eng.NewState()
 		defer s.Close()
 		clock := engine.NewClock(s)
-		ro, err := envs.NewRollout(ctx, s, env, envs.RolloutConfig{
-			Members: members, Environments: environments, Horizon: horizon, Options: envs.Options{Mapping: mapping},
-		})
-		if err != nil {
-			return figure{}, err
-		}
 		var policy *envs.Policy
 		var params []float32
 		if network {
@@ -80,6 +74,12 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 			for p := range members {
 				mlp.Init(params[p*row:], nn.Orthogonal, 1, 1, engine.NewRng(1, engine.Stream("init"), uint32(p), 0, 0))
 			}
+		}
+		ro, err := envs.NewRollout(ctx, s, env, envs.RolloutConfig{
+			Members: members, Environments: environments, Horizon: horizon, Options: envs.Options{Mapping: mapping}, Policy: policy,
+		})
+		if err != nil {
+			return figure{}, err
 		}
 		if err := s.Zero(ctx); err != nil {
 			return figure{}, err

@@ -49,18 +49,20 @@ func placed(placement envs.Placement, environments int) func(context.Context, *b
 		s := b.eng.NewState()
 		defer s.Close()
 		clock := engine.NewClock(s)
+		mlp := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{256, 256}, Activation: nn.Tanh}
+		policy := &envs.Policy{Network: mlp, Head: env.Action.Head(), Placement: placement}
 		ro, err := envs.NewRollout(ctx, s, env, envs.RolloutConfig{
 			Members: members, Environments: environments, Horizon: horizon, Mode: true, Begin: true, Options: envs.Options{AutoReset: envs.Disabled},
+			Policy: policy,
 		})
 		if err != nil {
 			return figure{}, err
 		}
-		mlp := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{256, 256}, Activation: nn.Tanh}
 		params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", nn.Align(mlp.Size()+mlp.Out)))
 		if err := s.Zero(ctx); err != nil { // zero networks: no episode ends, since the cart hardly moves
 			return figure{}, err
 		}
-		policy := &envs.Policy{Network: mlp, Head: env.Action.Head(), Weights: nn.Weights{Params: params}, Placement: placement}
+		policy.Params = params
 		chosen, err := ro.Placement(policy, b.eng.Device().Info())
 		if err != nil {
 			if errors.Is(err, nn.ErrNoRoom) {

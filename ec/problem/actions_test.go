@@ -10,7 +10,7 @@ import (
 
 // constant returns a row whose network gives the same outputs for every input.
 func constant(p *policy, outputs ...float64) []float32 {
-	layers := p.mlp().Layers()
+	layers := p.model().Layers()
 	row := make([]float32, p.Space(1).Row())
 	for i, y := range outputs {
 		row[layers[len(layers)-1].Bias+i] = float32(y)
@@ -80,7 +80,7 @@ func TestSampledActions(t *testing.T) {
 
 	cfg.Bins, network.LogStd = 0, -1.5
 	p = Policy(env, envs.Options{TimeLimit: 1}, network, cfg).(*policy)
-	if size := p.mlp().Size(); p.Space(1).Dim != size+1 || p.Start(1, 0, 2)[2*size+1] != -1.5 || p.Start(1, 0, 2)[size] != -1.5 {
+	if size := p.model().Size(); p.Space(1).Dim != size+1 || p.Start(1, 0, 2)[2*size+1] != -1.5 || p.Start(1, 0, 2)[size] != -1.5 {
 		t.Errorf("a space of %d dimensions, beginning at %v; want a log standard deviation of -1.5 behind the network's %d parameters",
 			p.Space(1).Dim, p.Start(1, 0, 2), size)
 	}
@@ -88,7 +88,7 @@ func TestSampledActions(t *testing.T) {
 	means, deviations := []float64{0.2, 0}, []float64{0.3, 0.05}
 	g.set(func(m, _ int) []float32 {
 		row := constant(p, means[m])
-		row[p.mlp().Size()] = float32(math.Log(deviations[m]))
+		row[p.model().Size()] = float32(math.Log(deviations[m]))
 		return row
 	})
 	g.run()
@@ -128,7 +128,7 @@ func TestCap(t *testing.T) {
 		// Unit u is tanh of a combination of observations, and the output follows it: push in the direction in which
 		// the pole falls.
 		row := constant(p)
-		layers := p.mlp().Layers()
+		layers := p.model().Layers()
 		for k, w := range []float32{0.1, 0.3, 2, 1} {
 			row[layers[0].Weight+k*4] = w
 		}

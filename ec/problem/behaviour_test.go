@@ -41,7 +41,7 @@ func TestBehaviour(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		g.set(func(int, int) []float32 {
 			row := make([]float32, g.row)
-			for i := range p.mlp().Size() {
+			for i := range p.model().Size() {
 				row[i] = float32(rng.NormFloat64())
 			}
 			return row
@@ -56,7 +56,7 @@ func TestBehaviour(t *testing.T) {
 			row := s.Tensor("params", engine.Float32, engine.Members(members*population), engine.Axis("parameter", g.row))
 			normalizer := s.Tensor("normalizer", engine.Float32, engine.Members(members), engine.Axis("moment", 2), engine.Axis("feature", 4))
 			g.must(errors.Join(s.Zero(t.Context()), row.WriteFloat32(t.Context(), params), normalizer.WriteFloat32(t.Context(), before)))
-			act := &envs.Policy{Weights: nn.Weights{Params: row}, Network: p.mlp(), Head: p.head()}
+			act := &envs.Policy{Weights: nn.Weights{Params: row}, Network: p.model(), Head: p.head()}
 			if normalization == Running {
 				act.Normalizer, act.ObsLimit = normalizer, 1.5
 			}

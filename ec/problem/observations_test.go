@@ -136,7 +136,7 @@ func runningObservations(t *testing.T, eng *engine.Engine, hidden []int) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	g.set(func(int, int) []float32 {
 		row := make([]float32, g.row)
-		for i := range p.mlp().Size() {
+		for i := range p.model().Size() {
 			row[i] = float32(rng.NormFloat64())
 		}
 		return row
@@ -159,7 +159,7 @@ func runningObservations(t *testing.T, eng *engine.Engine, hidden []int) {
 		g.must(row.WriteFloat32(t.Context(), params))
 		g.must(normalizer.WriteFloat32(t.Context(), before))
 		obs, done := trajectory(t, eng, "rollout", env, rollout, uint32(i*limit), func(*engine.State) *envs.Policy {
-			return &envs.Policy{Weights: nn.Weights{Params: row}, Network: p.mlp(), Head: p.head(), Normalizer: normalizer, ObsLimit: 1.5}
+			return &envs.Policy{Weights: nn.Weights{Params: row}, Network: p.model(), Head: p.head(), Normalizer: normalizer, ObsLimit: 1.5}
 		})
 		g.must(s.Close())
 		for j, d := range done {

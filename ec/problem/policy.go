@@ -19,7 +19,7 @@ type PolicyConfig struct {
 	Bins     int  `min:"0" max:"256" doc:"Number of evenly spaced values of each continuous action; the network's outputs are their logits; 0: any value."`
 	Cap      bool `doc:"Episodes are cut off at twice the mean episode length of the last generation."`
 
-	Placement envs.Placement `doc:"Where a network's weights are stored during episodes: auto (the fastest), lane, subgroup, workgroup, streamed (memory)."`
+	Placement envs.Placement `doc:"Where a network's weights are stored during episodes: auto (the fastest), lane, subgroup, workgroup, streamed, stepped."`
 }
 
 // DefaultPolicy evaluates as EvoRL and EvoJAX do: one episode, most likely actions, and the same initial states for
@@ -139,7 +139,7 @@ func (p *policy) Name() string { return p.env.Name }
 // Objectives implements ec.Problem.
 func (p *policy) Objectives() int { return 1 }
 
-func (p *policy) mlp() nn.MLP {
+func (p *policy) model() nn.Model {
 	n := p.network
 	return nn.MLP{In: p.env.ObsSize(), Out: p.head().Outputs(), Hidden: n.Hidden, Activation: n.Activation, LayerNorm: n.LayerNorm}
 }
@@ -188,7 +188,7 @@ func (p *policy) checkNetwork() error {
 	if err := errors.Join(config.Check(p.cfg), config.Check(p.network), p.head().Check()); err != nil {
 		return err
 	}
-	if err := p.mlp().Check(); err != nil {
+	if err := p.model().Check(); err != nil {
 		return &SettingError{"network", "hidden", err.Error()}
 	}
 	return nil
@@ -196,15 +196,15 @@ func (p *policy) checkNetwork() error {
 
 // Space implements ec.Problem.
 func (p *policy) Space(members int) ec.Space {
-	dim := p.mlp().Size() + p.head().Parameters()
+	dim := p.model().Size() + p.head().Parameters()
 	return ec.Space{
-		Members: members, Dim: dim, Matrices: matrices(p.mlp(), dim), Neurons: neurons(p.mlp(), dim),
+		Members: members, Dim: dim, Matrices: matrices(p.model(), dim), Neurons: neurons(p.model(), dim),
 		DescriptorLow: p.described.low, DescriptorHigh: p.described.high,
 	}
 }
 
 // matrices returns the Matrices of an ec.Space.
-func matrices(m nn.MLP, dim int) []uint32 {
+func matrices(m nn.Model, dim int) []uint32 {
 	of := make([]uint32, dim)
 	for i, l := range m.Layers() {
 		for k := range l.In * l.Out {
@@ -215,7 +215,7 @@ func matrices(m nn.MLP, dim int) []uint32 {
 }
 
 // neurons returns the Neurons of an ec.Space. Parameters outside the network are one vector more.
-func neurons(m nn.MLP, dim int) []uint32 {
+func neurons(m nn.Model, dim int) []uint32 {
 	of, tensor := make([]uint32, dim), uint32(0)
 	add := func(at, count, rows int, vector uint32) {
 		tensor++
@@ -239,13 +239,13 @@ func neurons(m nn.MLP, dim int) []uint32 {
 
 // Start implements ec.Problem: initial networks.
 func (p *policy) Start(seed, stream uint32, members int) []float32 {
-	mlp := p.mlp()
-	size := mlp.Size()
+	model := p.model()
+	size := model.Size()
 	dim := size + p.head().Parameters()
 	all := make([]float32, members*dim)
 	for m := range members {
 		row := all[m*dim : (m+1)*dim]
-		mlp.Init(row[:size], p.network.Initializer, p.network.HiddenGain, p.network.OutputGain, engine.NewRng(seed, stream, uint32(m), 0, 0))
+		model.Init(row[:size], p.network.Initializer, p.network.HiddenGain, p.network.OutputGain, engine.NewRng(seed, stream, uint32(m), 0, 0))
 		for i := size; i < dim; i++ {
 			row[i] = float32(p.network.LogStd)
 		}

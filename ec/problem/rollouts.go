@@ -49,11 +49,12 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	windows := (population + most - 1) / most
 	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: (population + windows - 1) / windows,
 		state: s, evaluators: map[*engine.Tensor]*envs.Evaluator{}}
+	acts := e.act(nil)
 	var err error
 	e.rollout, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
 		Members: members * e.window, Environments: p.cfg.Episodes, Horizon: p.horizon(), Options: p.options,
 		Mode: !p.cfg.Sample, Begin: true, Window: &envs.Window{Population: population, Count: e.window, Common: p.cfg.Common},
-		Cap: p.cfg.Cap, Seen: seen, Trajectory: trajectory, Actions: envs.Applied,
+		Cap: p.cfg.Cap, Seen: seen, Trajectory: trajectory, Actions: envs.Applied, Policy: acts,
 	})
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (e *rollouts) Describe(descriptors *engine.Tensor) { e.behaviour.descriptor
 // act returns the policy of networks [.., row].
 func (e *rollouts) act(params *engine.Tensor) *envs.Policy {
 	return &envs.Policy{
-		Weights: nn.Weights{Params: params}, Network: e.mlp(), Head: e.head(), Placement: e.cfg.Placement,
+		Weights: nn.Weights{Params: params}, Network: e.model(), Head: e.head(), Placement: e.cfg.Placement,
 		Normalizer: e.observations.values(), ObsLimit: float32(e.network.ObsLimit),
 	}
 }

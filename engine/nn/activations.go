@@ -12,8 +12,7 @@ type activations struct {
 	of     *layered
 	rows   int              // capacity, in rows per network
 	hidden []*engine.Tensor // [N, rows, pitch]
-	// affine holds the affine outputs with swish and GELU, the normalized values with layer normalization, and is empty
-	// otherwise.
+	// affine holds the affine outputs with swish and GELU, the normalized values with layer normalization, and nil otherwise.
 	affine []*engine.Tensor // [N, rows, pitch]
 	rstd   []*engine.Tensor // [N, rows]: reciprocal standard deviations of layer normalization
 }
@@ -39,22 +38,24 @@ func (l *layered) pitch(units int) int {
 }
 
 // padded reports whether rows of layers' values are padded: on software drivers, without layer normalization.
-func (l *layered) padded() bool { return l.info.Type == vk.CPU && !l.mlp.LayerNorm }
+func (l *layered) padded() bool { return l.info.Type == vk.CPU && !l.norms }
 
 // keep implements form.
 func (l *layered) keep(s *engine.State, rows int) *activations {
 	a := &activations{of: l, rows: rows}
 	s = s.Sub("activations")
 	n, b := engine.Members(l.networks), engine.Axis("row", rows)
-	for i, units := range l.mlp.Hidden {
-		u := engine.Axis("unit", l.pitch(units))
+	for i, h := range l.hidden() {
+		u := engine.Axis("unit", l.pitch(h.Out))
 		a.hidden = append(a.hidden, s.Scratch(fmt.Sprintf("hidden_%d", i+1), engine.Float32, n, b, u))
-		if l.mlp.LayerNorm || l.mlp.Activation.needsInput() {
-			a.affine = append(a.affine, s.Scratch(fmt.Sprintf("affine_%d", i+1), engine.Float32, n, b, u))
+		var affine, rstd *engine.Tensor
+		if h.Norms || h.Activation.needsInput() {
+			affine = s.Scratch(fmt.Sprintf("affine_%d", i+1), engine.Float32, n, b, u)
 		}
-		if l.mlp.LayerNorm {
-			a.rstd = append(a.rstd, s.Scratch(fmt.Sprintf("rstd_%d", i+1), engine.Float32, n, b))
+		if h.Norms {
+			rstd = s.Scratch(fmt.Sprintf("rstd_%d", i+1), engine.Float32, n, b)
 		}
+		a.affine, a.rstd = append(a.affine, affine), append(a.rstd, rstd)
 	}
 	return a
 }
@@ -63,12 +64,12 @@ func (l *layered) keep(s *engine.State, rows int) *activations {
 // scratch tensors.
 func (l *layered) passing() *activations {
 	a := &activations{of: l, rows: l.capacity}
-	for i := range l.mlp.Hidden {
-		if l.mlp.LayerNorm {
-			a.hidden, a.affine, a.rstd = append(a.hidden, l.scratch[0]), append(a.affine, l.scratch[1]), append(a.rstd, l.rstd)
-		} else {
-			a.hidden = append(a.hidden, l.scratch[i%2])
+	for i, h := range l.hidden() {
+		hidden, affine := l.scratch[i%2], (*engine.Tensor)(nil)
+		if h.Norms {
+			hidden, affine = l.scratch[0], l.scratch[1]
 		}
+		a.hidden, a.affine, a.rstd = append(a.hidden, hidden), append(a.affine, affine), append(a.rstd, l.rstd)
 	}
 	return a
 }

@@ -21,15 +21,19 @@ const (
 	maxPanels        = 4
 )
 
-// Columns returns this layout of the network in a subgroup of the device. Networks that do not have one or two hidden
+// ColumnsOf returns this layout of a model in a subgroup of the device. Networks that do not have one or two hidden
 // layers, or too wide ones, are errors, as are those with layer normalization.
-func (m MLP) Columns(info vk.Info) (Columns, error) {
+func ColumnsOf(model Model, info vk.Info) (Columns, error) {
+	m, err := perceptron(model)
+	if err != nil {
+		return Columns{}, err
+	}
 	width := int(info.SubgroupSize)
 	if m.LayerNorm || len(m.Hidden) < 1 || len(m.Hidden) > 2 {
 		return Columns{}, fmt.Errorf("nn: network %v; panels have one or two hidden layers without layer normalization", m)
 	}
 	if len(m.Hidden) == 1 {
-		lanes, err := m.Lanes(info)
+		lanes, err := LanesOf(m, info)
 		return Columns{Lanes: lanes, Panels: 1}, err
 	}
 	units := func(n int) int { return (n + width - 1) / width }
@@ -44,6 +48,6 @@ func (m MLP) Columns(info vk.Info) (Columns, error) {
 	}
 	panel := m
 	panel.Hidden = []int{m.Hidden[0], (all + panels - 1) / panels * width}
-	lanes, err := panel.Lanes(info)
+	lanes, err := LanesOf(panel, info)
 	return Columns{Lanes: lanes, Width2: uint32(m.Hidden[1]), Panels: panels}, err
 }

@@ -213,7 +213,7 @@ func TestNetworkFloat16(t *testing.T) {
 	mlp.Precision = Float32
 	full, err := newNetwork(mlp, members, 1, rows)
 	if err == nil {
-		full, err = full.layers(s.Sub("full"))
+		full, err = full.byLayers(s.Sub("full"))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -23,11 +23,15 @@ type Group struct {
 // groupWeights is the number of weights in a block: four inputs by four units.
 const groupWeights = 16
 
-// Group plans how a workgroup of the device holds the network while it evaluates the given number of inputs at a
-// time. The network's parameters must begin at a multiple of four floats. floats is the number of registers per lane
+// GroupOf plans how a workgroup of the device holds a model while it evaluates the given number of inputs at a
+// time. The model's parameters must begin at a multiple of four floats. floats is the number of registers per lane
 // that the kernel needs for itself. It fails if the network has not one or two hidden layers, or if registers and
 // shared memory hold less than half of its weights.
-func (m MLP) Group(info vk.Info, inputs, floats int) (Group, error) {
+func GroupOf(model Model, info vk.Info, inputs, floats int) (Group, error) {
+	m, err := perceptron(model)
+	if err != nil {
+		return Group{}, err
+	}
 	if n := len(m.Hidden); n < 1 || n > 2 {
 		return Group{}, fmt.Errorf("nn: network %v has %d hidden layers; a workgroup holds one or two", m, n)
 	}

@@ -31,7 +31,7 @@ func TestGroup(t *testing.T) {
 			Type: vk.DiscreteGPU, VendorID: c.vendor, SubgroupSize: c.subgroup, MinSubgroupSize: c.least,
 			Limits: vk.Limits{MaxSharedBytes: c.shared, MaxInvocations: 1024},
 		}
-		g, err := c.net.Group(info, c.inputs, 9)
+		g, err := GroupOf(c.net, info, c.inputs, 9)
 		got := Group{Workgroup: g.Workgroup, Rows: g.Rows, Slices1: g.Slices1, Slices2: g.Slices2, Held: g.Held, Kept: g.Kept, Blocks: g.Blocks}
 		if err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, c.want)
@@ -40,7 +40,7 @@ func TestGroup(t *testing.T) {
 	narrow := vk.Info{
 		Type: vk.CPU, SubgroupSize: 4, MinSubgroupSize: 4, Limits: vk.Limits{MaxSharedBytes: 32 << 10, MaxInvocations: 1024, MaxSubgroups: 32},
 	}
-	if g, err := (MLP{In: 5, Out: 1, Hidden: []int{64, 64}}).Group(narrow, 1, 9); err != nil || g.Workgroup != 32*4 {
+	if g, err := GroupOf(MLP{In: 5, Out: 1, Hidden: []int{64, 64}}, narrow, 1, 9); err != nil || g.Workgroup != 32*4 {
 		t.Errorf("on a device of 32 subgroups of 4: a workgroup of %d, %v; want %d", g.Workgroup, err, 32*4)
 	}
 	nvidia := vk.Info{
@@ -48,12 +48,12 @@ func TestGroup(t *testing.T) {
 		Limits: vk.Limits{MaxSharedBytes: 48 << 10, MaxInvocations: 1024},
 	}
 	for _, net := range []MLP{{In: 5, Out: 1, Hidden: []int{512, 512}}, {In: 5, Out: 300, Hidden: []int{256}}} {
-		if _, err := net.Group(nvidia, 1, 9); !errors.Is(err, ErrNoRoom) {
+		if _, err := GroupOf(net, nvidia, 1, 9); !errors.Is(err, ErrNoRoom) {
 			t.Errorf("network %v: error %v; want one of no room", net, err)
 		}
 	}
 	for _, net := range []MLP{{In: 5, Out: 1}, {In: 5, Out: 1, Hidden: []int{8, 8, 8}}} {
-		if _, err := net.Group(nvidia, 1, 9); err == nil {
+		if _, err := GroupOf(net, nvidia, 1, 9); err == nil {
 			t.Errorf("network %v: no error", net)
 		}
 	}

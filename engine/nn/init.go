@@ -45,27 +45,6 @@ func (i Initializer) MarshalText() ([]byte, error) {
 	return config.MarshalName(i, "initializer", initializerNames[:])
 }
 
-// Init fills a row with initial parameters. hiddenGain multiplies the weights drawn for hidden layers, outputGain
-// those of the last layer.
-func (m MLP) Init(row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng) {
-	for _, l := range m.Layers() {
-		gain := outputGain
-		if l.Hidden {
-			gain = hiddenGain
-		}
-		how.fill(row[l.Weight:l.Bias], l.In, l.Out, gain, rng)
-		clear(row[l.Bias : l.Bias+l.Out])
-		if how == FanInUniform {
-			how.fill(row[l.Bias:l.Bias+l.Out], l.In, l.Out, gain, rng)
-		}
-		if l.Norms {
-			for i := range l.Out {
-				row[l.Scale+i], row[l.Shift+i] = 1, 0
-			}
-		}
-	}
-}
-
 func (i Initializer) fill(w []float32, in, out int, gain float64, rng *engine.Rng) {
 	switch i {
 	case LecunUniform, KaimingUniform, FanInUniform:

@@ -67,10 +67,10 @@ func (n *Network) batch(w Weights, in Inputs, outputs *engine.Tensor) (batch, er
 	}
 	b := batch{weights: w, row: row, normalizer: in.Normalizer, limit: in.Limit, outputs: outputs, stack: n.stack, ends: in.Ends}
 	outer, shared, inner, ok := n.rowsOf(outputs)
-	if !ok || shared != 1 || inner%n.mlp.Out != 0 {
-		return batch{}, fmt.Errorf("nn: %v: outputs %v; want [member %d, network %d, rows, %d]", n, outputs, n.members, n.stack, n.mlp.Out)
+	if !ok || shared != 1 || inner%n.model.Outputs() != 0 {
+		return batch{}, fmt.Errorf("nn: %v: outputs %v; want [member %d, network %d, rows, %d]", n, outputs, n.members, n.stack, n.model.Outputs())
 	}
-	b.outer, b.inner = outer, inner/n.mlp.Out
+	b.outer, b.inner = outer, inner/n.model.Outputs()
 	if err := n.parts(&b, in.Parts); err != nil {
 		return batch{}, err
 	}
@@ -94,7 +94,7 @@ func (n *Network) parts(b *batch, tensors []*engine.Tensor) error {
 	}
 	features := 0
 	for _, t := range tensors {
-		p := part{tensor: t, at: features, features: n.mlp.In}
+		p := part{tensor: t, at: features, features: n.model.Inputs().Size()}
 		if len(tensors) > 1 {
 			dims := t.Dims()
 			p.features = dims[len(dims)-1].Size
@@ -107,8 +107,8 @@ func (n *Network) parts(b *batch, tensors []*engine.Tensor) error {
 		p.shared = shared
 		b.inputs, features = append(b.inputs, p), features+p.features
 	}
-	if features != n.mlp.In {
-		return fmt.Errorf("nn: %v: inputs %v of %d features; want %d", n, tensors, features, n.mlp.In)
+	if features != n.model.Inputs().Size() {
+		return fmt.Errorf("nn: %v: inputs %v of %d features; want %d", n, tensors, features, n.model.Inputs().Size())
 	}
 	return nil
 }

@@ -28,9 +28,16 @@ const maxLaneOutputs = 48
 // compilation takes longer than a minute. On GPUs registers are the bound.
 const maxForwardWeights = 2048
 
-// Lanes returns the layout of the network in a subgroup of the device, for kernels in which it learns. Networks that do not have one or two hidden
-// layers, that lanes cannot hold with their gradients, or that have more than 48 outputs are errors.
-func (m MLP) Lanes(info vk.Info) (Lanes, error) {
+// LanesOf returns the layout of a model in a subgroup of the device, for kernels in which it learns. Models that are not dense with one or two hidden
+// layers of float32, that lanes cannot hold with their gradients, or that have more than 48 outputs are errors.
+func LanesOf(model Model, info vk.Info) (Lanes, error) {
+	m, err := perceptron(model)
+	if err != nil {
+		return Lanes{}, err
+	}
+	if m.Precision != Float32 {
+		return Lanes{}, fmt.Errorf("nn: network %v in %v; lanes learn in %v", m, m.Precision, Float32)
+	}
 	if m.Out > maxLaneOutputs {
 		return Lanes{}, fmt.Errorf("nn: network %v has %d outputs; networks held in lanes can learn with at most %d: %w", m, m.Out, maxLaneOutputs, ErrNoRoom)
 	}
@@ -40,9 +47,13 @@ func (m MLP) Lanes(info vk.Info) (Lanes, error) {
 // ErrNoRoom is wrapped by the errors of networks that are too large for this layout.
 var ErrNoRoom = errors.New("no room")
 
-// LanesForward is Lanes for kernels that evaluate the network without learning, and need the given number of registers for something else that a lane
-// keeps meanwhile, such as an environment's state. Software drivers may hold more weights than in learning.
-func (m MLP) LanesForward(info vk.Info, floats int) (Lanes, error) {
+// LanesForwardOf is LanesOf for kernels that evaluate the model without learning, and need the given number of registers for something else that a lane
+// keeps meanwhile, such as an environment's state. Software drivers may hold more weights than in learning. The precision makes no difference.
+func LanesForwardOf(model Model, info vk.Info, floats int) (Lanes, error) {
+	m, err := perceptron(model)
+	if err != nil {
+		return Lanes{}, err
+	}
 	return m.lanes(info, maxForwardWeights, func(l laneFloats) int { return 20 + l.weights + l.units + floats })
 }
 

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
@@ -9,10 +10,12 @@ import (
 
 // layered computes networks of any size layer by layer. Each layer is one matrix product, batched over all networks.
 type layered struct {
-	mlp      MLP
 	layers   []Layer
-	networks int // N, over all members
-	capacity int // rows per network that the scratch tensors hold
+	in, out  int  // floats of an input, and outputs
+	size     int  // parameters
+	norms    bool // some layers are normalized
+	networks int  // N, over all members
+	capacity int  // rows per network that the scratch tensors hold
 	info     vk.Info
 
 	inputs  *engine.Tensor   // [N, capacity, In]: normalized or concatenated inputs
@@ -22,18 +25,22 @@ type layered struct {
 
 // newLayered makes the scratch tensors for batches of up to rows rows per network, or fewer if they would exceed the
 // size of a binding.
-func newLayered(s *engine.State, mlp MLP, networks, rows int) *layered {
-	l := &layered{mlp: mlp, layers: mlp.Layers(), networks: networks, info: s.Engine().Device().Info()}
+func newLayered(s *engine.State, model Model, networks, rows int) *layered {
+	l := &layered{
+		layers: model.Layers(), in: model.Inputs().Size(), out: model.Outputs(), size: model.Size(),
+		networks: networks, info: s.Engine().Device().Info(),
+	}
+	l.norms = slices.ContainsFunc(l.layers, func(x Layer) bool { return x.Norms })
 	widest := l.widest()
 	// If not even one row fits, the allocation reports it.
 	l.capacity = max(1, min(rows, int(l.info.Limits.MaxStorageRange)/(4*networks*widest)))
 	n, b := engine.Members(networks), engine.Axis("row", l.capacity)
-	l.inputs = s.Scratch("inputs", engine.Float32, n, b, engine.Axis("feature", mlp.In))
-	if len(mlp.Hidden) == 0 {
+	l.inputs = s.Scratch("inputs", engine.Float32, n, b, engine.Axis("feature", l.in))
+	if len(l.hidden()) == 0 {
 		return l
 	}
 	tensors := 2
-	if mlp.LayerNorm {
+	if l.norms {
 		tensors = 3
 		l.rstd = s.Scratch("rstd", engine.Float32, n, b)
 	}
@@ -43,11 +50,14 @@ func newLayered(s *engine.State, mlp MLP, networks, rows int) *layered {
 	return l
 }
 
+// hidden returns the hidden layers.
+func (l *layered) hidden() []Layer { return l.layers[:len(l.layers)-1] }
+
 // widest returns the largest number of floats of a row of inputs, outputs or a layer's values.
 func (l *layered) widest() int {
-	widest := max(l.mlp.In, l.mlp.Out)
-	for _, units := range l.mlp.Hidden {
-		widest = max(widest, l.pitch(units))
+	widest := max(l.in, l.out)
+	for _, h := range l.hidden() {
+		widest = max(widest, l.pitch(h.Out))
 	}
 	return widest
 }
@@ -69,7 +79,7 @@ func (l *layered) splits(rows int) int {
 		tile       = 64 * 64 // weights per workgroup
 		least      = 256     // rows per part
 	)
-	n := l.networks * (l.mlp.Size() + tile - 1) / tile
+	n := l.networks * (l.size + tile - 1) / tile
 	return max(1, min((workgroups+n-1)/n, rows/least))
 }
 
@@ -89,7 +99,7 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 	inputs := l.take(r, b, first, count)
 	for i, layer := range l.layers {
 		g := Gemm{
-			Members: l.networks, M: count, N: layer.Out, K: layer.In, B: b.matrix(layer, 0), Precision: l.mlp.Precision,
+			Members: l.networks, M: count, N: layer.Out, K: layer.In, B: b.matrix(layer, 0), Precision: layer.Precision,
 			Bias: b.weights.Params, BiasAt: b.weights.Base + layer.Bias, BiasStride: b.row,
 		}
 		switch {
@@ -102,11 +112,9 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 		case layer.Norms:
 			g.C = kept.matrix(kept.affine[i], layer.Out)
 		default:
-			g.C, g.Activation = kept.matrix(kept.hidden[i], layer.Out), l.mlp.Activation
+			g.C, g.Activation = kept.matrix(kept.hidden[i], layer.Out), layer.Activation
 			g.Padded = l.padded()
-			if len(kept.affine) > 0 {
-				g.Kept = kept.affine[i]
-			}
+			g.Kept = kept.affine[i]
 		}
 		if i > 0 {
 			g.A = kept.matrix(kept.hidden[i-1], layer.In)
@@ -124,7 +132,7 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 // product of the first part is added to that of the second.
 func (l *layered) first(r *engine.Recorder, b batch, g Gemm, inputs []input) Gemm {
 	joined := g
-	joined.K = l.mlp.In
+	joined.K = l.in
 	joined.join(inputs)
 	if len(inputs) == 1 || joined.Panels(l.info) {
 		return joined
@@ -183,7 +191,7 @@ func (l *layered) norm(r *engine.Recorder, b batch, kept *activations, i, count 
 		Normalized: affine, Hidden: hidden, Rstd: kept.rstd[i].Range(),
 		Units: uint32(layer.Out), Rows: uint32(count), Capacity: uint32(kept.rows), Row: uint32(b.row),
 		Scale: uint32(b.weights.Base + layer.Scale), Shift: uint32(b.weights.Base + layer.Shift),
-		Workgroup: l.line(), Width: l.normWidth(), Aligned: b.aligned(layer), Activation: uint32(l.mlp.Activation),
+		Workgroup: l.line(), Width: l.normWidth(), Aligned: b.aligned(layer), Activation: uint32(layer.Activation),
 	}
 	call := k.call((uint32(count)*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
 	call.Subgroup = l.info.SubgroupSize

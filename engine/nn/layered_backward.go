@@ -48,7 +48,7 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 	g := Gemm{
 		Members: l.networks, M: layer.In, N: layer.Out, K: b.inner, TransposeA: true, B: dz,
 		C: b.matrix(layer, 0).in(back.params), Splits: back.splits, SplitStride: l.networks * b.row,
-		Precision: l.mlp.Precision, ScaleB: gradientScale(b.inner),
+		Precision: layer.Precision, ScaleB: gradientScale(b.inner),
 	}
 	whole := g
 	whole.join(inputs)
@@ -68,7 +68,7 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 func (l *layered) inputsOf(b batch, layer Layer, from, count int, dz, to Matrix) Gemm {
 	return Gemm{
 		Members: l.networks, M: b.inner, N: count, K: layer.Out, A: dz, B: b.matrix(layer, from), TransposeB: true, C: to,
-		Precision: l.mlp.Precision, ScaleA: gradientScale(b.inner),
+		Precision: layer.Precision, ScaleA: gradientScale(b.inner),
 	}
 }
 
@@ -85,7 +85,7 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 	g := l.inputsOf(b, layer, 0, layer.In, dz, kept.matrix(free[0], layer.In))
 	g.Padded = l.padded()
 	if !under.Norms {
-		g.Slope, g.Outputs = l.mlp.Activation, kept.hidden[i-1]
+		g.Slope, g.Outputs = under.Activation, kept.hidden[i-1]
 		if g.Slope.needsInput() {
 			g.Inputs = kept.affine[i-1]
 		}
@@ -115,7 +115,7 @@ func (l *layered) normBackward(r *engine.Recorder, b batch, kept *activations, i
 		Shifted: shifted.Range(), Affine: affine.Range(),
 		Units: uint32(layer.Out), Rows: uint32(b.inner), Capacity: uint32(kept.rows), Row: uint32(b.row),
 		Scale: uint32(b.weights.Base + layer.Scale), Shift: uint32(b.weights.Base + layer.Shift),
-		Workgroup: l.line(), Width: l.normWidth(), Aligned: b.aligned(layer), Activation: uint32(l.mlp.Activation),
+		Workgroup: l.line(), Width: l.normWidth(), Aligned: b.aligned(layer), Activation: uint32(layer.Activation),
 	}
 	call := k.call((uint32(b.inner)*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
 	call.Subgroup = l.info.SubgroupSize

@@ -24,7 +24,7 @@ func (l *layered) take(r *engine.Recorder, b batch, first, count int) []input {
 		for i := range b.inputs {
 			l.copy(r, b, i, first, count)
 		}
-		return []input{{matrix: Matrix{Tensor: l.inputs, Stride: l.capacity * l.mlp.In, Row: l.mlp.In}, features: l.mlp.In}}
+		return []input{{matrix: Matrix{Tensor: l.inputs, Stride: l.capacity * l.in, Row: l.in}, features: l.in}}
 	}
 	var inputs []input
 	for _, p := range b.inputs {
@@ -41,7 +41,7 @@ func (l *layered) copy(r *engine.Recorder, b batch, i, first, count int) {
 	begin, end := first/b.inner, (first+count+b.inner-1)/b.inner // in blocks
 	k := rowsKernel{
 		Source: p.tensor.Range(), Rows: l.inputs.Range(),
-		Inner: uint32(b.inner), Features: uint32(p.features), Width: uint32(l.mlp.In), Column: uint32(p.at), SharedBy: uint32(p.shared),
+		Inner: uint32(b.inner), Features: uint32(p.features), Width: uint32(l.in), Column: uint32(p.at), SharedBy: uint32(p.shared),
 		NormalizerShared: uint32(b.stack), Block: uint32(begin), First: uint32(first), Count: uint32(count), Capacity: uint32(l.capacity), Limit: b.limit,
 		LocalSizeX: l.line(),
 	}

@@ -1,10 +1,12 @@
-// Package nn holds neural networks whose parameters are one flat row of floats per member, so that optimizers,
-// evolution and exchange need not know their shape.
 package nn
 
-import "fmt"
+import (
+	"fmt"
 
-// MLP describes a multilayer perceptron: affine maps, all but the last followed by optional layer normalization and
+	"github.com/evorl/evorl/engine"
+)
+
+// MLP is the Model of a multilayer perceptron: affine maps, all but the last followed by optional layer normalization and
 // an activation.
 //
 // Its parameters are one row; for each layer: W[in][out] row-major, bias[out] and, in hidden layers with LayerNorm,
@@ -17,40 +19,38 @@ type MLP struct {
 	Precision  Precision  // of matrix products, where the network is computed layer by layer
 }
 
-// Layer is the place of one layer in the row.
-type Layer struct {
-	In, Out       int
-	Weight, Bias  int // offsets of [In, Out] and [Out]
-	Scale, Shift  int // offsets of [Out] each; only in hidden layers with LayerNorm
-	Hidden, Norms bool
-}
+// Inputs implements Model.
+func (m MLP) Inputs() Shape { return Shape{m.In} }
 
-// Layers lists the layers from input to output.
+// Outputs implements Model.
+func (m MLP) Outputs() int { return m.Out }
+
+// Layers implements Model.
 func (m MLP) Layers() []Layer {
-	var layers []Layer
-	in, at := m.In, 0
-	for i := range len(m.Hidden) + 1 {
-		l := Layer{In: in, Out: m.Out, Weight: at}
-		if i < len(m.Hidden) {
-			l.Out, l.Hidden, l.Norms = m.Hidden[i], true, m.LayerNorm
-		}
-		l.Bias = l.Weight + l.In*l.Out
-		at = l.Bias + l.Out
-		if l.Norms {
-			l.Scale, l.Shift = at, at+l.Out
-			at += 2 * l.Out
-		}
-		in = l.Out
-		layers = append(layers, l)
-	}
+	layers, _ := m.layout()
 	return layers
 }
 
-// Size returns the number of parameters.
+// Size implements Model.
 func (m MLP) Size() int {
-	layers := m.Layers()
-	last := layers[len(layers)-1]
-	return last.Bias + last.Out
+	_, size := m.layout()
+	return size
+}
+
+func (m MLP) layout() ([]Layer, int) {
+	var layers []Layer
+	in := m.In
+	for _, units := range m.Hidden {
+		layers = append(layers, Layer{In: in, Out: units, Hidden: true, Norms: m.LayerNorm, Activation: m.Activation, Precision: m.Precision})
+		in = units
+	}
+	layers = append(layers, Layer{In: in, Out: m.Out, Precision: m.Precision})
+	return layers, layout(layers)
+}
+
+// Init implements Model.
+func (m MLP) Init(row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng) {
+	initialize(m.Layers(), row, how, hiddenGain, outputGain, rng)
 }
 
 // Check validates the description.

@@ -12,7 +12,7 @@ func (l *layered) narrow(b batch, back gradients) bool {
 		outputs = 8 // at most
 		turn    = 4 // the fewest rows that the kernel's loop takes at once
 	)
-	if !l.padded() || len(l.layers) < 2 || l.mlp.Out > outputs || l.info.SubgroupSize != 8 || !l.info.Features.Has(vk.Int64) {
+	if !l.padded() || len(l.layers) < 2 || l.out > outputs || l.info.SubgroupSize != 8 || !l.info.Features.Has(vk.Int64) {
 		return false
 	}
 	most := int(l.info.Limits.MaxLoopIterations)
@@ -29,7 +29,7 @@ func (l *layered) narrowBackward(r *engine.Recorder, b batch, kept *activations,
 		At: dy.Range(), Hidden: kept.hidden[under].Range(), Params: b.weights.Params.Range(), Below: to.Tensor.Range(),
 		Units: uint32(last.In), Rows: uint32(b.inner), Chunk: uint32(b.inner), Capacity: uint32(kept.rows), Pitch: uint32(to.Row),
 		Row: uint32(b.row), Weight: uint32(weight),
-		Lanes: l.info.SubgroupSize, Out: uint32(last.Out), Activation: uint32(l.mlp.Activation),
+		Lanes: l.info.SubgroupSize, Out: uint32(last.Out), Activation: uint32(l.layers[under].Activation),
 		AlignedAt: b.inner*last.Out%4 == 0, AlignedWeights: b.row%4 == 0 && weight%4 == 0,
 	}
 	splits := 1
@@ -37,7 +37,7 @@ func (l *layered) narrowBackward(r *engine.Recorder, b batch, kept *activations,
 		splits = back.splits
 		k.Sums, k.Chunk = back.params.Range(), uint32(ceil(ceil(b.inner, splits), turn)*turn)
 	}
-	if l.mlp.Activation.needsInput() {
+	if l.layers[under].Activation.needsInput() {
 		k.Affine = kept.affine[under].Range()
 	}
 	call := k.call(uint32(ceil(last.In, 4*int(k.Lanes))), uint32(splits), uint32(l.networks))

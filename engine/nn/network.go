@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
 
 // NetworkAxis is the axis of a stack: the networks of equal shape that each member has, such as twin critics.
@@ -12,14 +13,15 @@ const NetworkAxis = "network"
 // Networks returns the axis of a stack of n networks per member. It follows the member axis.
 func Networks(n int) engine.Dim { return engine.Axis(NetworkAxis, n) }
 
-// Network evaluates a perceptron, or a stack of several, for every member. It chooses between two forms: weights held
-// in the lanes of a subgroup if they fit (MLP.Lanes) and its precision is float32, else matrix products layer by layer. A stack of S networks is
+// Network evaluates a model, or a stack of several, for every member. It chooses between two forms: weights held
+// in the lanes of a subgroup if they fit (LanesOf), else matrix products layer by layer. A stack of S networks is
 // one batch of P S networks.
 //
 // Tensors of a stack have the axis NetworkAxis after the member axis: parameters [P, S, row], outputs [P, S, B, Out].
 // Inputs without that axis are shared by all networks of a member.
 type Network struct {
-	mlp     MLP
+	model   Model
+	info    vk.Info
 	members int
 	stack   int // networks per member
 	rows    int // capacity of the form, in rows per network
@@ -40,48 +42,50 @@ type form interface {
 }
 
 // New makes one network per member, with scratch memory for rows rows per member at a time.
-func New(s *engine.State, mlp MLP, members, rows int) (*Network, error) {
-	return NewStack(s, mlp, members, 1, rows)
+func New(s *engine.State, model Model, members, rows int) (*Network, error) {
+	return NewStack(s, model, members, 1, rows)
 }
 
 // NewStack makes a stack of networks per member, with scratch memory for rows rows per network at a time.
-func NewStack(s *engine.State, mlp MLP, members, networks, rows int) (*Network, error) {
-	n, err := newNetwork(mlp, members, networks, rows)
+func NewStack(s *engine.State, model Model, members, networks, rows int) (*Network, error) {
+	n, err := newNetwork(model, members, networks, rows)
 	if err != nil {
 		return nil, err
 	}
-	info := s.Engine().Device().Info()
-	if err := mlp.Precision.Check(info); err != nil {
-		return nil, err
+	n.info = s.Engine().Device().Info()
+	for _, l := range model.Layers() {
+		if err := l.Precision.Check(n.info); err != nil {
+			return nil, err
+		}
 	}
-	if lanes, err := mlp.Lanes(info); err == nil && mlp.Precision == Float32 {
-		n.form = &stationary{mlp: mlp, networks: members * networks, lanes: lanes}
+	if lanes, err := LanesOf(model, n.info); err == nil {
+		n.form = &stationary{model: model, networks: members * networks, lanes: lanes}
 		return n, nil
 	}
-	return n.layers(s)
+	return n.byLayers(s)
 }
 
-func newNetwork(mlp MLP, members, networks, rows int) (*Network, error) {
-	if err := mlp.Check(); err != nil {
+func newNetwork(model Model, members, networks, rows int) (*Network, error) {
+	if err := model.Check(); err != nil {
 		return nil, err
 	}
 	const most = 1 << 31 // products of sizes do not overflow
 	if members < 1 || networks < 1 || rows < 1 || members > most/networks || rows > most {
 		return nil, fmt.Errorf("nn: network %v of %d members, %d networks each, with %d rows; want at least 1 of each, and at most %d networks and rows",
-			mlp, members, networks, rows, most)
+			model, members, networks, rows, most)
 	}
-	return &Network{mlp: mlp, members: members, stack: networks, rows: rows}, nil
+	return &Network{model: model, members: members, stack: networks, rows: rows}, nil
 }
 
-// layers selects the layered form.
-func (n *Network) layers(s *engine.State) (*Network, error) {
-	l := newLayered(s.Sub("layers"), n.mlp, n.members*n.stack, n.rows)
+// byLayers selects the layered form.
+func (n *Network) byLayers(s *engine.State) (*Network, error) {
+	l := newLayered(s.Sub("layers"), n.model, n.members*n.stack, n.rows)
 	n.form, n.rows = l, l.capacity
 	return n, s.Err()
 }
 
-// MLP returns the perceptron.
-func (n *Network) MLP() MLP { return n.mlp }
+// Model returns the model.
+func (n *Network) Model() Model { return n.model }
 
 // Layered reports whether the network is computed layer by layer.
 func (n *Network) Layered() bool {
@@ -92,9 +96,9 @@ func (n *Network) Layered() bool {
 // String formats the network as, for example, "4 members of 2 networks 4-64-64-2 tanh".
 func (n *Network) String() string {
 	if n.stack == 1 {
-		return fmt.Sprintf("%d members of network %v", n.members, n.mlp)
+		return fmt.Sprintf("%d members of network %v", n.members, n.model)
 	}
-	return fmt.Sprintf("%d members of %d networks %v", n.members, n.stack, n.mlp)
+	return fmt.Sprintf("%d members of %d networks %v", n.members, n.stack, n.model)
 }
 
 // Evaluate records the outputs [..., P, ..., Out] of all rows of the inputs without keeping activations for a

@@ -94,7 +94,7 @@ func (c networkCase) network(t *testing.T, s *engine.State, rows int) *Network {
 	n, err := NewStack(s, c.net, c.members, c.stack, rows)
 	if c.layered {
 		if n, err = newNetwork(c.net, c.members, c.stack, rows); err == nil {
-			n, err = n.layers(s)
+			n, err = n.byLayers(s)
 		}
 	}
 	if l, ok := n.form.(*layered); ok && c.gpu {

@@ -13,9 +13,13 @@ type Own struct {
 // time, a second for [32, 32].
 const maxOwn = 1536
 
-// Own plans how each lane holds a network of its own. It fails if the network has not one or two hidden layers, or
+// OwnOf plans how each lane holds a model of its own. It fails if the model is not dense with one or two hidden layers, or
 // has more than maxOwn parameters.
-func (m MLP) Own() (Own, error) {
+func OwnOf(model Model) (Own, error) {
+	m, err := perceptron(model)
+	if err != nil {
+		return Own{}, err
+	}
 	if n := len(m.Hidden); n < 1 || n > 2 {
 		return Own{}, fmt.Errorf("nn: network %v has %d hidden layers; a lane holds one or two", m, n)
 	}

@@ -43,7 +43,7 @@ func (p Precision) MarshalText() ([]byte, error) {
 
 // Halves reports whether a precision of Float16 changes any product of the network over a batch of so many rows: whether rows,
 // inputs and outputs of a layer are at least Float16Least.
-func (m MLP) Halves(rows int) bool {
+func Halves(m Model, rows int) bool {
 	return slices.ContainsFunc(m.Layers(), func(l Layer) bool { return min(rows, l.In, l.Out) >= Float16Least })
 }
 

@@ -4,14 +4,14 @@ import "math"
 
 // reference evaluates a perceptron in float64 and back-propagates through it.
 type reference struct {
-	net MLP
+	net Model
 	row []float64 // parameters
 	// of the last sample, by layer: inputs, affine outputs before and after normalization, inputs of the activation
 	in, n, z [][]float64
 	rstd     []float64
 }
 
-func newReference(net MLP, row []float32) *reference {
+func newReference(net Model, row []float32) *reference {
 	r := &reference{net: net}
 	for _, x := range row[:net.Size()] {
 		r.row = append(r.row, float64(x))
@@ -68,7 +68,7 @@ func (r *reference) forward(x []float64) []float64 {
 		for j := range z {
 			h[j] = z[j]
 			if l.Hidden {
-				h[j], _ = activate(r.net.Activation, z[j])
+				h[j], _ = activate(l.Activation, z[j])
 			}
 		}
 		x = h
@@ -84,7 +84,7 @@ func (r *reference) backward(d []float64, sum []float64) []float64 {
 		d = append([]float64(nil), d...)
 		if l.Hidden {
 			for j := range d {
-				_, slope := activate(r.net.Activation, r.z[i][j])
+				_, slope := activate(l.Activation, r.z[i][j])
 				d[j] *= slope
 			}
 		}

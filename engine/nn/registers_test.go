@@ -21,11 +21,11 @@ func TestLayoutsOfHiddenLayers(t *testing.T) {
 	for _, info := range []vk.Info{software, gpuInfo(vendorAMD, 64, 32)} {
 		for _, hidden := range [][]int{nil, {8}, {8, 8}, {8, 8, 8}} {
 			net, fits := MLP{In: 4, Out: 2, Hidden: hidden}, len(hidden) == 1 || len(hidden) == 2
-			_, lanes := net.Lanes(info)
-			_, forward := net.LanesForward(info, 1)
-			_, columns := net.Columns(info)
-			_, group := net.Group(info, 1, 1)
-			_, own := net.Own()
+			_, lanes := LanesOf(net, info)
+			_, forward := LanesForwardOf(net, info, 1)
+			_, columns := ColumnsOf(net, info)
+			_, group := GroupOf(net, info, 1, 1)
+			_, own := OwnOf(net)
 			for name, err := range map[string]error{"Lanes": lanes, "LanesForward": forward, "Columns": columns, "Group": group, "Own": own} {
 				if fits != (err == nil) {
 					t.Errorf("%s of %d hidden layers: %v", name, len(hidden), err)
@@ -62,19 +62,19 @@ func TestLanesFit(t *testing.T) {
 		var learn, forward int
 		for _, n := range []int{16, 32, 64, 128, 256} {
 			net := MLP{In: inputs, Out: outputs, Hidden: []int{n, n}}
-			if _, err := net.Lanes(c.info); err == nil {
+			if _, err := LanesOf(net, c.info); err == nil {
 				learn = n
 			} else if !errors.Is(err, ErrNoRoom) {
 				t.Errorf("%s, learning with %v: %v", c.name, net, err)
 			}
-			if _, err := net.LanesForward(c.info, 10); err == nil {
+			if _, err := LanesForwardOf(net, c.info, 10); err == nil {
 				forward = n
 			}
 		}
 		if learn != c.learn || forward != c.forward {
 			t.Errorf("%s: holds [%d, %d] in learning, [%d, %d] in evaluation; want %d, %d", c.name, learn, learn, forward, forward, c.learn, c.forward)
 		}
-		if s, err := (MLP{In: inputs, Out: outputs, Hidden: []int{64, 64}}).Stream(c.info, 64); err != nil || s.Rows != c.rows {
+		if s, err := StreamOf(MLP{In: inputs, Out: outputs, Hidden: []int{64, 64}}, c.info, 64); err != nil || s.Rows != c.rows {
 			t.Errorf("%s: streams for %d inputs at once, %v; want %d", c.name, s.Rows, err, c.rows)
 		}
 	}
@@ -83,13 +83,13 @@ func TestLanesFit(t *testing.T) {
 // Environments take registers too: what a lane keeps besides the network counts.
 func TestLanesBeside(t *testing.T) {
 	net, info := MLP{In: 8, Out: 2, Hidden: []int{64, 64}}, gpuInfo(vendorAMD, 32, 32)
-	if _, err := net.LanesForward(info, 60); err != nil {
+	if _, err := LanesForwardOf(net, info, 60); err != nil {
 		t.Error(err)
 	}
-	if _, err := net.LanesForward(info, 120); !errors.Is(err, ErrNoRoom) {
+	if _, err := LanesForwardOf(net, info, 120); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("beside 120 floats: %v; want no room", err)
 	}
-	if _, err := net.LanesForward(vk.Info{Type: vk.CPU, SubgroupSize: 8}, 10000); err != nil {
+	if _, err := LanesForwardOf(net, vk.Info{Type: vk.CPU, SubgroupSize: 8}, 10000); err != nil {
 		t.Errorf("on a software driver: %v", err)
 	}
 }

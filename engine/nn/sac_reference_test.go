@@ -23,7 +23,7 @@ type sacReference struct {
 func (f *sacReference) sample(actor, obs []float64, stream uint32, row int) (action []float64, logProb float64) {
 	key := engine.Philox([2]uint32{f.a.state.Engine().Seed(), stream}, [4]uint32{uint32(f.member), 0, 0, uint32(f.updates)})
 	rng := engine.NewRng(key[0], key[1], uint32(f.member), uint32(row), 0)
-	y := nn.Evaluate64(f.a.actor.MLP(), actor, obs)
+	y := nn.Evaluate64(f.a.actor.Model(), actor, obs)
 	for d := range sacAction {
 		low, high := float64(f.a.head.LogStdLow), float64(f.a.head.LogStdHigh)
 		logStd, noise := low+(high-low)*(math.Tanh(y[sacAction+d])+1)/2, float64(rng.Normal())
@@ -37,7 +37,7 @@ func (f *sacReference) sample(actor, obs []float64, stream uint32, row int) (act
 // values returns the values of both critics.
 func (f *sacReference) values(critics, obs, action []float64) [2]float64 {
 	x, row := append(append([]float64(nil), obs...), action...), len(critics)/2
-	net := f.a.critics.MLP()
+	net := f.a.critics.Model()
 	return [2]float64{nn.Evaluate64(net, critics[:row], x)[0], nn.Evaluate64(net, critics[row:], x)[0]}
 }
 

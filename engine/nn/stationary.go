@@ -9,7 +9,7 @@ import (
 // stationary is the form of networks whose weights a subgroup holds in its lanes (shaders/engine/nn/mlp.glsl). It
 // keeps no activations: the backward pass evaluates the network again.
 type stationary struct {
-	mlp      MLP
+	model    Model
 	networks int // over all members
 	lanes    Lanes
 }
@@ -38,7 +38,7 @@ func (n *stationary) forward(r *engine.Recorder, b batch, _ *activations) {
 		Outer: uint32(b.outer), Inner: uint32(b.inner), Row: uint32(b.row), Base: uint32(b.weights.Base),
 		NormalizerShared: uint32(b.stack), ObsLimit: b.limit,
 		Lanes: l.Lanes, Hidden1: l.Hidden1, Hidden2: l.Hidden2, Activation: l.Activation, LayerNorm: l.LayerNorm,
-		In: uint32(n.mlp.In), Out: uint32(n.mlp.Out),
+		In: uint32(n.model.Inputs().Size()), Out: uint32(n.model.Outputs()),
 	}
 	if b.normalizer != nil {
 		k.Normalizer = b.normalizer.Range()
@@ -60,7 +60,7 @@ func (n *stationary) backward(r *engine.Recorder, b batch, _ *activations, back 
 		splits = n.splits(b.inner)
 	}
 	if (b.inner+splits-1)/splits > mostRows {
-		r.Fail(fmt.Errorf("nn: network %v: a gradient in %d parts over %d rows; want at most %d rows a part", n.mlp, splits, b.inner, mostRows))
+		r.Fail(fmt.Errorf("nn: network %v: a gradient in %d parts over %d rows; want at most %d rows a part", n.model, splits, b.inner, mostRows))
 		return
 	}
 	l, params := n.lanes, b.weights.Params.Range()
@@ -68,7 +68,7 @@ func (n *stationary) backward(r *engine.Recorder, b batch, _ *activations, back 
 		Params: params, AtOutputs: back.outputs.Range(),
 		Rows: uint32(b.inner), Row: uint32(b.row), Base: uint32(b.weights.Base), NormalizerShared: uint32(b.stack), ObsLimit: b.limit,
 		Lanes: l.Lanes, Hidden1: l.Hidden1, Hidden2: l.Hidden2, Activation: l.Activation, LayerNorm: l.LayerNorm,
-		In: uint32(n.mlp.In), Out: uint32(n.mlp.Out),
+		In: uint32(n.model.Inputs().Size()), Out: uint32(n.model.Outputs()),
 	}
 	if b.normalizer != nil {
 		k.Normalizer = b.normalizer.Range()

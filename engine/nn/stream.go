@@ -20,9 +20,13 @@ type Stream struct {
 // streamLong is the largest number of inputs whose loop is unrolled (shaders/engine/nn/mlp_stream.glsl, STREAM_LONG).
 const streamLong = 128
 
-// Stream plans how a subgroup of the device streams the network while it evaluates the given number of inputs at a
-// time. The network's parameters must begin at a multiple of four floats.
-func (m MLP) Stream(info vk.Info, inputs int) (Stream, error) {
+// StreamOf plans how a subgroup of the device streams a dense model while it evaluates the given number of inputs at a
+// time. The model's parameters must begin at a multiple of four floats.
+func StreamOf(model Model, info vk.Info, inputs int) (Stream, error) {
+	m, err := perceptron(model)
+	if err != nil {
+		return Stream{}, err
+	}
 	s := Stream{Layers: uint32(len(m.Hidden)), Activation: uint32(m.Activation), Aligned: m.aligned(), LayerNorm: m.LayerNorm}
 	if len(m.Hidden) > len(s.Hidden) {
 		return Stream{}, fmt.Errorf("nn: network %v has %d hidden layers; a stream has room for %d", m, len(m.Hidden), len(s.Hidden))

@@ -25,8 +25,8 @@ func (n *Network) rowOf(w Weights) (int, error) {
 		return 0, fmt.Errorf("nn: %v: parameters %v; want [member %d, network %d, row]", n, w.Params, n.members, n.stack)
 	case w.Base < 0 || w.Base%4 != 0 || row%4 != 0:
 		return 0, fmt.Errorf("nn: %v: parameters %v in rows of %d, beginning at %d; want multiples of 4", n, w.Params, row, w.Base)
-	case w.Base+n.mlp.Size() > row:
-		return 0, fmt.Errorf("nn: %v: parameters %v in rows of %d; want at least %d from %d on", n, w.Params, row, n.mlp.Size(), w.Base)
+	case w.Base+n.model.Size() > row:
+		return 0, fmt.Errorf("nn: %v: parameters %v in rows of %d; want at least %d from %d on", n, w.Params, row, n.model.Size(), w.Base)
 	}
 	return row, nil
 }

@@ -1,6 +1,7 @@
 #version 450
 
-// The fused rollout: many steps of policy and environment in one dispatch. A workgroup is one subgroup; it has one
+// Steps of policy and environment. Fused, a dispatch is many steps; stepped, it is one, after other kernels have
+// evaluated the network (POLICY_OUTPUTS). A workgroup is one subgroup; it has one
 // member's network (engine/nn/network.glsl) and steps up to LANES of the member's environments, one per lane. At each
 // step all lanes together evaluate the network for their environments, then each steps its own environment. If
 // members have few environments and small networks, each lane has an environment and the network that acts in it, and
@@ -32,12 +33,14 @@ layout(constant_id = 25) const uint OUT = 1;    // outputs of the network, as th
 layout(constant_id = 20) const uint POLICY = 0;     // one of the following
 const uint POLICY_NETWORK = 0u;
 const uint POLICY_RANDOM = 1u;                      // uniform over the action space
+const uint POLICY_OUTPUTS = 2u;                     // a network whose outputs another kernel has computed, for one step
 layout(constant_id = 21) const bool TRAJECTORY = false; // write every transition
 layout(constant_id = 22) const bool HAS_NORMALIZER = false;  // observations are normalized
 layout(constant_id = 23) const bool APPLIED = false;    // trajectories store applied actions with their log-probabilities; else sampled ones
 layout(constant_id = 24) const bool MODE = false;       // the most likely action, without exploration, instead of a sample
 layout(constant_id = 26) const bool HAS_CAP = false;     // episodes are truncated at `cap` steps
 layout(constant_id = 27) const bool HAS_SEEN = false; // sum the observations
+layout(constant_id = 30) const bool HAS_OBSERVED = false; // write the observations to act on next
 layout(constant_id = 29) const bool HAS_SKIP = false; // some members take no steps; only with AUTO_RESET_DISABLED
 
 layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };     // [P, row]; optional
@@ -65,6 +68,9 @@ layout(std430, set = 0, binding = 17) buffer Seen { float seen[]; };
 layout(std430, set = 0, binding = 19) readonly buffer Noise { float noise[]; };    // [P]: of the head's exploration; optional
 layout(std430, set = 0, binding = 20) readonly buffer Skip { uint skip[]; };       // [P]: not 0: the member takes no step
 
+layout(std430, set = 0, binding = 21) readonly buffer Outputs { float outputs[]; };   // [P, E, OUT]: for POLICY_OUTPUTS; optional
+layout(std430, set = 0, binding = 22) writeonly buffer Observed { float observed[]; }; // [P, E, OBS_SIZE]
+
 layout(push_constant) uniform Push {
     uint members;
     uint environments; // per member
@@ -90,6 +96,12 @@ layout(push_constant) uniform Push {
 #define MLP_LOOP
 #include "engine/nn/network.glsl"
 #include "engine/nn/head.glsl"
+
+// Software drivers hold the normalizer in registers, which are memory. GPUs load it at every step, through their caches: RADV (Mesa 22.3) runs
+// out of memory over arrays of as many floats as the features of Ant-v5 that are the same in all lanes.
+const bool HOLDS_MOMENTS = TEXEL_LOADS == 2u;
+#define MEAN(k) (HOLDS_MOMENTS ? mean[k] : normalizer[moments + (k)])
+#define RSTD(k) (HOLDS_MOMENTS ? rstd[k] : normalizer[moments + IN + (k)])
 
 void main() {
     unroll_apart();
@@ -120,7 +132,7 @@ void main() {
     if (POLICY == POLICY_NETWORK) network_load(owner * row);
     float log_std[DIMS];
     UNROLL for (uint o = 0u; o < DIMS; o++) {
-        log_std[o] = POLICY == POLICY_NETWORK && LOG_STD_PARAMETERS && (TRAJECTORY || !MODE) ? params[owner * row + head_base + o] : 0.0;
+        log_std[o] = POLICY != POLICY_RANDOM && LOG_STD_PARAMETERS && (TRAJECTORY || !MODE) ? params[owner * row + head_base + o] : 0.0;
     }
     float exploration = EXPLORE ? noise[owner] : 0.0;
 #if !DISCRETE
@@ -131,9 +143,10 @@ void main() {
     }
 #endif
     float mean[IN], rstd[IN];
-    if (HAS_NORMALIZER) {
-        TRANSFER_LOAD(mean, k, IN, normalizer[owner / share * 2u * IN + k])
-        TRANSFER_LOAD(rstd, k, IN, normalizer[owner / share * 2u * IN + IN + k])
+    uint moments = owner / share * 2u * IN;
+    if (HAS_NORMALIZER && HOLDS_MOMENTS) {
+        TRANSFER_LOAD(mean, k, IN, normalizer[moments + k])
+        TRANSFER_LOAD(rstd, k, IN, normalizer[moments + IN + k])
     }
 
     float s[STATE_SIZE], obs[OBS_SIZE];
@@ -171,15 +184,18 @@ void main() {
         if (POLICY == POLICY_NETWORK) {
             float x[IN];
             UNROLL for (uint k = 0u; k < IN; k++) {
-                x[k] = HAS_NORMALIZER ? clamp((obs[k] - mean[k]) * rstd[k], -obs_limit, obs_limit) : obs[k];
+                x[k] = HAS_NORMALIZER ? clamp((obs[k] - MEAN(k)) * RSTD(k), -obs_limit, obs_limit) : obs[k];
             }
             network_forward(x, present, y);
+        }
+        if (POLICY == POLICY_OUTPUTS) {
+            UNROLL for (uint o = 0u; o < OUT; o++) y[o] = outputs[at * OUT + o];
         }
         if (helps) continue;
         if (HAS_SEEN && (ep.done == 0u || AUTO_RESET == AUTO_RESET_NORMAL || AUTO_RESET == AUTO_RESET_FAST)) {
             count += 1.0;
             UNROLL for (uint k = 0u; k < IN; k++) {
-                float d = obs[k] - (HAS_NORMALIZER ? mean[k] : 0.0);
+                float d = obs[k] - (HAS_NORMALIZER ? MEAN(k) : 0.0);
                 sum[k] += d;
                 square[k] += d * d;
             }
@@ -238,6 +254,7 @@ void main() {
         TRANSFER_STORE(f, STATE_SIZE, s[f], env_state[f * all + at] = carried)
         episode_step[at] = episode_pack(ep);
         episode_return[at] = ep.ret;
+        if (HAS_OBSERVED) TRANSFER_STORE(k, IN, obs[k], observed[at * IN + k] = carried)
         bool more = first != 0u;
         finished[at] = (more ? finished[at] : 0.0) + ended;
         finished[all + at] = (more ? finished[all + at] : 0.0) + returns;

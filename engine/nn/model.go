@@ -1,0 +1,118 @@
+// Package nn holds neural networks whose parameters are one flat row of floats per member, so that optimizers,
+// evolution and exchange need not know their shape.
+package nn
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Model describes a network: what maps inputs to outputs, and where its parameters are. Parameters are one flat row of floats, so optimizers,
+// evolution and exchange need not know which model it is. How a device computes it follows from its layers.
+type Model interface {
+	// Inputs returns the shape of one input.
+	Inputs() Shape
+	// Outputs returns the number of outputs.
+	Outputs() int
+	// Size returns the number of parameters.
+	Size() int
+	// Layers lists the layers from input to output.
+	Layers() []Layer
+	// Init fills a row with initial parameters. hiddenGain multiplies the weights drawn for hidden layers, outputGain those of the last layer.
+	Init(row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng)
+	// Check validates the description.
+	Check() error
+	// String formats the model as, for example, "4-64-64-2 tanh".
+	String() string
+}
+
+// Shape is the shape of a network's input: [features], or [height, width, channels] of an image, whose channels are contiguous.
+type Shape []int
+
+// Size returns the number of floats.
+func (s Shape) Size() int {
+	n := 1
+	for _, d := range s {
+		n *= d
+	}
+	return n
+}
+
+// Layer is one layer of a model: an affine map of rows of In floats to Out floats, whose parameters have a place in the model's row, and in hidden
+// layers an activation. A dense layer maps one row; a convolution maps one row for each of its positions: the patch of its input there.
+type Layer struct {
+	In, Out       int // of a row: inputs and units; of a convolution: floats of a patch, and channels
+	Weight, Bias  int // offsets of [In, Out] and [Out]
+	Scale, Shift  int // offsets of [Out] each; only in hidden layers with layer normalization
+	Hidden, Norms bool
+	Activation    Activation // Linear unless the layer is hidden
+	Precision     Precision  // of its product, where the network is computed layer by layer
+	Patches       *Patches   // of a convolution; nil: a dense layer
+}
+
+// Rows returns how many rows the layer maps for one input: 1, or a convolution's positions.
+func (l Layer) Rows() int {
+	if l.Patches == nil {
+		return 1
+	}
+	return l.Patches.Height() * l.Patches.Width()
+}
+
+// layout places the parameters of layers one after the other and returns their number.
+func layout(layers []Layer) int {
+	at := 0
+	for i := range layers {
+		l := &layers[i]
+		l.Weight = at
+		l.Bias = l.Weight + l.In*l.Out
+		at = l.Bias + l.Out
+		if l.Norms {
+			l.Scale, l.Shift = at, at+l.Out
+			at += 2 * l.Out
+		}
+	}
+	return at
+}
+
+// initialize is Init of models that are layers.
+func initialize(layers []Layer, row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng) {
+	for _, l := range layers {
+		gain := outputGain
+		if l.Hidden {
+			gain = hiddenGain
+		}
+		how.fill(row[l.Weight:l.Bias], l.In, l.Out, gain, rng)
+		clear(row[l.Bias : l.Bias+l.Out])
+		if how == FanInUniform {
+			how.fill(row[l.Bias:l.Bias+l.Out], l.In, l.Out, gain, rng)
+		}
+		if l.Norms {
+			for i := range l.Out {
+				row[l.Scale+i], row[l.Shift+i] = 1, 0
+			}
+		}
+	}
+}
+
+// perceptron returns the perceptron whose layers a model has. Models with other layers are errors.
+func perceptron(m Model) (MLP, error) {
+	if p, ok := m.(MLP); ok {
+		return p, nil
+	}
+	layers := m.Layers()
+	p := MLP{In: m.Inputs().Size(), Out: m.Outputs()}
+	for i, l := range layers {
+		if l.Patches != nil {
+			return MLP{}, fmt.Errorf("nn: layer %d of network %v is a convolution; want dense layers only", i+1, m)
+		}
+		if !l.Hidden {
+			continue
+		}
+		if i > 0 && (l.Activation != p.Activation || l.Norms != p.LayerNorm) {
+			return MLP{}, fmt.Errorf("nn: the hidden layers of network %v differ in activation or normalization", m)
+		}
+		p.Hidden, p.Activation, p.LayerNorm, p.Precision = append(p.Hidden, l.Out), l.Activation, l.Norms, l.Precision
+	}
+	return p, nil
+}

@@ -1,0 +1,66 @@
+package envs
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/vk"
+)
+
+// stepped is the form of a rollout in which any model can act: at each step the model is evaluated for all environments, as batched products, and a
+// second kernel turns its outputs into actions and steps the environments.
+type stepped struct {
+	network  *nn.Network
+	observed *engine.Tensor // [populations, share, E, O]: what to act on next
+	outputs  *engine.Tensor // [populations, share, E, Out]
+	share    int
+}
+
+// laneFloats is the largest number of floats of state and observation beside which a GPU's lane is given a network: beyond a lane's registers the
+// fused rollouts of Humanoid-v5 take RADV (Mesa 22.3) more memory than 16 GB to compile, and without a network 1.3 GB.
+const laneFloats = 255
+
+// steps reports whether a policy acts step by step.
+func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
+	switch {
+	case policy == nil:
+		return false
+	case policy.Placement == Automatic:
+		_, err := nn.StreamOf(policy.Network, info, ro.cfg.Environments)
+		return err != nil || info.Type.GPU() && ro.env.StateSize()+ro.env.ObsSize() > laneFloats
+	}
+	return policy.Placement == Stepped
+}
+
+// newStepped makes the form's tensors and its network, whose weights are a row for each of the kernel's members.
+func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
+	c, model := ro.cfg, ro.cfg.Policy.Network
+	st := &stepped{share: ro.share()}
+	s = s.Sub("stepped")
+	var err error
+	if st.network, err = nn.NewStack(s, model, c.Members/st.share, st.share, c.Environments); err != nil {
+		return nil, fmt.Errorf("envs: stepping %q: %w", ro.env.Name, err)
+	}
+	rows := func(name, axis string, size int) *engine.Tensor {
+		members, networks := engine.Members(c.Members/st.share), nn.Networks(st.share)
+		return s.Scratch(name, engine.Float32, members, networks, engine.Environments(c.Environments), engine.Axis(axis, size))
+	}
+	st.observed, st.outputs = rows("observed", "feature", ro.env.ObsSize()), rows("outputs", "output", model.Outputs())
+	return st, nil
+}
+
+// evaluate records the outputs for the current observations.
+func (st *stepped) evaluate(r *engine.Recorder, policy *Policy) {
+	members := st.observed.Size(engine.MemberAxis)
+	if rows := policy.Params.Size(engine.MemberAxis); rows != members*st.share {
+		r.Fail(fmt.Errorf("envs: placement %v: parameters %v; want a row for each of %d members", Stepped, policy.Params, members*st.share))
+		return
+	}
+	weights := nn.Weights{Params: policy.Params.View(engine.Members(members), nn.Networks(st.share), engine.Axis("parameter", policy.Row()))}
+	inputs := nn.Inputs{Parts: []*engine.Tensor{st.observed}, Limit: policy.ObsLimit}
+	if v := policy.Normalizer; v != nil {
+		inputs.Normalizer = v.View(engine.Members(members), engine.Axis("moment", 2), engine.Axis("feature", st.observed.Size("feature")))
+	}
+	st.network.Evaluate(r, weights, inputs, st.outputs)
+}
