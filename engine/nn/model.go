@@ -27,7 +27,7 @@ type Model interface {
 	String() string
 }
 
-// Shape is the shape of a network's input: [features], or [height, width, channels] of an image, whose channels are contiguous.
+// Shape is the shape of a network's input: [features].
 type Shape []int
 
 // Size returns the number of floats.
@@ -39,24 +39,14 @@ func (s Shape) Size() int {
 	return n
 }
 
-// Layer is one layer of a model: an affine map of rows of In floats to Out floats, whose parameters have a place in the model's row, and in hidden
-// layers an activation. A dense layer maps one row; a convolution maps one row for each of its positions: the patch of its input there.
+// Layer is one layer of a model: an affine map, whose parameters have a place in the model's row, and in hidden layers an activation.
 type Layer struct {
-	In, Out       int // of a row: inputs and units; of a convolution: floats of a patch, and channels
+	In, Out       int // inputs and units
 	Weight, Bias  int // offsets of [In, Out] and [Out]
 	Scale, Shift  int // offsets of [Out] each; only in hidden layers with layer normalization
 	Hidden, Norms bool
 	Activation    Activation // Linear unless the layer is hidden
 	Precision     Precision  // of its product, where the network is computed layer by layer
-	Patches       *Patches   // of a convolution; nil: a dense layer
-}
-
-// Rows returns how many rows the layer maps for one input: 1, or a convolution's positions.
-func (l Layer) Rows() int {
-	if l.Patches == nil {
-		return 1
-	}
-	return l.Patches.Height() * l.Patches.Width()
 }
 
 // layout places the parameters of layers one after the other and returns their number.
@@ -95,7 +85,7 @@ func initialize(layers []Layer, row []float32, how Initializer, hiddenGain, outp
 	}
 }
 
-// perceptron returns the perceptron whose layers a model has. Models with other layers are errors.
+// perceptron returns the perceptron whose layers a model has. Hidden layers that differ in activation or normalization are errors.
 func perceptron(m Model) (MLP, error) {
 	if p, ok := m.(MLP); ok {
 		return p, nil
@@ -103,9 +93,6 @@ func perceptron(m Model) (MLP, error) {
 	layers := m.Layers()
 	p := MLP{In: m.Inputs().Size(), Out: m.Outputs()}
 	for i, l := range layers {
-		if l.Patches != nil {
-			return MLP{}, fmt.Errorf("nn: layer %d of network %v is a convolution; want dense layers only", i+1, m)
-		}
 		if !l.Hidden {
 			continue
 		}

@@ -19,6 +19,7 @@ import (
 type choice struct {
 	file string
 	set  []string // keys that it overrides
+	only string   // target; "": all
 }
 
 func (c choice) String() string { return strings.Join(append([]string{c.file}, c.set...), " ") }
@@ -37,7 +38,7 @@ func grid(configs string) []choice {
 	var all []choice
 	for _, kind := range kinds {
 		for _, n := range sizes {
-			all = append(all, choice{filepath.Join(configs, kind+".toml"), []string{fmt.Sprintf("network.hidden=[%d, %d]", n, n)}})
+			all = append(all, choice{file: filepath.Join(configs, kind+".toml"), set: []string{fmt.Sprintf("network.hidden=[%d, %d]", n, n)}})
 		}
 	}
 	return all
@@ -51,7 +52,8 @@ func sample(configs string) []choice {
 	for _, name := range []string{"cma-es-bbob", "map-elites-cartpole", "nsga-ii-zdt", "openes-swimmer", "ppo-acrobot", "rainbow-cartpole"} {
 		all = append(all, choice{file: filepath.Join(configs, name+".toml")})
 	}
-	return all
+	// A robot with a normalizer of many features, over which RADV ran out of memory; on one target, since it takes several seconds a rollout.
+	return append(all, choice{file: filepath.Join(configs, "ppo-ant.toml"), only: "navi21/64"})
 }
 
 // shipped returns all configurations of a folder.
@@ -112,7 +114,7 @@ func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error)
 		err := c.build(ctx, info, take)
 		memory := new(vk.OutOfMemoryError)
 		for capacity := 30_000; capacity >= 3_000 && errors.As(err, &memory); capacity /= 10 { // the kernels are the same
-			small := choice{c.file, append(slices.Clone(c.set), fmt.Sprintf("replay.capacity=%d", capacity))}
+			small := choice{file: c.file, set: append(slices.Clone(c.set), fmt.Sprintf("replay.capacity=%d", capacity))}
 			err = small.build(ctx, info, take)
 		}
 		if err != nil {

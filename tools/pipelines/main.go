@@ -132,12 +132,13 @@ func compileChoices(ctx context.Context, targets []target, o options) ([]result,
 		if err != nil {
 			return nil, err
 		}
-		all, err := chosen(ctx, info, o.choices)
+		here := slices.DeleteFunc(slices.Clone(o.choices), func(c choice) bool { return c.only != "" && c.only != t.String() })
+		all, err := chosen(ctx, info, here)
 		if err != nil {
 			return nil, fmt.Errorf("%v: %w", t, err)
 		}
 		if o.tree {
-			rest, err := unchosen(all, t.width)
+			rest, err := unchosen(all, info)
 			if err != nil {
 				return nil, err
 			}

@@ -11,8 +11,19 @@ import (
 	"github.com/evorl/evorl/vk/spirv"
 )
 
-// unchosen returns the kernels of the tree that no configuration chooses, with their default constants.
-func unchosen(chosen []pipeline, width uint32) ([]pipeline, error) {
+// runs reports whether a GPU can run a kernel, and programs that run on it may choose it.
+func runs(kernel string, info vk.Info) bool {
+	switch kernel {
+	case "engine/nn/gemm_float16":
+		return len(info.MatrixProducts) > 0
+	case "engine/nn/gemm_panel": // for software drivers
+		return false
+	}
+	return true
+}
+
+// unchosen returns the kernels of the tree that no configuration chooses on a device, with their default constants and subgroups of the device's size.
+func unchosen(chosen []pipeline, info vk.Info) ([]pipeline, error) {
 	kernels, err := shaders.Kernels(shaders.Files())
 	if err != nil {
 		return nil, err
@@ -25,7 +36,7 @@ func unchosen(chosen []pipeline, width uint32) ([]pipeline, error) {
 	add := func(kernel string, environment *shaders.Environment) error {
 		s, err := treeShader(kernel, environment)
 		if err == nil && !slices.ContainsFunc(chosen, func(p pipeline) bool { return p.Shader.Name == s.Name }) {
-			all = append(all, byDefault(s, width))
+			all = append(all, byDefault(s, info.SubgroupSize))
 		}
 		return err
 	}
@@ -34,7 +45,7 @@ func unchosen(chosen []pipeline, width uint32) ([]pipeline, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !takes {
+		if !takes && runs(kernel, info) {
 			err = add(kernel, nil)
 		}
 		for i := 0; takes && i < len(environments) && err == nil; i++ {
