@@ -4,12 +4,13 @@
 # make validate, make validate-gpu   the tests under Vulkan's validation layer, in its two modes; parts of make test
 # make swiftshader   kernels and every workflow on SwiftShader, a second software driver; part of make test
 # make wide   kernels and every workflow on a software driver that poses as GPUs of several kinds; part of make test
+# make vkango   the tests of Vulkan's second binding; part of make test
 # make release   archives of all platforms (macOS by Zig) with checksums and bills of materials
 # make site      the documentation as a site that can be read offline, site/index.html
 # make check   formatting, vet, and that generated files, SPIR-V and the pages of docs/algorithms are those of their sources
 # Each installs what it lacks by apt where it can.
 
-.PHONY: run test build check release site validate validate-gpu swiftshader wide setup-run setup-test
+.PHONY: run test build check release site validate validate-gpu swiftshader wide vkango setup-run setup-test
 
 # Tests that need what a machine may not have are skipped by go test, and fail here; those of MuJoCo's own compiler only if MUJOCO_PYTHON names a Python.
 # Packages are tested on all processors as it is, so translating kernels on all would only take longer.
@@ -21,8 +22,13 @@ run: build
 build: setup-run
 	go build -buildvcs=auto -o bin/evorl ./cmd/evorl
 
+# In stages, each with what it took.
+stages = check validate validate-gpu swiftshader wide vkango
+test:
+	@for stage in $(stages); do begin=$$(date +%s); $(MAKE) --no-print-directory $$stage || exit 1; echo "make $$stage: $$(($$(date +%s) - begin)) s"; done
+
 # The second binding is tested where it makes a difference, and without the layer; everything above it is the same code.
-test: check validate validate-gpu swiftshader wide
+vkango: setup-test
 	$(must) go test -timeout 20m -tags vulkango ./vk/... ./engine
 
 # All tests, while the layer looks for wrong use of Vulkan and for missing barriers. tools/pipelines takes the shim.
