@@ -49,12 +49,11 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	windows := (population + most - 1) / most
 	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: (population + windows - 1) / windows,
 		state: s, evaluators: map[*engine.Tensor]*envs.Evaluator{}}
-	acts := e.act(nil)
 	var err error
 	e.rollout, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
 		Members: members * e.window, Environments: p.cfg.Episodes, Horizon: p.horizon(), Options: p.options,
 		Mode: !p.cfg.Sample, Begin: true, Window: &envs.Window{Population: population, Count: e.window, Common: p.cfg.Common},
-		Cap: p.cfg.Cap, Seen: seen, Trajectory: trajectory, Actions: envs.Applied, Policy: acts,
+		Cap: p.cfg.Cap, Seen: seen, Trajectory: trajectory, Actions: envs.Applied, Policy: e.act(nil),
 	})
 	if err != nil {
 		return nil, err

@@ -93,13 +93,14 @@ func perceptron(m Model) (MLP, error) {
 	layers := m.Layers()
 	p := MLP{In: m.Inputs().Size(), Out: m.Outputs()}
 	for i, l := range layers {
+		p.Precision = l.Precision
 		if !l.Hidden {
 			continue
 		}
 		if i > 0 && (l.Activation != p.Activation || l.Norms != p.LayerNorm) {
 			return MLP{}, fmt.Errorf("nn: the hidden layers of network %v differ in activation or normalization", m)
 		}
-		p.Hidden, p.Activation, p.LayerNorm, p.Precision = append(p.Hidden, l.Out), l.Activation, l.Norms, l.Precision
+		p.Hidden, p.Activation, p.LayerNorm = append(p.Hidden, l.Out), l.Activation, l.Norms
 	}
 	return p, nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/vk"
 )
 
 // NetworkAxis is the axis of a stack: the networks of equal shape that each member has, such as twin critics.
@@ -21,7 +20,6 @@ func Networks(n int) engine.Dim { return engine.Axis(NetworkAxis, n) }
 // Inputs without that axis are shared by all networks of a member.
 type Network struct {
 	model   Model
-	info    vk.Info
 	members int
 	stack   int // networks per member
 	rows    int // capacity of the form, in rows per network
@@ -52,13 +50,13 @@ func NewStack(s *engine.State, model Model, members, networks, rows int) (*Netwo
 	if err != nil {
 		return nil, err
 	}
-	n.info = s.Engine().Device().Info()
+	info := s.Engine().Device().Info()
 	for _, l := range model.Layers() {
-		if err := l.Precision.Check(n.info); err != nil {
+		if err := l.Precision.Check(info); err != nil {
 			return nil, err
 		}
 	}
-	if lanes, err := LanesOf(model, n.info); err == nil {
+	if lanes, err := LanesOf(model, info); err == nil {
 		n.form = &stationary{model: model, networks: members * networks, lanes: lanes}
 		return n, nil
 	}
