@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/evorl/evorl/engine/nn"
 )
 
 func TestNamesAndLookup(t *testing.T) {
@@ -151,6 +153,19 @@ func TestSpace(t *testing.T) {
 	}
 	if got := box.String(); got != "Box([-1 0], [1 +Inf])" {
 		t.Errorf("String() = %s", got)
+	}
+	image := Symmetric(make([]float32, 12)...)
+	for i := range image.Low {
+		image.Low[i], image.High[i] = 0, 1
+	}
+	image.Axes = nn.Shape{2, 2, 3}
+	if err := image.check(); err != nil || image.String() != "Box(0, 1, (2, 2, 3))" {
+		t.Errorf("an image: %v, %v", image, err)
+	}
+	for _, axes := range []nn.Shape{{}, {2, 2}, {-3, -4}, {12, 0}} {
+		if image.Axes = axes; image.check() == nil {
+			t.Errorf("a box of 12 dimensions has the shape %v", axes)
+		}
 	}
 }
 

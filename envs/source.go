@@ -9,23 +9,25 @@ import (
 	"strings"
 
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 )
 
 // sourceHeader holds the settings of a file's header; see FromGLSL.
 type sourceHeader struct {
-	Summary         string    `doc:"Description of the task, in one line."`
-	State           []string  `doc:"Names of the elements of the state; default s0, s1 …"`
-	ObservationLow  []float32 `doc:"Lower bounds of observations, one, or one per dimension; default none."`
-	ObservationHigh []float32 `doc:"Upper bounds of observations."`
-	ActionLow       []float32 `doc:"Lower bounds of continuous actions, one, or one per dimension; default -1."`
-	ActionHigh      []float32 `doc:"Upper bounds of continuous actions; default 1."`
-	MaxSteps        int       `min:"0" max:"1073741823" doc:"Steps after which an episode is truncated; 0: set by the configuration's [environment] time_limit."`
-	Iterations      int       `min:"0" max:"60000" doc:"Maximum iterations of all loops in a step, except those with [[unroll]]."`
-	Position        []string  `doc:"One to three elements of the state that are the position of a ball, for evorl view: x; x and z; or x, y and z (up)."`
-	ViewSize        float64   `doc:"Width of the view of evorl view, in the unit of position; of a robot the distance of the camera."`
-	Sense           []string  `doc:"What a robot's dynamics give besides positions and velocities, such as site tip xz, if the file includes an MJCF file."`
-	Contacts        string    `doc:"Contacts of an included MJCF file: all (default), or ground: only those of shapes other than meshes with planes."`
-	Model           string    `doc:"What a viewer shows of a robot, as JSON of a Model; written by evorl where a file includes an MJCF file."`
+	Summary          string    `doc:"Description of the task, in one line."`
+	State            []string  `doc:"Names of the elements of the state; default s0, s1 …"`
+	ObservationLow   []float32 `doc:"Lower bounds of observations, one, or one per dimension; default none."`
+	ObservationHigh  []float32 `doc:"Upper bounds of observations."`
+	ObservationShape []int     `min:"1" max:"4096" doc:"Shape of observations, such as [10, 10, 4]: height, width and channels; default a vector."`
+	ActionLow        []float32 `doc:"Lower bounds of continuous actions, one, or one per dimension; default -1."`
+	ActionHigh       []float32 `doc:"Upper bounds of continuous actions; default 1."`
+	MaxSteps         int       `min:"0" max:"1073741823" doc:"Steps after which an episode is truncated; 0: set by the configuration's [environment] time_limit."`
+	Iterations       int       `min:"0" max:"60000" doc:"Maximum iterations of all loops in a step, except those with [[unroll]]."`
+	Position         []string  `doc:"One to three elements of the state that are the position of a ball, for evorl view: x; x and z; or x, y and z (up)."`
+	ViewSize         float64   `doc:"Width of the view of evorl view, in the unit of position; of a robot the distance of the camera."`
+	Sense            []string  `doc:"What a robot's dynamics give besides positions and velocities, such as site tip xz, if the file includes an MJCF file."`
+	Contacts         string    `doc:"Contacts of an included MJCF file: all (default), or ground: only those of shapes other than meshes with planes."`
+	Model            string    `doc:"What a viewer shows of a robot, as JSON of a Model; written by evorl where a file includes an MJCF file."`
 }
 
 // headerMark is the beginning of a header line.
@@ -38,6 +40,7 @@ const headerMark = "//!"
 //	//! state = ["x", "v"]          # default s0, s1 …
 //	//! observation_low = [-10]     # one for all or one per dimension; default none
 //	//! observation_high = [10]
+//	//! observation_shape = [10, 10, 4] # height, width, channels; default a vector
 //	//! action_low = [-1]           # of continuous actions; default -1
 //	//! action_high = [1]
 //	//! max_steps = 200             # default: the configuration must have a time limit
@@ -120,6 +123,12 @@ func (h *sourceHeader) spaces(d *config.Document, spec *Spec, glsl string) error
 	inf := float32(math.Inf(1))
 	if spec.Observation, err = boxOf(d, "observation", h.ObservationLow, h.ObservationHigh, inf, sizes["OBS_SIZE"]); err != nil {
 		return err
+	}
+	if axes := nn.Shape(h.ObservationShape); axes != nil {
+		if axes.Size() != sizes["OBS_SIZE"] {
+			return d.Errorf("observation_shape", "%v has %d elements: want OBS_SIZE, %d", h.ObservationShape, axes.Size(), sizes["OBS_SIZE"])
+		}
+		spec.Observation.Axes = axes
 	}
 	if sizes["DISCRETE"] == 0 {
 		spec.Action, err = boxOf(d, "action", h.ActionLow, h.ActionHigh, 1, sizes["ACTION_SIZE"])

@@ -14,6 +14,7 @@ import (
 type Space struct {
 	N         int       // number of elements of a discrete space, 0 for a box
 	Low, High []float32 // inclusive bounds of a box, one per dimension; infinite if unbounded
+	Axes      nn.Shape  // of a box, such as [height, width, channels], row-major; nil: a vector
 }
 
 // Discrete returns the space 0 … n-1.
@@ -41,6 +42,17 @@ func (s Space) Size() int {
 		return s.N
 	}
 	return len(s.Low)
+}
+
+// Shape returns the shape of a box's elements: [dimensions] of a vector, [height, width, channels] of an image; of a discrete space it is [1].
+func (s Space) Shape() nn.Shape {
+	switch {
+	case s.IsDiscrete():
+		return nn.Shape{1}
+	case s.Axes == nil:
+		return nn.Shape{len(s.Low)}
+	}
+	return slices.Clone(s.Axes)
 }
 
 // scale returns the middle of a dimension's range and half its width; 0 and 1 if unbounded or discrete.
@@ -119,7 +131,8 @@ func (s Space) String() string {
 		return fmt.Sprintf("Discrete(%d)", s.N)
 	}
 	if n := len(s.Low); n > 1 && len(s.High) == n && same(s.Low) && same(s.High) {
-		return fmt.Sprintf("Box(%.4g, %.4g, (%d))", s.Low[0], s.High[0], n)
+		axes := strings.Trim(fmt.Sprint([]int(s.Shape())), "[]")
+		return fmt.Sprintf("Box(%.4g, %.4g, (%s))", s.Low[0], s.High[0], strings.ReplaceAll(axes, " ", ", "))
 	}
 	row := func(v []float32) string {
 		parts := make([]string, len(v))
@@ -145,6 +158,10 @@ func (s Space) check() error {
 		return fmt.Errorf("a space that is discrete (N = %d) and has bounds; want one of the two", s.N)
 	case s.N == 0 && len(s.Low) == 0 && len(s.High) == 0:
 		return fmt.Errorf("an empty space; want Discrete(n) or Box(low, high)")
+	case s.N > 0 && s.Axes != nil:
+		return fmt.Errorf("a discrete space (N = %d) of shape %v; want no shape", s.N, s.Axes)
+	case s.Axes != nil && (slices.Min(append(slices.Clone(s.Axes), 1)) < 1 || s.Axes.Size() != len(s.Low)):
+		return fmt.Errorf("a box of shape %v with %d lower bounds; want one for each element", s.Axes, len(s.Low))
 	case len(s.Low) != len(s.High):
 		return fmt.Errorf("a box with %d lower and %d upper bounds; want one of each per dimension", len(s.Low), len(s.High))
 	}

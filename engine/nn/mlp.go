@@ -25,6 +25,9 @@ func (m MLP) Inputs() Shape { return Shape{m.In} }
 // Outputs implements Model.
 func (m MLP) Outputs() int { return m.Out }
 
+// Memory implements Model: a perceptron has none.
+func (m MLP) Memory() int { return 0 }
+
 // Layers implements Model.
 func (m MLP) Layers() []Layer {
 	layers, _ := m.layout()

@@ -17,6 +17,8 @@ type Model interface {
 	Outputs() int
 	// Size returns the number of parameters.
 	Size() int
+	// Memory returns the number of floats that the model carries from one step of an episode to the next; 0: it has no memory.
+	Memory() int
 	// Layers lists the layers from input to output.
 	Layers() []Layer
 	// Init fills a row with initial parameters. hiddenGain multiplies the weights drawn for hidden layers, outputGain those of the last layer.
@@ -27,7 +29,7 @@ type Model interface {
 	String() string
 }
 
-// Shape is the shape of a network's input: [features].
+// Shape is the shape of a network's input: [features], or [height, width, channels] of an image.
 type Shape []int
 
 // Size returns the number of floats.
