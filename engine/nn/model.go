@@ -43,12 +43,30 @@ func (s Shape) Size() int {
 
 // Layer is one layer of a model: an affine map, whose parameters have a place in the model's row, and in hidden layers an activation.
 type Layer struct {
-	In, Out       int // inputs and units
+	Kind          Kind
+	In, Out       int // rows and columns of the weights: in dense layers the inputs and units
 	Weight, Bias  int // offsets of [In, Out] and [Out]
 	Scale, Shift  int // offsets of [Out] each; only in hidden layers with layer normalization
 	Hidden, Norms bool
 	Activation    Activation // Linear unless the layer is hidden
 	Precision     Precision  // of its product, where the network is computed layer by layer
+}
+
+// Kind is what a layer applies its weights to. Only this package needs to know it.
+type Kind uint32
+
+const (
+	Dense Kind = iota // all its inputs
+)
+
+var kindNames = [...]string{"dense"}
+
+// String returns the kind's name in a configuration.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint32(k))
 }
 
 // layout places the parameters of layers one after the other and returns their number.
@@ -87,7 +105,8 @@ func initialize(layers []Layer, row []float32, how Initializer, hiddenGain, outp
 	}
 }
 
-// perceptron returns the perceptron whose layers a model has. Hidden layers that differ in activation or normalization are errors.
+// perceptron returns the perceptron whose layers a model has, for the forms that hold dense layers on chip. Layers of another kind, and hidden
+// layers that differ in activation or normalization, are errors.
 func perceptron(m Model) (MLP, error) {
 	if p, ok := m.(MLP); ok {
 		return p, nil
@@ -95,6 +114,9 @@ func perceptron(m Model) (MLP, error) {
 	layers := m.Layers()
 	p := MLP{In: m.Inputs().Size(), Out: m.Outputs()}
 	for i, l := range layers {
+		if l.Kind != Dense {
+			return MLP{}, fmt.Errorf("nn: layer %d of network %v is %v; want dense layers", i+1, m, l.Kind)
+		}
 		p.Precision = l.Precision
 		if !l.Hidden {
 			continue

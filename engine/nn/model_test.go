@@ -17,6 +17,15 @@ func (m mixed) Layers() []Layer {
 	return layers
 }
 
+// strange has a first layer of an unknown kind.
+type strange struct{ MLP }
+
+func (m strange) Layers() []Layer {
+	layers := m.MLP.Layers()
+	layers[0].Kind = 99
+	return layers
+}
+
 // Forms are planned from a model's layers, not from its type.
 func TestPerceptronOfLayers(t *testing.T) {
 	for _, want := range []MLP{
@@ -30,5 +39,8 @@ func TestPerceptronOfLayers(t *testing.T) {
 	}
 	if got, err := perceptron(mixed{MLP{In: 3, Out: 2, Hidden: []int{5, 4}, Activation: Tanh}}); err == nil {
 		t.Errorf("layers of two activations are of %v; want an error", got)
+	}
+	if got, err := perceptron(strange{MLP{In: 3, Out: 2, Hidden: []int{5}}}); err == nil {
+		t.Errorf("layers of an unknown kind are of %v; want an error", got)
 	}
 }
