@@ -91,7 +91,7 @@ func (a *Ascent) Record(r *engine.Recorder) {
 	a.actors.optimizer.Reset(r)
 	r.Fill(a.gradient, 0) // kernels do not write the padding after the parameters
 	r.Repeat(a.cfg.Steps, func(r *engine.Recorder, i engine.Counter) {
-		o.replay.gather(r, o.replay.sampler(a.batch, a.stream, o.Clock(), i.Tensor(), o.discount), a.batch)
+		o.replay.gather(r, o.replay.drawer(a.batch, a.stream, o.Clock(), i.Tensor(), o.discount), a.batch)
 		a.actors.pass.Forward(r, a.actors.weights(), inputs(a.each(a.batch.Obs), nil), a.each(a.outputs))
 		b := nn.HeadBatch{Parameters: a.actors.weights(), Outputs: a.outputs, Draws: nn.Draws{Clock: o.Clock(), Update: i.Tensor()}, Mode: true}
 		d.head.Sample(r, b, a.actions, a.logProb)

@@ -309,6 +309,8 @@ func TestReplay(t *testing.T) {
 			}
 			write(t, discount, gammas)
 			shareBatches(t, y)
+			again := y.newBatch(s.Sub("again"), c.batch, engine.Members(c.members))
+			chosen := s.Scratch("chosen", engine.Uint32, engine.Members(c.members), engine.Axis("transition", c.batch))
 			m := newReplayModel(c, y)
 			dice := rand.New(rand.NewPCG(2, uint64(c.rows)))
 			if c.normalizes {
@@ -330,8 +332,36 @@ func TestReplay(t *testing.T) {
 					y.Sample(r, clock, update, discount)
 				})
 				m.check(t, c, y, gammas, uint32(turn))
+				checkRows(t, eng, y, discount, chosen, again)
 			}
 		})
+	}
+}
+
+// checkRows: reading the rows of a batch, in reverse order, gives what sampling them gave.
+func checkRows(t *testing.T, eng *engine.Engine, y *Replay, discount, chosen *engine.Tensor, to ReplayBatch) {
+	t.Helper()
+	index, rows := read(t, y.batch.Index), y.batch.Index.Size("transition")
+	for of := range slices.Chunk(index, rows) { // members keep their rows
+		slices.Reverse(of)
+	}
+	write(t, chosen, index)
+	poison(t, to.Obs, to.NextObs, to.Action, to.Reward, to.Factor)
+	run(t, eng, func(r *engine.Recorder) { y.readRows(r, chosen, discount, to) })
+	for name, x := range map[string][2]*engine.Tensor{
+		"observations": {y.batch.Obs, to.Obs}, "next observations": {y.batch.NextObs, to.NextObs}, "actions": {y.batch.Action, to.Action},
+		"rewards": {y.batch.Reward, to.Reward}, "factors": {y.batch.Factor, to.Factor}, "rows": {y.batch.Index, to.Index},
+	} {
+		want, got := read(t, x[0]), read(t, x[1])
+		size := len(want) / len(index)
+		for i := range len(index) {
+			p, b := i/rows, i%rows
+			for k := range size {
+				if g, w := got[(p*rows+rows-1-b)*size+k], want[i*size+k]; g != w {
+					t.Fatalf("member %d, row %d: %s read as %g; want %g", p, b, name, g, w)
+				}
+			}
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func (y *Replay) Normalize(n *nn.Normalizer, limit float64) { y.normalizer, y.li
 // sampleMany records drawing the batches of several updates, [updates, P, B, …], the same as successive calls of Sample:
 // those of chunk number chunk [1] u32. Priorities depend on earlier updates, so it does not support them.
 func (y *Replay) sampleMany(r *engine.Recorder, clock engine.Clock, chunk, discount *engine.Tensor) ReplayBatch {
-	y.gather(r, y.sampler(y.many, y.stream, clock, chunk, discount), y.many)
+	y.gather(r, y.drawer(y.many, y.stream, clock, chunk, discount), y.many)
 	return y.many
 }
 
@@ -70,7 +70,7 @@ func (y *Replay) sample(r *engine.Recorder, clock engine.Clock, update, discount
 	if others {
 		stream = y.others
 	}
-	k := y.sampler(y.batch, stream, clock, update, discount)
+	k := y.drawer(y.batch, stream, clock, update, discount)
 	if y.priorities != nil {
 		y.priorities.draw(r, clock, update, stream)
 		k.Drawn = y.priorities.drawn.Range()
@@ -79,20 +79,28 @@ func (y *Replay) sample(r *engine.Recorder, clock engine.Clock, update, discount
 	return y.batch
 }
 
-// sampler returns the kernel that draws a batch with the random numbers of a stream.
-func (y *Replay) sampler(b ReplayBatch, stream uint32, clock engine.Clock, update, discount *engine.Tensor) replaySampleKernel {
+// drawer returns the kernel that draws a batch with the random numbers of a stream.
+func (y *Replay) drawer(b ReplayBatch, stream uint32, clock engine.Clock, update, discount *engine.Tensor) replaySampleKernel {
+	k := y.reader(b, discount)
+	k.Clock, k.Update, k.Stream = clock.Tensor().Range(), update.Range(), stream
+	if y.share != nil {
+		k.Share = y.share.Range()
+	}
+	return k
+}
+
+// reader returns the kernel that writes a batch, apart from how its rows are chosen.
+func (y *Replay) reader(b ReplayBatch, discount *engine.Tensor) replaySampleKernel {
 	k := replaySampleKernel{
 		Reward: y.reward.Range(), Done: y.done.Range(), Link: y.link.Range(), Head: y.head.Range(),
-		Discount: discount.Range(), Clock: clock.Tensor().Range(), Update: update.Range(),
-		ToObs: b.Obs.Range(), ToNextObs: b.NextObs.Range(), ToAction: b.Action.Range(), ToReward: b.Reward.Range(), Factor: b.Factor.Range(), Index: b.Index.Range(),
+		Discount: discount.Range(),
+		ToObs:    b.Obs.Range(), ToNextObs: b.NextObs.Range(), ToAction: b.Action.Range(), ToReward: b.Reward.Range(),
+		Factor: b.Factor.Range(), Index: b.Index.Range(),
 		Batch: uint32(b.Obs.Size("transition")), Capacity: uint32(y.cfg.Capacity), Features: uint32(y.features), Actions: uint32(y.actions),
-		Steps: uint32(y.cfg.Steps), Stream: stream, Own: !y.cfg.Shared, TruncationEnds: y.cfg.TruncationEnds, ReplayFormat: uint32(y.cfg.Observations),
+		Steps: uint32(y.cfg.Steps), Own: !y.cfg.Shared, TruncationEnds: y.cfg.TruncationEnds, ReplayFormat: uint32(y.cfg.Observations),
 	}
 	if e := y.ends; e != nil {
 		k.Tail, k.Ends, k.Lanes = e.tail.Range(), uint32(e.slots), uint32(y.own.lanes)
-	}
-	if y.share != nil {
-		k.Share = y.share.Range()
 	}
 	if y.normalizer != nil {
 		k.Normalizer, k.Limit = y.normalizer.Values().Range(), float32(y.limit)
@@ -100,7 +108,7 @@ func (y *Replay) sampler(b ReplayBatch, stream uint32, clock engine.Clock, updat
 	return k
 }
 
-// gather records drawing a batch with a kernel made by sampler.
+// gather records drawing a batch with a kernel made by reader or drawer.
 func (y *Replay) gather(r *engine.Recorder, k replaySampleKernel, b ReplayBatch) {
 	k.Seed, k.Workgroup = r.Engine().Seed(), r.Workgroup()
 	for _, part := range y.parts {
