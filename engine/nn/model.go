@@ -45,8 +45,10 @@ func (s Shape) Size() int {
 type Layer struct {
 	Kind          Kind
 	In, Out       int // rows and columns of the weights: in dense layers the inputs and units
-	Weight, Bias  int // offsets of [In, Out] and [Out]
+	Weight, Bias  int // offsets of [In, Out] and [Out]; in cells of [In, gates Out] and [gates Out]
 	Scale, Shift  int // offsets of [Out] each; only in hidden layers with layer normalization
+	Recurrent     int // offset of [Out, gates Out]; only in cells
+	RecurrentBias int // offset of [Out]; only in GRUs
 	Hidden, Norms bool
 	Activation    Activation // Linear unless the layer is hidden
 	Precision     Precision  // of its product, where the network is computed layer by layer
@@ -57,9 +59,11 @@ type Kind uint32
 
 const (
 	Dense Kind = iota // all its inputs
+	LSTM              // its inputs and its state: see Recurrent
+	GRU               // likewise
 )
 
-var kindNames = [...]string{"dense"}
+var kindNames = [...]string{"dense", "lstm", "gru"}
 
 // String returns the kind's name in a configuration.
 func (k Kind) String() string {
@@ -75,8 +79,12 @@ func layout(layers []Layer) int {
 	for i := range layers {
 		l := &layers[i]
 		l.Weight = at
-		l.Bias = l.Weight + l.In*l.Out
-		at = l.Bias + l.Out
+		units := l.Kind.gates() * l.Out
+		l.Bias = l.Weight + l.In*units
+		at = l.Bias + units
+		if l.Kind.cell() {
+			at = l.placeCell(at)
+		}
 		if l.Norms {
 			l.Scale, l.Shift = at, at+l.Out
 			at += 2 * l.Out
@@ -88,6 +96,10 @@ func layout(layers []Layer) int {
 // initialize is Init of models that are layers.
 func initialize(layers []Layer, row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng) {
 	for _, l := range layers {
+		if l.Kind.cell() {
+			l.initializeCell(row, how, rng)
+			continue
+		}
 		gain := outputGain
 		if l.Hidden {
 			gain = hiddenGain

@@ -1,0 +1,197 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Recurrent is the Model of a network with memory: dense hidden layers, a cell that carries its state from step to step, dense hidden layers and a
+// linear layer of the outputs.
+//
+// A cell with inputs x and state h [units] has the weights W [In, gates units], b [gates units] and U [units, gates units]; σ is the logistic function.
+//
+// LSTM (S. Hochreiter, J. Schmidhuber, 1997; F. Gers et al., 2000), gates in the order i, f, g, o as in Flax and PyTorch; the memory is [h, c]:
+//
+//	i, f, o = σ(x W + h U + b)    g = tanh(x W + h U + b)
+//	c' = f c + i g                h' = o tanh(c')
+//
+// GRU (K. Cho et al., 2014, in the form of Flax and PyTorch), gates in the order r, z, n; the memory is h:
+//
+//	r, z = σ(x W + h U + b)       n = tanh(x W + b + r (h U + recurrent bias))
+//	h' = (1 - z) n + z h
+//
+// The parameters are one row, layer by layer; of the cell: W, b, U and, in GRUs, the recurrent bias [units] of n.
+type Recurrent struct {
+	In, Out    int
+	Before     []int      // units of each dense layer before the cell; at most 8, may be empty
+	Cell       Kind       // GRU or LSTM
+	Units      int        // of the cell
+	After      []int      // units of each dense hidden layer after the cell; at most 8, may be empty
+	Activation Activation // of the dense hidden layers
+	Precision  Precision  // of matrix products
+}
+
+// Inputs implements Model.
+func (m Recurrent) Inputs() Shape { return Shape{m.In} }
+
+// Outputs implements Model.
+func (m Recurrent) Outputs() int { return m.Out }
+
+// Memory implements Model: one float a unit of a GRU, two of an LSTM.
+func (m Recurrent) Memory() int { return Layer{Kind: m.Cell, Out: m.Units}.memory() }
+
+// Layers implements Model.
+func (m Recurrent) Layers() []Layer {
+	layers, _ := m.layout()
+	return layers
+}
+
+// Size implements Model.
+func (m Recurrent) Size() int {
+	_, size := m.layout()
+	return size
+}
+
+func (m Recurrent) layout() ([]Layer, int) {
+	var layers []Layer
+	in := m.In
+	add := func(l Layer) {
+		l.In, l.Precision = in, m.Precision
+		layers, in = append(layers, l), l.Out
+	}
+	for _, units := range m.Before {
+		add(Layer{Out: units, Hidden: true, Activation: m.Activation})
+	}
+	add(Layer{Kind: m.Cell, Out: m.Units, Hidden: true})
+	for _, units := range m.After {
+		add(Layer{Out: units, Hidden: true, Activation: m.Activation})
+	}
+	add(Layer{Out: m.Out})
+	return layers, layout(layers)
+}
+
+// Init implements Model. The cell's weights are drawn with a gain of 1, separately for each gate: those of its inputs as `how` says, those of its state
+// orthogonal, and its biases are 0, as in Flax. With FanInUniform all are U(-b, b) with b = sqrt(1 / units), as in PyTorch.
+func (m Recurrent) Init(row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng) {
+	initialize(m.Layers(), row, how, hiddenGain, outputGain, rng)
+}
+
+// initializeCell draws the initial parameters of a cell: see Recurrent.Init.
+func (l Layer) initializeCell(row []float32, how Initializer, rng *engine.Rng) {
+	units := l.Kind.gates() * l.Out
+	end := l.Recurrent + l.Out*units
+	if l.Kind == GRU {
+		end = l.RecurrentBias + l.Out
+	}
+	if how == FanInUniform {
+		how.fill(row[l.Weight:end], l.Out, units, 1, rng)
+		return
+	}
+	clear(row[l.Weight:end])
+	for _, w := range []struct {
+		at, in int
+		how    Initializer
+	}{{l.Weight, l.In, how}, {l.Recurrent, l.Out, Orthogonal}} {
+		gate := make([]float32, w.in*l.Out)
+		for g := range l.Kind.gates() {
+			w.how.fill(gate, w.in, l.Out, 1, rng)
+			for i := range w.in {
+				copy(row[w.at+i*units+g*l.Out:], gate[i*l.Out:(i+1)*l.Out])
+			}
+		}
+	}
+}
+
+// Check validates the description.
+func (m Recurrent) Check() error {
+	if !m.Cell.cell() {
+		return fmt.Errorf("nn: a recurrent network whose cell is %v; want %v or %v", m.Cell, GRU, LSTM)
+	}
+	if m.Units < 1 || m.Units > maxUnits {
+		return fmt.Errorf("nn: a cell of %d units; want 1 to %d", m.Units, maxUnits)
+	}
+	for _, hidden := range [][]int{m.Before, m.After} {
+		if err := (MLP{In: m.In, Out: m.Out, Hidden: hidden, Activation: m.Activation}).Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// String formats the network as, for example, "4-128-gru128-128-2 relu".
+func (m Recurrent) String() string {
+	s := fmt.Sprint(m.In)
+	for _, l := range m.Layers() {
+		s += "-"
+		if l.Kind != Dense {
+			s += l.Kind.String()
+		}
+		s += fmt.Sprint(l.Out)
+	}
+	return fmt.Sprintf("%s %v", s, m.Activation)
+}
+
+// cell reports whether layers of the kind carry their state from step to step.
+func (k Kind) cell() bool { return k == LSTM || k == GRU }
+
+// gates returns how many values a layer's products compute for each unit.
+func (k Kind) gates() int {
+	switch k {
+	case LSTM:
+		return 4
+	case GRU:
+		return 3
+	}
+	return 1
+}
+
+// memory returns the number of floats that the layer carries from step to step.
+func (l Layer) memory() int {
+	switch l.Kind {
+	case LSTM:
+		return 2 * l.Out
+	case GRU:
+		return l.Out
+	}
+	return 0
+}
+
+// placeCell places the parameters that only cells have, from float `at` of the row on, and returns where they end.
+func (l *Layer) placeCell(at int) int {
+	l.Recurrent = at
+	at += l.Out * l.Kind.gates() * l.Out
+	if l.Kind == GRU {
+		l.RecurrentBias = at
+		at += l.Out
+	}
+	return at
+}
+
+// section is the Model of some consecutive dense layers of another model, whose rows hold its parameters.
+type section struct {
+	Model
+	layers []Layer
+}
+
+func (p section) Inputs() Shape { return Shape{p.layers[0].In} }
+
+func (p section) Outputs() int { return p.layers[len(p.layers)-1].Out }
+
+func (p section) Layers() []Layer { return p.layers }
+
+// cellOf divides a model's layers at its cell: those before it, with the product of its inputs as a linear layer of all gates, and those after it.
+// A model that does not have exactly one cell with a dense layer after it is an error.
+func cellOf(m Model) (before section, cell Layer, after section, err error) {
+	layers := m.Layers()
+	isCell := func(l Layer) bool { return l.Kind.cell() }
+	at := slices.IndexFunc(layers, isCell)
+	if at < 0 || at == len(layers)-1 || slices.ContainsFunc(layers[at+1:], isCell) {
+		return before, cell, after, fmt.Errorf("nn: network %v; want one recurrent cell, and a layer after it", m)
+	}
+	cell = layers[at]
+	product := Layer{In: cell.In, Out: cell.Kind.gates() * cell.Out, Weight: cell.Weight, Bias: cell.Bias, Precision: cell.Precision}
+	before = section{m, append(slices.Clone(layers[:at]), product)}
+	return before, cell, section{m, layers[at+1:]}, nil
+}
