@@ -39,20 +39,20 @@ func Missing(info vk.Info) ([]string, error) {
 	lacks := map[string]bool{} // capabilities
 	var missing []string
 	err := fs.WalkDir(shaders.Files(), "spv", func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || path.Ext(file) != ".spv" {
+		if err != nil || entry.IsDir() || path.Ext(file) != shaders.PackedSuffix {
 			return err
 		}
-		code, err := fs.ReadFile(shaders.Files(), file)
+		kernel := strings.TrimSuffix(strings.TrimPrefix(file, "spv/"), shaders.PackedSuffix)
+		if fast[kernel] {
+			return nil
+		}
+		code, err := shaders.SPIRV(kernel)
 		if err != nil {
 			return err
 		}
 		m, err := spirv.Reflect(code)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
-		}
-		kernel := strings.TrimSuffix(strings.TrimPrefix(file, "spv/"), ".spv")
-		if fast[kernel] {
-			return nil
 		}
 		views := 0
 		for _, b := range m.Bindings {

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/evorl/evorl/internal/spv"
 )
 
 //go:embed */*
@@ -33,12 +35,19 @@ func Files() fs.FS { return tree }
 // SPIRV returns the embedded module of a kernel, e.g. "engine/gemm" or, for a kernel that is compiled once per
 // environment, "envs/rollout.CartPole-v1". The error wraps ErrNotFound if there is none.
 func SPIRV(name string) ([]byte, error) {
-	code, err := tree.ReadFile("spv/" + name + ".spv")
+	packed, err := tree.ReadFile("spv/" + name + PackedSuffix)
 	if err != nil {
 		return nil, fmt.Errorf("shaders: no SPIR-V of kernel %q is embedded (go run ./tools/shaders builds it): %w", name, ErrNotFound)
 	}
+	code, err := spv.Unpack(packed)
+	if err != nil {
+		return nil, fmt.Errorf("shaders: the embedded SPIR-V of kernel %q: %w", name, err)
+	}
 	return code, nil
 }
+
+// PackedSuffix is how the names of the modules' files end, which internal/spv packs.
+const PackedSuffix = ".packed"
 
 // Code returns a function that returns the module, or nil if there is none: for generated declarations, which copy no module before it is used.
 func Code(name string) func() []byte {

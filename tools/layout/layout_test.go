@@ -23,7 +23,7 @@ const module = "github.com/evorl/evorl"
 // own.
 var imports = map[string][]string{
 	"internal": {},
-	"shaders":  {},
+	"shaders":  {"internal"},
 	"vk":       {},
 	"engine":   {"vk", "shaders", "internal"},
 	"envs":     {"engine", "vk", "shaders", "internal"},

@@ -119,7 +119,7 @@ func treeShader(kernel string, environment *shaders.Environment) (*vk.Shader, er
 	}
 	m, err := spirv.Reflect(code)
 	if err != nil {
-		return nil, fmt.Errorf("shaders/spv/%s.spv: %w", name, err)
+		return nil, fmt.Errorf("shaders/spv/%s: %w", name, err)
 	}
 	source, err := shaders.ComposeFrom(shaders.Files(), kernel, environment)
 	if err != nil {

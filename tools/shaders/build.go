@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/evorl/evorl/internal/spv"
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk/spirv"
 )
@@ -18,7 +19,7 @@ import (
 type builder struct {
 	root  string
 	cache cache
-	// agreed has existing modules, by the digest of their source, that need not be made again.
+	// agreed has existing packed modules, by the digest of their source, that need not be made again.
 	agreed map[string][]byte
 }
 
@@ -27,7 +28,7 @@ type variant struct {
 	kernel      string // "envs/rollout"
 	environment string // "CartPole-v1", "Ant-v5.cooperative", or ""
 	source      string // composed
-	code        []byte // optimised, as shipped
+	packed      []byte // optimised and packed, as shipped
 	module      *spirv.Module
 }
 
@@ -122,16 +123,19 @@ func (b *builder) compileOne(ctx context.Context, glslc compiler, v *variant) er
 	if v.module, err = spirv.Reflect(named); err != nil {
 		return fmt.Errorf("shaders/%s.comp: %w", v.kernel, err)
 	}
-	if code, ok := b.agreed[digest([]byte(v.source))]; ok {
-		v.code = code
+	if packed, ok := b.agreed[digest([]byte(v.source))]; ok {
+		v.packed = packed
 		return nil
 	}
 	optimized, err := b.module(ctx, glslc, v, "-O")
 	if err != nil {
 		return err
 	}
-	if v.code, err = cooperativeMatrices(optimized); err != nil {
-		return fmt.Errorf("shaders/%s.comp: %w", v.kernel, err)
+	if optimized, err = cooperativeMatrices(optimized); err == nil {
+		v.packed, err = spv.Pack(optimized)
+	}
+	if err != nil {
+		return fmt.Errorf("shaders/%s.comp: module %s: %w", v.kernel, v.name(), err)
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/evorl/evorl/shaders"
 )
 
 const (
@@ -20,8 +22,11 @@ const (
 	manifestFile = spvFolder + "/MANIFEST"
 	goFile       = "kernels_gen.go"
 
-	manifestHeader = "# Digests (SHA-256) by tools/shaders: of each module's composed source and its SPIR-V; of each generated Go file.\n"
+	manifestHeader = "# Digests (SHA-256) by tools/shaders: of each module's composed source and its file; of each generated Go file.\n"
 )
+
+// moduleFile returns the file of a module, packed (internal/spv).
+func moduleFile(name string) string { return spvFolder + "/" + name + shaders.PackedSuffix }
 
 // The ways an output can differ.
 const (
@@ -49,8 +54,8 @@ func (b *builder) outputs(ctx context.Context, glslc compiler) (map[string][]byt
 	var manifest bytes.Buffer
 	manifest.WriteString(manifestHeader)
 	for _, v := range all {
-		want[spvFolder+"/"+v.name()+".spv"] = v.code
-		fmt.Fprintf(&manifest, "spv %s %s %s\n", v.name(), digest([]byte(v.source)), digest(v.code))
+		want[moduleFile(v.name())] = v.packed
+		fmt.Fprintf(&manifest, "spv %s %s %s\n", v.name(), digest([]byte(v.source)), digest(v.packed))
 	}
 	for _, file := range slices.Sorted(maps.Keys(want)) {
 		if path.Base(file) == goFile {
@@ -155,7 +160,7 @@ func (b *builder) compareDigests() ([]difference, error) {
 	known := map[string]bool{}
 	for _, v := range variants {
 		known[v.name()] = true
-		file := spvFolder + "/" + v.name() + ".spv"
+		file := moduleFile(v.name())
 		if want, ok := sources[v.name()]; !ok {
 			kinds[file] = missing
 		} else if want != digest([]byte(v.source)) {
@@ -164,7 +169,7 @@ func (b *builder) compareDigests() ([]difference, error) {
 	}
 	for name := range sources {
 		if !known[name] {
-			kinds[spvFolder+"/"+name+".spv"] = leftOver
+			kinds[moduleFile(name)] = leftOver
 		}
 	}
 	var all []difference
@@ -174,7 +179,7 @@ func (b *builder) compareDigests() ([]difference, error) {
 	return all, nil
 }
 
-// agreeing returns the existing modules whose content has the digest in the manifest, by the digest of their source.
+// agreeing returns the existing packed modules whose content has the digest in the manifest, by the digest of their source.
 func (b *builder) agreeing() (map[string][]byte, error) {
 	have, err := b.existing()
 	if err != nil {
@@ -190,7 +195,7 @@ func (b *builder) agreeing() (map[string][]byte, error) {
 	}
 	agreed := map[string][]byte{}
 	for name, source := range sources {
-		file := spvFolder + "/" + name + ".spv"
+		file := moduleFile(name)
 		if code, ok := have[file]; ok && digest(code) == outputs[file] {
 			agreed[source] = code
 		}
@@ -207,7 +212,7 @@ func parseManifest(text string) (sources, outputs map[string]string, err error) 
 		case strings.HasPrefix(line, "#"):
 		case len(f) == 4 && f[0] == "spv":
 			sources[f[1]] = f[2]
-			outputs[spvFolder+"/"+f[1]+".spv"] = f[3]
+			outputs[moduleFile(f[1])] = f[3]
 		case len(f) == 3 && f[0] == "go":
 			outputs[f[1]] = f[2]
 		default:

@@ -75,7 +75,7 @@ func TestBuildAndCheck(t *testing.T) {
 		"shaders/envs/roll.comp": testKernel, "shaders/envs/test.glsl": testEnvironment,
 		"mine/kernels_gen.go": "package mine // by hand\n", "old/kernels_gen.go": generatedBy + "shaders/old; DO NOT EDIT.\n",
 	})
-	const module = "shaders/spv/envs/roll.Test-v0.spv"
+	const module = "shaders/spv/envs/roll.Test-v0.packed"
 	expect(t, root, 1, check, "nothing was built yet")
 	expect(t, root, 0, nil, "wrote "+module, "wrote envs/kernels_gen.go", "wrote "+manifestFile, "wrote "+versionFile, "removed old/kernels_gen.go")
 	expect(t, root, 0, check)
@@ -102,11 +102,11 @@ func TestBuildAndCheck(t *testing.T) {
 		{"edited module", func() { put(t, root, module, "other") }, module + ": stale"},
 		{"removed module", func() { _ = os.Remove(filepath.Join(root, module)) }, module + ": missing"},
 		{"edited Go", func() { put(t, root, "envs/kernels_gen.go", generatedBy+"me") }, "envs/kernels_gen.go: stale"},
-		{"extra module", func() { put(t, root, "shaders/spv/gone/x.spv", "x") }, "shaders/spv/gone/x.spv: left over"},
+		{"extra module", func() { put(t, root, "shaders/spv/gone/x.packed", "x") }, "shaders/spv/gone/x.packed: left over"},
 		{"new environment", func() {
 			put(t, root, "shaders/envs/new.glsl", strings.Replace(testEnvironment, "Test-v0", "New-v0", 1))
-		}, "shaders/spv/envs/roll.New-v0.spv: missing"},
-		{"removed environment", func() { _ = os.Remove(filepath.Join(root, "shaders/envs/new.glsl")) }, "shaders/spv/envs/roll.New-v0.spv: left over"},
+		}, "shaders/spv/envs/roll.New-v0.packed: missing"},
+		{"removed environment", func() { _ = os.Remove(filepath.Join(root, "shaders/envs/new.glsl")) }, "shaders/spv/envs/roll.New-v0.packed: left over"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.damage()
