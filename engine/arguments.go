@@ -80,6 +80,14 @@ func (s *State) Advance(ctx context.Context, iteration int) error {
 	return nil
 }
 
+// tear notes the iteration, counted from 1, that a host stage failed half-way; other errors of a step change nothing.
+func (s *State) tear(iteration int, err error) {
+	var failed *HostError
+	if errors.As(err, &failed) {
+		s.all.torn = iteration
+	}
+}
+
 // refuse is the error of a state in which an iteration was given up half-way.
 func (s *State) refuse(iteration int) error {
 	return &IterationError{iteration, fmt.Sprintf("a new Init or State.Load, since iteration %d was given up half-way", s.all.torn)}

@@ -106,7 +106,9 @@ func (b *Base) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 	if err := b.state.Advance(ctx, iteration); err != nil {
 		return nil, err
 	}
-	return b.step.Submit(ctx)
+	t, err := b.step.Submit(ctx)
+	b.state.tear(iteration+1, err)
+	return t, err
 }
 
 // Prepare implements Workflow. The evaluator's kernels may still be compiled when it returns, as the first iterations do without them.

@@ -73,7 +73,7 @@ func OnReport(h Hook) LearnOption { return func(l *learn) { l.hooks = append(l.h
 // When ctx ends, Learn finishes the steps in progress, and an evaluation if it takes no more than five further seconds. It writes a
 // checkpoint if they are enabled, and returns the context's error, or nil if all iterations are done. A step that is likely to take more
 // than half a minute is given up after five seconds, and others at twice the time of the step before: the error is then an *InterruptedError,
-// and the state needs a Load or Init.
+// and the state needs a Load or Init, as after a *HostError.
 func Learn(ctx context.Context, w Workflow, opts ...LearnOption) error {
 	l, err := newLearn(w, opts)
 	if err != nil {
@@ -237,6 +237,7 @@ func (l *learn) stepGrace() time.Duration {
 // failed is the error of a step, which the end of ctx may have interrupted.
 func (l *learn) failed(ctx, stepping context.Context, w Workflow, err error, iteration, saved int) error {
 	if stepping.Err() == nil || !errors.Is(err, stepping.Err()) {
+		w.State().tear(iteration, err)
 		return fmt.Errorf("engine: iteration %d: %w", iteration, err)
 	}
 	w.State().all.torn = iteration

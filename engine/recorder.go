@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/evorl/evorl/vk"
 )
@@ -10,18 +11,24 @@ import (
 // Recorder records the commands of a program in order. Barriers between dependent commands are derived from the reads and writes of
 // their kernels. Record returns the first error.
 type Recorder struct {
-	eng       *Engine
-	prog      *vk.Program
-	err       error
-	counters  *State // of repeated blocks; nil if there are none
-	repeating bool   // a block is being recorded
+	eng      *Engine
+	name     string
+	prog     *vk.Program // takes the commands outside of repeated blocks
+	body     *body       // of the repeated block that is being recorded; nil: none
+	stages   []stage     // before prog
+	all      []*vk.Program
+	err      error
+	counters *State // of repeated blocks; nil if there are none
 }
 
 // Program is a recorded sequence of commands on fixed tensors. A run is one submission, or a few if the program is so long that
-// it is split into time slices.
+// it is split into time slices. If it has host stages (Recorder.Host), a run is a submission for each sequence of commands between them.
 type Program struct {
-	prog     *vk.Program
-	counters *State // nil if there are none
+	prog     *vk.Program   // the commands of a program without host stages
+	stages   []stage       // of one with host stages; nil: it has none
+	all      []*vk.Program // of all stages
+	running  sync.Mutex    // runs with host stages follow each other
+	counters *State        // nil if there are none
 }
 
 // Record makes a program from what f records. Its kernels are compiled in the background: Build, or the first run, waits for them.
@@ -29,13 +36,20 @@ func (e *Engine) Record(name string, f func(*Recorder)) (*Program, error) {
 	if err := Require(map[string]any{"engine": e, "recording function": f}); err != nil {
 		return nil, fmt.Errorf("engine: recording %q: %w", name, err)
 	}
-	r := &Recorder{eng: e, prog: e.dev.NewProgram(name)}
+	r := &Recorder{eng: e, name: name}
+	r.prog = r.open()
 	f(r)
-	err := r.err
-	if err == nil {
-		err = r.prog.Compile()
+	p := &Program{prog: r.prog, all: r.all, counters: r.counters}
+	if len(r.stages) > 0 {
+		r.cut()
+		p.prog, p.stages, p.all = nil, r.stages, r.all
 	}
-	p := &Program{r.prog, r.counters}
+	err := r.err
+	for _, prog := range p.all {
+		if err == nil {
+			err = prog.Compile()
+		}
+	}
 	if err != nil {
 		p.Free()
 		return nil, fmt.Errorf("engine: recording %q: %w", name, err)
@@ -43,11 +57,27 @@ func (e *Engine) Record(name string, f func(*Recorder)) (*Program, error) {
 	return p, nil
 }
 
+// open begins a sequence of commands.
+func (r *Recorder) open() *vk.Program {
+	p := r.eng.dev.NewProgram(r.name)
+	r.all = append(r.all, p)
+	return p
+}
+
+// command records commands: now or, in a repeated block, when it is known whether the block has host stages.
+func (r *Recorder) command(c func(*vk.Program)) {
+	if r.body == nil {
+		c(r.prog)
+		return
+	}
+	r.body.commands = append(r.body.commands, c)
+}
+
 // Engine returns the engine of the recording.
 func (r *Recorder) Engine() *Engine { return r.eng }
 
 // Dispatch records a kernel.
-func (r *Recorder) Dispatch(c vk.Call) { r.prog.Dispatch(c) }
+func (r *Recorder) Dispatch(c vk.Call) { r.command(func(p *vk.Program) { p.Dispatch(c) }) }
 
 // Copy records a copy of all elements; the tensors must have the same length.
 func (r *Recorder) Copy(dst, src *Tensor) {
@@ -55,11 +85,15 @@ func (r *Recorder) Copy(dst, src *Tensor) {
 		r.Fail(fmt.Errorf("engine: copying %v, of %d elements, to %v, of %d; want the same number", src, src.Len(), dst, dst.Len()))
 		return
 	}
-	r.prog.Copy(dst.Range(), src.Range())
+	to, from := dst.Range(), src.Range()
+	r.command(func(p *vk.Program) { p.Copy(to, from) })
 }
 
 // Fill records setting every 32-bit element to one word.
-func (r *Recorder) Fill(dst *Tensor, word uint32) { r.prog.Fill(dst.Range(), word) }
+func (r *Recorder) Fill(dst *Tensor, word uint32) {
+	to := dst.Range()
+	r.command(func(p *vk.Program) { p.Fill(to, word) })
+}
 
 // Fail stores a recording error, if it is the first.
 func (r *Recorder) Fail(err error) {
@@ -69,28 +103,51 @@ func (r *Recorder) Fail(err error) {
 }
 
 // Build waits until the kernels are compiled and prepares the program for its runs. Runs do so without an earlier Build.
-func (p *Program) Build() error { return p.prog.Build() }
+func (p *Program) Build() error {
+	for _, prog := range p.all {
+		if err := prog.Build(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
-// Submit queues the program after all earlier submissions, and returns a ticket to wait for it.
+// Submit queues the program after all earlier submissions, and returns a ticket to wait for it. With host stages it returns when the last of them is
+// done; the ticket is that of the commands after it.
+//
+// Errors: those of vk.Program.Submit; of a host stage a *HostError. The program then ran up to that stage.
 func (p *Program) Submit(ctx context.Context) (*vk.Ticket, error) {
-	if err := p.prog.Build(); err != nil {
+	if err := p.Build(); err != nil {
 		return nil, err
+	}
+	if p.stages != nil {
+		return p.submit(ctx)
 	}
 	return p.prog.Submit(ctx)
 }
 
 // Run submits and waits.
 func (p *Program) Run(ctx context.Context) error {
-	if err := p.prog.Build(); err != nil {
+	if p.stages == nil {
+		if err := p.prog.Build(); err != nil {
+			return err
+		}
+		return p.prog.Run(ctx)
+	}
+	t, err := p.Submit(ctx)
+	if err != nil {
 		return err
 	}
-	return p.prog.Run(ctx)
+	return t.Wait(ctx)
 }
 
-// Profile runs the program once and returns the device time of each kernel.
+// Profile runs the program once and returns the device time of each kernel, and the host's time of each host stage under its name.
 func (p *Program) Profile(ctx context.Context) ([]vk.KernelTime, error) {
-	if err := p.prog.Build(); err != nil {
+	if err := p.Build(); err != nil {
 		return nil, err
+	}
+	if p.stages != nil {
+		return p.profile(ctx)
 	}
 	return p.prog.Profile(ctx)
 }
@@ -100,7 +157,9 @@ func (p *Program) Free() {
 	if p == nil {
 		return
 	}
-	p.prog.Free()
+	for _, prog := range p.all {
+		prog.Free()
+	}
 	if p.counters != nil {
 		_ = p.counters.Close() // frees memory, nothing more
 	}

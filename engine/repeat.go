@@ -7,43 +7,97 @@ import (
 )
 
 // Counter numbers the iterations of a repeated block on the device.
-type Counter struct{ t *Tensor }
+type Counter struct {
+	t    *Tensor
+	body *body
+}
 
 // Tensor returns [1] u32, which kernels read: the number of the iteration, from 0.
 func (c Counter) Tensor() *Tensor { return c.t }
 
 // Next records the end of a part of the iteration, such as one of several updates: what follows reads the next number.
-func (c Counter) Next(r *Recorder) { r.prog.NextPart() }
+func (c Counter) Next(r *Recorder) {
+	r.command(func(p *vk.Program) {
+		if c.body.hosted {
+			p.Dispatch(next(c.t))
+			return
+		}
+		p.NextPart()
+	})
+}
+
+// body is the recorded body of a repeated block.
+type body struct {
+	commands []func(*vk.Program) // after the last stage
+	stages   []stage
+	hosted   bool // it has host stages
+	nested   bool // it has repeated blocks without host stages
+	outer    *body
+}
 
 // Repeat records a block that runs n times, each iteration after the one before. body is called once, so that neither
 // recording time nor host memory grows with n, except for short blocks (vk.PlainCommands). Kernels read from the
 // counter what differs between iterations. Less than one iteration, and a block within another, are errors of the
-// recording.
-func (r *Recorder) Repeat(n int, body func(r *Recorder, i Counter)) {
-	if body == nil {
+// recording. A block with host stages is a loop of the host, in which there may be others.
+func (r *Recorder) Repeat(n int, f func(r *Recorder, i Counter)) {
+	if f == nil {
 		r.Fail(fmt.Errorf("engine: a repeated block: %w", &NilError{"recording function"}))
 		return
 	}
-	if n < 1 || r.repeating {
-		r.Fail(fmt.Errorf("engine: a block of %d iterations, within another: %v; want at least 1 iteration, outside of other blocks", n, r.repeating))
+	wrong := func(nested bool) {
+		r.Fail(fmt.Errorf("engine: a block of %d iterations, within another: %v; want at least 1 iteration, outside of other blocks", n, nested))
+	}
+	if n < 1 {
+		wrong(r.body != nil)
 		return
 	}
 	if r.counters == nil {
 		r.counters = r.eng.NewState()
 	}
 	at := r.counters.Scratch("iteration", Uint32, Axis("count", 1))
+	b := &body{outer: r.body}
+	r.body = b
+	f(r, Counter{at, b})
+	if b.hosted {
+		r.Dispatch(next(at))
+		r.cut()
+	}
+	r.body = b.outer
+	switch {
+	case b.hosted:
+		r.Fill(at, 0)
+		r.host(loop{n, b.stages})
+	case b.nested:
+		wrong(true)
+	default:
+		r.unhosted(n, at, b.commands)
+	}
+}
+
+// unhosted records a block without host stages.
+func (r *Recorder) unhosted(n int, at *Tensor, commands []func(*vk.Program)) {
 	apart := int(max(r.eng.dev.Info().Limits.StorageAlignment, 4)) / 4
 	iterations := Axis("iteration", vk.PlainCommands)
 	table := Constant(r.counters, "iterations", func() []uint32 { return numbers(iterations.Size, apart) }, iterations, Axis("count", apart))
-	r.repeating = true
-	defer func() { r.repeating = false }()
-	counter := vk.Counter{At: at.Range(), Table: table.Range(), Next: incrementKernel{Number: at.Range()}.call(1, 1, 1)}
-	r.prog.Repeat(n, &counter, func() { body(r, Counter{at}) })
+	counter := vk.Counter{At: at.Range(), Table: table.Range(), Next: next(at)}
+	if r.body != nil {
+		r.body.nested = true
+	}
+	r.command(func(p *vk.Program) {
+		p.Repeat(n, &counter, func() {
+			for _, c := range commands {
+				c(p)
+			}
+		})
+	})
 }
+
+// next adds 1 to a number [1] u32.
+func next(number *Tensor) vk.Call { return incrementKernel{Number: number.Range()}.call(1, 1, 1) }
 
 // Next records adding 1 to a number [1] u32, for blocks that several programs run with one counter.
 func Next(r *Recorder, number *Tensor) {
-	r.Dispatch(incrementKernel{Number: number.Range()}.call(1, 1, 1))
+	r.Dispatch(next(number))
 }
 
 // numbers returns 0, 1, … n-1, `apart` elements apart.
