@@ -3,9 +3,6 @@
 package ec
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -15,7 +12,7 @@ var arsShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/ars"),
 	Bindings: []vk.Binding{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
-		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Fitness"},
 		{Name: "Rank", Index: 2, Access: vk.Read},
 		{Name: "Weight", Index: 3, Access: vk.Write},
 	},
@@ -42,33 +39,16 @@ type arsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k arsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [4]vk.Range{k.Fitness, k.Fitness, k.Rank, k.Weight}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Directions)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Elites)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: arsShader, Groups: [3]uint32{x, y, z}, Label: "ec/ars", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k arsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(arsShader, &k, x, y, z) }
 
 var awayShader = &vk.Shader{
 	Name:  "ec/away",
 	SPIRV: shaders.Code("ec/away"),
 	Bindings: []vk.Binding{
 		{Name: "X", Index: 0, Access: vk.Read},
-		{Name: "x_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "x_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "X"},
 		{Name: "Mean", Index: 2, Access: vk.Read},
-		{Name: "mean_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "Away", Index: 4, Access: vk.Write},
 	},
 	PushBytes: 8,
@@ -94,37 +74,20 @@ type awayKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k awayKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [5]vk.Range{k.X, k.X, k.Mean, k.Mean, k.Away}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: awayShader, Groups: [3]uint32{x, y, z}, Label: "ec/away", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k awayKernel) call(x, y, z uint32) vk.Call { return vk.Pack(awayShader, &k, x, y, z) }
 
 var cemShader = &vk.Shader{
 	Name:  "ec/cem",
 	SPIRV: shaders.Code("ec/cem"),
 	Bindings: []vk.Binding{
 		{Name: "First", Index: 0, Access: vk.Read},
-		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
 		{Name: "Second", Index: 2, Access: vk.Read},
-		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Second"},
 		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
-		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "Deviation", Index: 6, Access: vk.ReadWrite},
-		{Name: "deviation_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "deviation_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Deviation"},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Extra", Index: 9, Access: vk.Read},
 		{Name: "FinalExtra", Index: 10, Access: vk.Read},
@@ -160,34 +123,14 @@ type cemKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k cemKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [12]vk.Range
-		push   [8]byte
-		spec   [3]uint32
-	})
-	a.ranges = [12]vk.Range{k.First, k.First, k.Second, k.Second, k.Mean, k.Mean, k.Deviation, k.Deviation, k.Clock, k.Extra, k.FinalExtra, k.Decay}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	a.spec = [3]uint32{64, 1, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Divisor != 0 {
-		a.spec[1] = k.Divisor
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: cemShader, Groups: [3]uint32{x, y, z}, Label: "ec/cem", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k cemKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cemShader, &k, x, y, z) }
 
 var centerShader = &vk.Shader{
 	Name:  "ec/center",
 	SPIRV: shaders.Code("ec/center"),
 	Bindings: []vk.Binding{
 		{Name: "Population", Index: 0, Access: vk.Read},
-		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Population"},
 		{Name: "Center", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 8,
@@ -212,33 +155,16 @@ type centerKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k centerKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Population, k.Population, k.Center}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: centerShader, Groups: [3]uint32{x, y, z}, Label: "ec/center", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k centerKernel) call(x, y, z uint32) vk.Call { return vk.Pack(centerShader, &k, x, y, z) }
 
 var changedShader = &vk.Shader{
 	Name:  "ec/changed",
 	SPIRV: shaders.Code("ec/changed"),
 	Bindings: []vk.Binding{
 		{Name: "Given", Index: 0, Access: vk.ReadWrite},
-		{Name: "given_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "given_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Given"},
 		{Name: "Proposed", Index: 2, Access: vk.Read},
-		{Name: "proposed_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "proposed_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Proposed"},
 		{Name: "Changed", Index: 4, Access: vk.Write},
 		{Name: "Fitness", Index: 5, Access: vk.Write},
 	},
@@ -266,33 +192,16 @@ type changedKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k changedKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.Given, k.Given, k.Proposed, k.Proposed, k.Changed, k.Fitness}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: changedShader, Groups: [3]uint32{x, y, z}, Label: "ec/changed", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k changedKernel) call(x, y, z uint32) vk.Call { return vk.Pack(changedShader, &k, x, y, z) }
 
 var cmaFrameShader = &vk.Shader{
 	Name:  "ec/cma_frame",
 	SPIRV: shaders.Code("ec/cma_frame"),
 	Bindings: []vk.Binding{
 		{Name: "Basis", Index: 0, Access: vk.Read},
-		{Name: "basis_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "basis_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Basis"},
 		{Name: "Path", Index: 2, Access: vk.Read},
-		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Path"},
 		{Name: "Noise", Index: 4, Access: vk.Write},
 		{Name: "Weighted", Index: 5, Access: vk.Write},
 	},
@@ -322,38 +231,19 @@ type cmaFrameKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k cmaFrameKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.Basis, k.Basis, k.Path, k.Path, k.Noise, k.Weighted}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.C1))
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: cmaFrameShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_frame", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k cmaFrameKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cmaFrameShader, &k, x, y, z) }
 
 var cmaGivenShader = &vk.Shader{
 	Name:  "ec/cma_given",
 	SPIRV: shaders.Code("ec/cma_given"),
 	Bindings: []vk.Binding{
 		{Name: "Mean", Index: 0, Access: vk.Read},
-		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "MeanLow", Index: 2, Access: vk.Read},
-		{Name: "mean_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "MeanLow"},
 		{Name: "Sigma", Index: 4, Access: vk.Read},
 		{Name: "Given", Index: 5, Access: vk.Read},
-		{Name: "given_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "given_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Given"},
 		{Name: "Changed", Index: 7, Access: vk.Read},
 		{Name: "Steps", Index: 8, Access: vk.Write},
 	},
@@ -383,33 +273,16 @@ type cmaGivenKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k cmaGivenKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [9]vk.Range{k.Mean, k.Mean, k.MeanLow, k.MeanLow, k.Sigma, k.Given, k.Given, k.Changed, k.Steps}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: cmaGivenShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_given", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k cmaGivenKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cmaGivenShader, &k, x, y, z) }
 
 var cmaInjectShader = &vk.Shader{
 	Name:  "ec/cma_inject",
 	SPIRV: shaders.Code("ec/cma_inject"),
 	Bindings: []vk.Binding{
 		{Name: "Projected", Index: 0, Access: vk.Read},
-		{Name: "projected_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "projected_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Projected"},
 		{Name: "Scale", Index: 2, Access: vk.Read},
-		{Name: "scale_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "scale_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Scale"},
 		{Name: "Changed", Index: 4, Access: vk.Read},
 		{Name: "Noise", Index: 5, Access: vk.Write},
 	},
@@ -439,36 +312,17 @@ type cmaInjectKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k cmaInjectKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.Projected, k.Projected, k.Scale, k.Scale, k.Changed, k.Noise}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Limit))
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: cmaInjectShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_inject", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k cmaInjectKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cmaInjectShader, &k, x, y, z) }
 
 var cmaMeanShader = &vk.Shader{
 	Name:  "ec/cma_mean",
 	SPIRV: shaders.Code("ec/cma_mean"),
 	Bindings: []vk.Binding{
 		{Name: "Noise", Index: 0, Access: vk.Read},
-		{Name: "noise_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "noise_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Noise"},
 		{Name: "Scale", Index: 2, Access: vk.Read},
 		{Name: "Weight", Index: 3, Access: vk.Read},
-		{Name: "weight_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "weight_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Weight"},
 		{Name: "Sums", Index: 5, Access: vk.Write},
 	},
 	PushBytes: 8,
@@ -495,42 +349,25 @@ type cmaMeanKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k cmaMeanKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.Noise, k.Noise, k.Scale, k.Weight, k.Weight, k.Sums}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: cmaMeanShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_mean", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k cmaMeanKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cmaMeanShader, &k, x, y, z) }
 
 var cmaStepShader = &vk.Shader{
 	Name:  "ec/cma_step",
 	SPIRV: shaders.Code("ec/cma_step"),
 	Bindings: []vk.Binding{
 		{Name: "Moved", Index: 0, Access: vk.Read},
-		{Name: "moved_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "moved_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Moved"},
 		{Name: "Mean", Index: 2, Access: vk.ReadWrite},
-		{Name: "mean_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "PathSigma", Index: 4, Access: vk.ReadWrite},
-		{Name: "path_sigma_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "path_sigma_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "PathSigma"},
 		{Name: "PathC", Index: 6, Access: vk.ReadWrite},
-		{Name: "path_c_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "path_c_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "PathC"},
 		{Name: "Sigma", Index: 8, Access: vk.ReadWrite},
 		{Name: "Keep", Index: 9, Access: vk.Write},
 		{Name: "Clock", Index: 10, Access: vk.Read},
 		{Name: "MeanLow", Index: 11, Access: vk.ReadWrite},
-		{Name: "mean_low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, View: "MeanLow"},
 	},
 	PushBytes: 44,
 	Spec: []vk.SpecConstant{
@@ -569,42 +406,16 @@ type cmaStepKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k cmaStepKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [13]vk.Range
-		push   [44]byte
-		spec   [2]uint32
-	})
-	a.ranges = [13]vk.Range{k.Moved, k.Moved, k.Mean, k.Mean, k.PathSigma, k.PathSigma, k.PathC, k.PathC, k.Sigma, k.Keep, k.Clock, k.MeanLow, k.MeanLow}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.KeepSigma))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.GainSigma))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogKeep))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Speed))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Length))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.KeepC))
-	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.GainC))
-	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.KeepMatrix))
-	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.Stalled))
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: cmaStepShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_step", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k cmaStepKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cmaStepShader, &k, x, y, z) }
 
 var cmaWeighShader = &vk.Shader{
 	Name:  "ec/cma_weigh",
 	SPIRV: shaders.Code("ec/cma_weigh"),
 	Bindings: []vk.Binding{
 		{Name: "Noise", Index: 0, Access: vk.Read},
-		{Name: "noise_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "noise_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Noise"},
 		{Name: "Scale", Index: 2, Access: vk.Read},
-		{Name: "scale_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "scale_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Scale"},
 		{Name: "Weight", Index: 4, Access: vk.Read},
 		{Name: "Weighted", Index: 5, Access: vk.Write},
 	},
@@ -634,35 +445,16 @@ type cmaWeighKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k cmaWeighKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.Noise, k.Noise, k.Scale, k.Scale, k.Weight, k.Weighted}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Cmu))
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: cmaWeighShader, Groups: [3]uint32{x, y, z}, Label: "ec/cma_weigh", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k cmaWeighKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cmaWeighShader, &k, x, y, z) }
 
 var combineShader = &vk.Shader{
 	Name:  "ec/combine",
 	SPIRV: shaders.Code("ec/combine"),
 	Bindings: []vk.Binding{
 		{Name: "Parents", Index: 0, Access: vk.Read},
-		{Name: "parents_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "parents_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Parents"},
 		{Name: "Offspring", Index: 2, Access: vk.Read},
-		{Name: "offspring_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "offspring_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Offspring"},
 		{Name: "Merged", Index: 4, Access: vk.Write},
 	},
 	PushBytes: 12,
@@ -691,28 +483,7 @@ type combineKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k combineKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [12]byte
-		spec   [3]uint32
-	})
-	a.ranges = [5]vk.Range{k.Parents, k.Parents, k.Offspring, k.Offspring, k.Merged}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Kept)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Objectives)
-	a.spec = [3]uint32{64, 1, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Fours != 0 {
-		a.spec[1] = k.Fours
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: combineShader, Groups: [3]uint32{x, y, z}, Label: "ec/combine", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k combineKernel) call(x, y, z uint32) vk.Call { return vk.Pack(combineShader, &k, x, y, z) }
 
 var compareShader = &vk.Shader{
 	Name:  "ec/compare",
@@ -744,31 +515,18 @@ type compareKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k compareKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [4]byte
-		spec   [1]uint32
-	})
-	a.ranges = [4]vk.Range{k.CandidateFitness, k.Fitness, k.Verdict, k.Gain}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: compareShader, Groups: [3]uint32{x, y, z}, Label: "ec/compare", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k compareKernel) call(x, y, z uint32) vk.Call { return vk.Pack(compareShader, &k, x, y, z) }
 
 var crfmnesProjectShader = &vk.Shader{
 	Name:  "ec/crfmnes_project",
 	SPIRV: shaders.Code("ec/crfmnes_project"),
 	Bindings: []vk.Binding{
 		{Name: "V", Index: 0, Access: vk.Read},
-		{Name: "v_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "v_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "V"},
 		{Name: "Projection", Index: 2, Access: vk.Write},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
-		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
@@ -804,34 +562,7 @@ type crfmnesProjectKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k crfmnesProjectKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [20]byte
-		spec   [5]uint32
-	})
-	a.ranges = [6]vk.Range{k.V, k.V, k.Projection, k.Clock, k.Table, k.Table}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Mirrored {
-		a.spec[1] = 1
-	}
-	if k.TableFours != 0 {
-		a.spec[2] = k.TableFours
-	}
-	if k.Stored != 0 {
-		a.spec[3] = k.Stored
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: crfmnesProjectShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_project", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(crfmnesProjectShader, &k, x, y, z)
 }
 
 var crfmnesSampleShader = &vk.Shader{
@@ -839,23 +570,23 @@ var crfmnesSampleShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/crfmnes_sample"),
 	Bindings: []vk.Binding{
 		{Name: "Mean", Index: 0, Access: vk.Read},
-		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "Deviation", Index: 2, Access: vk.Read},
-		{Name: "deviation_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "deviation_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Deviation"},
 		{Name: "V", Index: 4, Access: vk.Read},
-		{Name: "v_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "v_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "V"},
 		{Name: "Sigma", Index: 6, Access: vk.Read},
 		{Name: "Projection", Index: 7, Access: vk.Read},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
-		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
 		{Name: "Pick", Index: 11, Access: vk.Read, Optional: true},
 		{Name: "Candidates", Index: 12, Access: vk.Write},
 	},
 	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "HAS_PICK", ID: 2, Default: 0},
+		{Name: "HAS_PICK", ID: 2, Default: 0, Has: "Pick"},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
 		{Name: "STORED", ID: 23, Default: 0},
@@ -894,39 +625,7 @@ type crfmnesSampleKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k crfmnesSampleKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [13]vk.Range
-		push   [28]byte
-		spec   [6]uint32
-	})
-	a.ranges = [13]vk.Range{k.Mean, k.Mean, k.Deviation, k.Deviation, k.V, k.V, k.Sigma, k.Projection, k.Clock, k.Table, k.Table, k.Pick, k.Candidates}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[24:], k.First)
-	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Pick.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Mirrored {
-		a.spec[2] = 1
-	}
-	if k.TableFours != 0 {
-		a.spec[3] = k.TableFours
-	}
-	if k.Stored != 0 {
-		a.spec[4] = k.Stored
-	}
-	if k.TexelLoads != 0 {
-		a.spec[5] = k.TexelLoads
-	}
-	return vk.Call{Shader: crfmnesSampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(crfmnesSampleShader, &k, x, y, z)
 }
 
 var crfmnesUpdateShader = &vk.Shader{
@@ -934,18 +633,18 @@ var crfmnesUpdateShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/crfmnes_update"),
 	Bindings: []vk.Binding{
 		{Name: "First", Index: 0, Access: vk.Read},
-		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
 		{Name: "Second", Index: 2, Access: vk.Read},
-		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Second"},
 		{Name: "Third", Index: 4, Access: vk.Read},
-		{Name: "third_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "third_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Third"},
 		{Name: "Factors", Index: 6, Access: vk.Read},
 		{Name: "Mean", Index: 7, Access: vk.ReadWrite},
 		{Name: "Path", Index: 8, Access: vk.ReadWrite},
 		{Name: "V", Index: 9, Access: vk.ReadWrite},
-		{Name: "v_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "v_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, View: "V"},
 		{Name: "Deviation", Index: 11, Access: vk.ReadWrite},
-		{Name: "deviation_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "deviation_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, View: "Deviation"},
 		{Name: "Sigma", Index: 13, Access: vk.ReadWrite},
 		{Name: "Gradients", Index: 14, Access: vk.ReadWrite},
 	},
@@ -985,27 +684,7 @@ type crfmnesUpdateKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k crfmnesUpdateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [15]vk.Range
-		push   [28]byte
-		spec   [2]uint32
-	})
-	a.ranges = [15]vk.Range{k.First, k.First, k.Second, k.Second, k.Third, k.Third, k.Factors, k.Mean, k.Path, k.V, k.V, k.Deviation, k.Deviation, k.Sigma, k.Gradients}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Keep))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Gain))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Rate))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.C1))
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: crfmnesUpdateShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(crfmnesUpdateShader, &k, x, y, z)
 }
 
 var crfmnesWeightsShader = &vk.Shader{
@@ -1013,9 +692,9 @@ var crfmnesWeightsShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/crfmnes_weights"),
 	Bindings: []vk.Binding{
 		{Name: "First", Index: 0, Access: vk.Read},
-		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
 		{Name: "Path", Index: 2, Access: vk.ReadWrite},
-		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Path"},
 		{Name: "Projection", Index: 4, Access: vk.Read},
 		{Name: "Weight", Index: 5, Access: vk.ReadWrite},
 		{Name: "Along", Index: 6, Access: vk.Write},
@@ -1056,30 +735,7 @@ type crfmnesWeightsKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k crfmnesWeightsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [8]vk.Range
-		push   [40]byte
-		spec   [2]uint32
-	})
-	a.ranges = [8]vk.Range{k.First, k.First, k.Path, k.Path, k.Projection, k.Weight, k.Along, k.Factors}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Keep))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Gain))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Length))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Distance))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Move))
-	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Stagnate))
-	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.Converge))
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: crfmnesWeightsShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_weights", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(crfmnesWeightsShader, &k, x, y, z)
 }
 
 var crfmnesWhitenShader = &vk.Shader{
@@ -1087,18 +743,18 @@ var crfmnesWhitenShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/crfmnes_whiten"),
 	Bindings: []vk.Binding{
 		{Name: "Mean", Index: 0, Access: vk.Read},
-		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "Deviation", Index: 2, Access: vk.Read},
-		{Name: "deviation_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "deviation_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Deviation"},
 		{Name: "V", Index: 4, Access: vk.Read},
-		{Name: "v_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "v_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "V"},
 		{Name: "Sigma", Index: 6, Access: vk.Read},
 		{Name: "Changed", Index: 7, Access: vk.Read},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
-		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
 		{Name: "Given", Index: 11, Access: vk.Read},
-		{Name: "given_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "given_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, View: "Given"},
 		{Name: "Noise", Index: 13, Access: vk.Write},
 		{Name: "Projection", Index: 14, Access: vk.Write},
 	},
@@ -1143,35 +799,7 @@ type crfmnesWhitenKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k crfmnesWhitenKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [15]vk.Range
-		push   [24]byte
-		spec   [5]uint32
-	})
-	a.ranges = [15]vk.Range{k.Mean, k.Mean, k.Deviation, k.Deviation, k.V, k.V, k.Sigma, k.Changed, k.Clock, k.Table, k.Table, k.Given, k.Given, k.Noise, k.Projection}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Limit))
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Mirrored {
-		a.spec[1] = 1
-	}
-	if k.TableFours != 0 {
-		a.spec[2] = k.TableFours
-	}
-	if k.Stored != 0 {
-		a.spec[3] = k.Stored
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: crfmnesWhitenShader, Groups: [3]uint32{x, y, z}, Label: "ec/crfmnes_whiten", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(crfmnesWhitenShader, &k, x, y, z)
 }
 
 var crowdingShader = &vk.Shader{
@@ -1179,9 +807,9 @@ var crowdingShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/crowding"),
 	Bindings: []vk.Binding{
 		{Name: "Merged", Index: 0, Access: vk.Read},
-		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Merged"},
 		{Name: "Front", Index: 2, Access: vk.Read},
-		{Name: "front_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "front_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4, View: "Front"},
 		{Name: "Key", Index: 4, Access: vk.Write},
 	},
 	PushBytes: 4,
@@ -1208,46 +836,27 @@ type crowdingKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k crowdingKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [4]byte
-		spec   [3]uint32
-	})
-	a.ranges = [5]vk.Range{k.Merged, k.Merged, k.Front, k.Front, k.Key}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
-	a.spec = [3]uint32{64, 1, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Fours != 0 {
-		a.spec[1] = k.Fours
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: crowdingShader, Groups: [3]uint32{x, y, z}, Label: "ec/crowding", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k crowdingKernel) call(x, y, z uint32) vk.Call { return vk.Pack(crowdingShader, &k, x, y, z) }
 
 var csoShader = &vk.Shader{
 	Name:  "ec/cso",
 	SPIRV: shaders.Code("ec/cso"),
 	Bindings: []vk.Binding{
 		{Name: "Swarm", Index: 0, Access: vk.Read},
-		{Name: "swarm_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "swarm_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Swarm"},
 		{Name: "Velocity", Index: 2, Access: vk.Read},
-		{Name: "velocity_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "velocity_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Velocity"},
 		{Name: "Center", Index: 4, Access: vk.Read},
-		{Name: "center_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "center_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Center"},
 		{Name: "Pair", Index: 6, Access: vk.Read},
 		{Name: "Attraction", Index: 7, Access: vk.Read},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Moved", Index: 9, Access: vk.Write},
 		{Name: "Speed", Index: 10, Access: vk.Write},
 		{Name: "Low", Index: 11, Access: vk.Read},
-		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
 		{Name: "High", Index: 13, Access: vk.Read},
-		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4, View: "High"},
 	},
 	PushBytes: 16,
 	Spec: []vk.SpecConstant{
@@ -1283,29 +892,7 @@ type csoKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k csoKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [15]vk.Range
-		push   [16]byte
-		spec   [3]uint32
-	})
-	a.ranges = [15]vk.Range{k.Swarm, k.Swarm, k.Velocity, k.Velocity, k.Center, k.Center, k.Pair, k.Attraction, k.Clock, k.Moved, k.Speed, k.Low, k.Low, k.High, k.High}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Bounded {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: csoShader, Groups: [3]uint32{x, y, z}, Label: "ec/cso", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k csoKernel) call(x, y, z uint32) vk.Call { return vk.Pack(csoShader, &k, x, y, z) }
 
 var csoPairShader = &vk.Shader{
 	Name:  "ec/cso_pair",
@@ -1337,22 +924,7 @@ type csoPairKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k csoPairKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Fitness, k.Clock, k.Pair}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: csoPairShader, Groups: [3]uint32{x, y, z}, Label: "ec/cso_pair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k csoPairKernel) call(x, y, z uint32) vk.Call { return vk.Pack(csoPairShader, &k, x, y, z) }
 
 var csoSettleShader = &vk.Shader{
 	Name:  "ec/cso_settle",
@@ -1361,9 +933,9 @@ var csoSettleShader = &vk.Shader{
 		{Name: "CandidateFitness", Index: 0, Access: vk.Read},
 		{Name: "Pair", Index: 1, Access: vk.Read},
 		{Name: "Moved", Index: 2, Access: vk.Read},
-		{Name: "moved_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "moved_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Moved"},
 		{Name: "Speed", Index: 4, Access: vk.Read},
-		{Name: "speed_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "speed_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Speed"},
 		{Name: "Swarm", Index: 6, Access: vk.Write},
 		{Name: "Velocity", Index: 7, Access: vk.Write},
 		{Name: "Fitness", Index: 8, Access: vk.Write},
@@ -1395,24 +967,7 @@ type csoSettleKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k csoSettleKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [9]vk.Range{k.CandidateFitness, k.Pair, k.Moved, k.Moved, k.Speed, k.Speed, k.Swarm, k.Velocity, k.Fitness}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: csoSettleShader, Groups: [3]uint32{x, y, z}, Label: "ec/cso_settle", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k csoSettleKernel) call(x, y, z uint32) vk.Call { return vk.Pack(csoSettleShader, &k, x, y, z) }
 
 var deChooseShader = &vk.Shader{
 	Name:  "ec/de_choose",
@@ -1460,55 +1015,30 @@ type deChooseKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k deChooseKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [7]vk.Range
-		push   [28]byte
-		spec   [3]uint32
-	})
-	a.ranges = [7]vk.Range{k.Order, k.Weight, k.Rate, k.Stored, k.Clock, k.Index, k.Scale}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Memory)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Differences)
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Pbest))
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Base != 0 {
-		a.spec[1] = k.Base
-	}
-	if k.History {
-		a.spec[2] = 1
-	}
-	return vk.Call{Shader: deChooseShader, Groups: [3]uint32{x, y, z}, Label: "ec/de_choose", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k deChooseKernel) call(x, y, z uint32) vk.Call { return vk.Pack(deChooseShader, &k, x, y, z) }
 
 var deTrialShader = &vk.Shader{
 	Name:  "ec/de_trial",
 	SPIRV: shaders.Code("ec/de_trial"),
 	Bindings: []vk.Binding{
 		{Name: "Population", Index: 0, Access: vk.Read},
-		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Population"},
 		{Name: "Archive", Index: 2, Access: vk.Read, Optional: true},
-		{Name: "archive_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "archive_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Archive"},
 		{Name: "Index", Index: 4, Access: vk.Read},
 		{Name: "Scale", Index: 5, Access: vk.Read},
 		{Name: "Fitness", Index: 6, Access: vk.Read},
 		{Name: "Clock", Index: 7, Access: vk.Read},
 		{Name: "Trial", Index: 8, Access: vk.Write},
 		{Name: "Low", Index: 11, Access: vk.Read},
-		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
 		{Name: "High", Index: 13, Access: vk.Read},
-		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4, View: "High"},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_ARCHIVE", ID: 1, Default: 0},
+		{Name: "HAS_ARCHIVE", ID: 1, Default: 0, Has: "Archive"},
 		{Name: "BOUNDED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -1540,40 +1070,14 @@ type deTrialKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k deTrialKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [13]vk.Range
-		push   [20]byte
-		spec   [4]uint32
-	})
-	a.ranges = [13]vk.Range{k.Population, k.Population, k.Archive, k.Archive, k.Index, k.Scale, k.Fitness, k.Clock, k.Trial, k.Low, k.Low, k.High, k.High}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Size)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Differences)
-	a.spec = [4]uint32{64, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Archive.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Bounded {
-		a.spec[2] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
-	}
-	return vk.Call{Shader: deTrialShader, Groups: [3]uint32{x, y, z}, Label: "ec/de_trial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k deTrialKernel) call(x, y, z uint32) vk.Call { return vk.Pack(deTrialShader, &k, x, y, z) }
 
 var dominanceShader = &vk.Shader{
 	Name:  "ec/dominance",
 	SPIRV: shaders.Code("ec/dominance"),
 	Bindings: []vk.Binding{
 		{Name: "Merged", Index: 0, Access: vk.Read},
-		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Merged"},
 		{Name: "Dominators", Index: 2, Access: vk.Write},
 		{Name: "Number", Index: 3, Access: vk.Write},
 	},
@@ -1603,38 +1107,16 @@ type dominanceKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k dominanceKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [4]byte
-		spec   [4]uint32
-	})
-	a.ranges = [4]vk.Range{k.Merged, k.Merged, k.Dominators, k.Number}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
-	a.spec = [4]uint32{64, 1, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Fours != 0 {
-		a.spec[1] = k.Fours
-	}
-	if k.Twins {
-		a.spec[2] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
-	}
-	return vk.Call{Shader: dominanceShader, Groups: [3]uint32{x, y, z}, Label: "ec/dominance", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k dominanceKernel) call(x, y, z uint32) vk.Call { return vk.Pack(dominanceShader, &k, x, y, z) }
 
 var eigenBeginShader = &vk.Shader{
 	Name:  "ec/eigen_begin",
 	SPIRV: shaders.Code("ec/eigen_begin"),
 	Bindings: []vk.Binding{
 		{Name: "Covariance", Index: 0, Access: vk.ReadWrite},
-		{Name: "covariance_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "covariance_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Covariance"},
 		{Name: "Change", Index: 2, Access: vk.Read},
-		{Name: "change_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "change_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Change"},
 		{Name: "Keep", Index: 4, Access: vk.Read},
 		{Name: "Scale", Index: 5, Access: vk.Read},
 		{Name: "Unit", Index: 6, Access: vk.Write},
@@ -1667,25 +1149,7 @@ type eigenBeginKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k eigenBeginKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [8]vk.Range
-		push   [12]byte
-		spec   [2]uint32
-	})
-	a.ranges = [8]vk.Range{k.Covariance, k.Covariance, k.Change, k.Change, k.Keep, k.Scale, k.Unit, k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: eigenBeginShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_begin", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k eigenBeginKernel) call(x, y, z uint32) vk.Call { return vk.Pack(eigenBeginShader, &k, x, y, z) }
 
 var eigenEndShader = &vk.Shader{
 	Name:  "ec/eigen_end",
@@ -1721,29 +1185,14 @@ type eigenEndKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k eigenEndKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [5]vk.Range{k.Diagonal, k.Unit, k.Covariance, k.Scale, k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
-	a.spec = [1]uint32{64}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	return vk.Call{Shader: eigenEndShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_end", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k eigenEndKernel) call(x, y, z uint32) vk.Call { return vk.Pack(eigenEndShader, &k, x, y, z) }
 
 var eigenGramShader = &vk.Shader{
 	Name:  "ec/eigen_gram",
 	SPIRV: shaders.Code("ec/eigen_gram"),
 	Bindings: []vk.Binding{
 		{Name: "Reflectors", Index: 0, Access: vk.Read},
-		{Name: "reflectors_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "reflectors_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Reflectors"},
 		{Name: "Beta", Index: 2, Access: vk.Read},
 		{Name: "Grams", Index: 3, Access: vk.Write},
 		{Name: "Clock", Index: 4, Access: vk.Read},
@@ -1773,37 +1222,19 @@ type eigenGramKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k eigenGramKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [12]byte
-		spec   [2]uint32
-	})
-	a.ranges = [5]vk.Range{k.Reflectors, k.Reflectors, k.Beta, k.Grams, k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: eigenGramShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_gram", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k eigenGramKernel) call(x, y, z uint32) vk.Call { return vk.Pack(eigenGramShader, &k, x, y, z) }
 
 var eigenJacobiShader = &vk.Shader{
 	Name:  "ec/eigen_jacobi",
 	SPIRV: shaders.Code("ec/eigen_jacobi"),
 	Bindings: []vk.Binding{
 		{Name: "Covariance", Index: 0, Access: vk.ReadWrite},
-		{Name: "covariance_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "covariance_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Covariance"},
 		{Name: "Change", Index: 2, Access: vk.Read},
-		{Name: "change_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "change_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Change"},
 		{Name: "Keep", Index: 4, Access: vk.Read},
 		{Name: "Basis", Index: 5, Access: vk.ReadWrite},
-		{Name: "basis_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "basis_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Basis"},
 		{Name: "Scale", Index: 7, Access: vk.Write},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 	},
@@ -1836,25 +1267,7 @@ type eigenJacobiKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k eigenJacobiKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [8]byte
-		spec   [3]uint32
-	})
-	a.ranges = [9]vk.Range{k.Covariance, k.Covariance, k.Change, k.Change, k.Keep, k.Basis, k.Basis, k.Scale, k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Gap)
-	a.spec = [3]uint32{64, 1, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Dim != 0 {
-		a.spec[1] = k.Dim
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: eigenJacobiShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_jacobi", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(eigenJacobiShader, &k, x, y, z)
 }
 
 var eigenQlShader = &vk.Shader{
@@ -1893,38 +1306,16 @@ type eigenQlKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k eigenQlKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [20]byte
-		spec   [2]uint32
-	})
-	a.ranges = [4]vk.Range{k.Diagonal, k.Progress, k.Rotations, k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Gap)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Blocks)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Most)
-	if k.Begin {
-		a.push[16] = 1
-	}
-	a.spec = [2]uint32{64, 2}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Dim != 0 {
-		a.spec[1] = k.Dim
-	}
-	return vk.Call{Shader: eigenQlShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_ql", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k eigenQlKernel) call(x, y, z uint32) vk.Call { return vk.Pack(eigenQlShader, &k, x, y, z) }
 
 var eigenReflectShader = &vk.Shader{
 	Name:  "ec/eigen_reflect",
 	SPIRV: shaders.Code("ec/eigen_reflect"),
 	Bindings: []vk.Binding{
 		{Name: "Matrix", Index: 0, Access: vk.ReadWrite},
-		{Name: "matrix_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "matrix_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Matrix"},
 		{Name: "Vectors", Index: 2, Access: vk.ReadWrite},
-		{Name: "vectors_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "vectors_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
 		{Name: "Reflectors", Index: 4, Access: vk.Write},
 		{Name: "Beta", Index: 5, Access: vk.ReadWrite},
 		{Name: "Diagonal", Index: 6, Access: vk.Write},
@@ -1959,24 +1350,7 @@ type eigenReflectKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k eigenReflectKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [8]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [8]vk.Range{k.Matrix, k.Matrix, k.Vectors, k.Vectors, k.Reflectors, k.Beta, k.Diagonal, k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Step)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Gap)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: eigenReflectShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_reflect", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(eigenReflectShader, &k, x, y, z)
 }
 
 var eigenRotateShader = &vk.Shader{
@@ -1985,9 +1359,9 @@ var eigenRotateShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Progress", Index: 0, Access: vk.Read},
 		{Name: "Rotations", Index: 1, Access: vk.Read},
-		{Name: "rotations_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "rotations_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Rotations"},
 		{Name: "Basis", Index: 3, Access: vk.ReadWrite},
-		{Name: "basis_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "basis_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Basis"},
 		{Name: "Clock", Index: 5, Access: vk.Read},
 	},
 	PushBytes: 16,
@@ -2017,24 +1391,7 @@ type eigenRotateKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k eigenRotateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.Progress, k.Rotations, k.Rotations, k.Basis, k.Basis, k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Blocks)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: eigenRotateShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_rotate", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(eigenRotateShader, &k, x, y, z)
 }
 
 var eigenTurnShader = &vk.Shader{
@@ -2042,10 +1399,10 @@ var eigenTurnShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/eigen_turn"),
 	Bindings: []vk.Binding{
 		{Name: "Reflectors", Index: 0, Access: vk.Read},
-		{Name: "reflectors_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "reflectors_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Reflectors"},
 		{Name: "Grams", Index: 2, Access: vk.Read},
 		{Name: "Basis", Index: 3, Access: vk.ReadWrite},
-		{Name: "basis_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "basis_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Basis"},
 		{Name: "Clock", Index: 5, Access: vk.Read},
 	},
 	PushBytes: 20,
@@ -2075,27 +1432,7 @@ type eigenTurnKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k eigenTurnKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [20]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.Reflectors, k.Reflectors, k.Grams, k.Basis, k.Basis, k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Gap)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Block)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Count)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: eigenTurnShader, Groups: [3]uint32{x, y, z}, Label: "ec/eigen_turn", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k eigenTurnKernel) call(x, y, z uint32) vk.Call { return vk.Pack(eigenTurnShader, &k, x, y, z) }
 
 var elitesCellShader = &vk.Shader{
 	Name:  "ec/elites_cell",
@@ -2104,7 +1441,7 @@ var elitesCellShader = &vk.Shader{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
 		{Name: "Descriptor", Index: 1, Access: vk.Read},
 		{Name: "Grid", Index: 2, Access: vk.Read},
-		{Name: "grid_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "grid_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Grid"},
 		{Name: "Cell", Index: 4, Access: vk.Write},
 	},
 	PushBytes: 12,
@@ -2134,28 +1471,7 @@ type elitesCellKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k elitesCellKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [12]byte
-		spec   [3]uint32
-	})
-	a.ranges = [5]vk.Range{k.Fitness, k.Descriptor, k.Grid, k.Grid, k.Cell}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Centroids {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: elitesCellShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_cell", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k elitesCellKernel) call(x, y, z uint32) vk.Call { return vk.Pack(elitesCellShader, &k, x, y, z) }
 
 var elitesEnterShader = &vk.Shader{
 	Name:  "ec/elites_enter",
@@ -2165,10 +1481,10 @@ var elitesEnterShader = &vk.Shader{
 		{Name: "Rank", Index: 1, Access: vk.Read},
 		{Name: "Descriptor", Index: 2, Access: vk.Read},
 		{Name: "Cell", Index: 3, Access: vk.Read},
-		{Name: "cell_texels", Index: 4, Access: vk.Read, Texel: vk.TexelUint},
+		{Name: "cell_texels", Index: 4, Access: vk.Read, Texel: vk.TexelUint, View: "Cell"},
 		{Name: "Fitness", Index: 5, Access: vk.ReadWrite},
 		{Name: "Behaviour", Index: 6, Access: vk.Write},
-		{Name: "rank_texels", Index: 7, Access: vk.Read, Texel: vk.TexelUint},
+		{Name: "rank_texels", Index: 7, Access: vk.Read, Texel: vk.TexelUint, View: "Rank"},
 		{Name: "Entered", Index: 8, Access: vk.Write},
 	},
 	PushBytes: 12,
@@ -2200,23 +1516,7 @@ type elitesEnterKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k elitesEnterKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [12]byte
-		spec   [2]uint32
-	})
-	a.ranges = [9]vk.Range{k.CandidateFitness, k.Rank, k.Descriptor, k.Cell, k.Cell, k.Fitness, k.Behaviour, k.Rank, k.Entered}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Cells)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Descriptors)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: elitesEnterShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_enter", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(elitesEnterShader, &k, x, y, z)
 }
 
 var elitesListShader = &vk.Shader{
@@ -2224,7 +1524,7 @@ var elitesListShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/elites_list"),
 	Bindings: []vk.Binding{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
-		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Fitness"},
 		{Name: "Occupied", Index: 2, Access: vk.Write},
 		{Name: "Held", Index: 3, Access: vk.Write},
 		{Name: "Summary", Index: 4, Access: vk.Write},
@@ -2253,24 +1553,7 @@ type elitesListKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k elitesListKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [5]vk.Range{k.Fitness, k.Fitness, k.Occupied, k.Held, k.Summary}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Cells)
-	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Worst))
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: elitesListShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_list", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k elitesListKernel) call(x, y, z uint32) vk.Call { return vk.Pack(elitesListShader, &k, x, y, z) }
 
 var elitesPlaceShader = &vk.Shader{
 	Name:  "ec/elites_place",
@@ -2278,7 +1561,7 @@ var elitesPlaceShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Cell", Index: 0, Access: vk.Read},
 		{Name: "Candidates", Index: 1, Access: vk.Read},
-		{Name: "candidates_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "candidates_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Candidates"},
 		{Name: "Archive", Index: 3, Access: vk.Write},
 	},
 	PushBytes: 12,
@@ -2306,23 +1589,7 @@ type elitesPlaceKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k elitesPlaceKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [12]byte
-		spec   [2]uint32
-	})
-	a.ranges = [4]vk.Range{k.Cell, k.Candidates, k.Candidates, k.Archive}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Cells)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: elitesPlaceShader, Groups: [3]uint32{x, y, z}, Label: "ec/elites_place", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(elitesPlaceShader, &k, x, y, z)
 }
 
 var extremesShader = &vk.Shader{
@@ -2354,44 +1621,27 @@ type extremesKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k extremesKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [2]vk.Range{k.Rank, k.Index}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Worst {
-		a.spec[1] = 1
-	}
-	return vk.Call{Shader: extremesShader, Groups: [3]uint32{x, y, z}, Label: "ec/extremes", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k extremesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(extremesShader, &k, x, y, z) }
 
 var formShader = &vk.Shader{
 	Name:  "ec/form",
 	SPIRV: shaders.Code("ec/form"),
 	Bindings: []vk.Binding{
 		{Name: "Mean", Index: 0, Access: vk.Read},
-		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "MeanLow", Index: 2, Access: vk.Read, Optional: true},
-		{Name: "mean_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "mean_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "MeanLow"},
 		{Name: "Sigma", Index: 4, Access: vk.Read},
 		{Name: "Steps", Index: 5, Access: vk.Read},
-		{Name: "steps_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "steps_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Steps"},
 		{Name: "Pick", Index: 7, Access: vk.Read, Optional: true},
 		{Name: "Candidates", Index: 8, Access: vk.Write},
 	},
 	PushBytes: 16,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_PICK", ID: 1, Default: 0},
-		{Name: "HAS_MEAN_LOW", ID: 2, Default: 0},
+		{Name: "HAS_PICK", ID: 1, Default: 0, Has: "Pick"},
+		{Name: "HAS_MEAN_LOW", ID: 2, Default: 0, Has: "MeanLow"},
 		{Name: "LOW", ID: 3, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2419,42 +1669,14 @@ type formKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k formKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [16]byte
-		spec   [5]uint32
-	})
-	a.ranges = [9]vk.Range{k.Mean, k.Mean, k.MeanLow, k.MeanLow, k.Sigma, k.Steps, k.Steps, k.Pick, k.Candidates}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Stride)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[12:], k.First)
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Pick.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.MeanLow.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.Low {
-		a.spec[3] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: formShader, Groups: [3]uint32{x, y, z}, Label: "ec/form", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k formKernel) call(x, y, z uint32) vk.Call { return vk.Pack(formShader, &k, x, y, z) }
 
 var frontShader = &vk.Shader{
 	Name:  "ec/front",
 	SPIRV: shaders.Code("ec/front"),
 	Bindings: []vk.Binding{
 		{Name: "Objectives", Index: 0, Access: vk.Read},
-		{Name: "objectives_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "objectives_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Objectives"},
 		{Name: "Summary", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 8,
@@ -2479,24 +1701,7 @@ type frontKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k frontKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Objectives, k.Objectives, k.Summary}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: frontShader, Groups: [3]uint32{x, y, z}, Label: "ec/front", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k frontKernel) call(x, y, z uint32) vk.Call { return vk.Pack(frontShader, &k, x, y, z) }
 
 var frontsShader = &vk.Shader{
 	Name:  "ec/fronts",
@@ -2531,33 +1736,16 @@ type frontsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k frontsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [4]vk.Range{k.Dominators, k.Number, k.Front, k.Divided}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Survivors)
-	a.spec = [2]uint32{64, 64}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Words != 0 {
-		a.spec[1] = k.Words
-	}
-	return vk.Call{Shader: frontsShader, Groups: [3]uint32{x, y, z}, Label: "ec/fronts", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k frontsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(frontsShader, &k, x, y, z) }
 
 var gapShader = &vk.Shader{
 	Name:  "ec/gap",
 	SPIRV: shaders.Code("ec/gap"),
 	Bindings: []vk.Binding{
 		{Name: "High", Index: 0, Access: vk.Read},
-		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "High"},
 		{Name: "Low", Index: 2, Access: vk.Read},
-		{Name: "fitness_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "fitness_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
 		{Name: "Gap", Index: 4, Access: vk.Write},
 		{Name: "BestLow", Index: 5, Access: vk.Write},
 	},
@@ -2584,23 +1772,7 @@ type gapKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k gapKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [4]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.High, k.High, k.Low, k.Low, k.Gap, k.BestLow}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: gapShader, Groups: [3]uint32{x, y, z}, Label: "ec/gap", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k gapKernel) call(x, y, z uint32) vk.Call { return vk.Pack(gapShader, &k, x, y, z) }
 
 var initialShader = &vk.Shader{
 	Name:  "ec/initial",
@@ -2609,16 +1781,16 @@ var initialShader = &vk.Shader{
 		{Name: "Population", Index: 0, Access: vk.Write},
 		{Name: "Held", Index: 1, Access: vk.Read, Optional: true},
 		{Name: "Low", Index: 11, Access: vk.Read},
-		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
 		{Name: "High", Index: 13, Access: vk.Read},
-		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4, View: "High"},
 		{Name: "Start", Index: 15, Access: vk.Read},
-		{Name: "start_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "start_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4, View: "Start"},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_HELD", ID: 1, Default: 0},
+		{Name: "HAS_HELD", ID: 1, Default: 0, Has: "Held"},
 		{Name: "FOUNDED", ID: 2, Default: 0},
 		{Name: "BOUNDED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
@@ -2648,36 +1820,7 @@ type initialKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k initialKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [8]vk.Range
-		push   [20]byte
-		spec   [5]uint32
-	})
-	a.ranges = [8]vk.Range{k.Population, k.Held, k.Low, k.Low, k.High, k.High, k.Start, k.Start}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.InitialStream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.InitialStd))
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Held.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Founded {
-		a.spec[2] = 1
-	}
-	if k.Bounded {
-		a.spec[3] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: initialShader, Groups: [3]uint32{x, y, z}, Label: "ec/initial", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k initialKernel) call(x, y, z uint32) vk.Call { return vk.Pack(initialShader, &k, x, y, z) }
 
 var injectShader = &vk.Shader{
 	Name:  "ec/inject",
@@ -2709,22 +1852,7 @@ type injectKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k injectKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Index, k.Rows, k.Into}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: injectShader, Groups: [3]uint32{x, y, z}, Label: "ec/inject", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k injectKernel) call(x, y, z uint32) vk.Call { return vk.Pack(injectShader, &k, x, y, z) }
 
 var keepShader = &vk.Shader{
 	Name:  "ec/keep",
@@ -2732,7 +1860,7 @@ var keepShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Improved", Index: 0, Access: vk.Read},
 		{Name: "From", Index: 1, Access: vk.Read},
-		{Name: "from_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "from_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "From"},
 		{Name: "To", Index: 3, Access: vk.Write},
 	},
 	PushBytes: 4,
@@ -2757,23 +1885,7 @@ type keepKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k keepKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [4]byte
-		spec   [2]uint32
-	})
-	a.ranges = [4]vk.Range{k.Improved, k.From, k.From, k.To}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: keepShader, Groups: [3]uint32{x, y, z}, Label: "ec/keep", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k keepKernel) call(x, y, z uint32) vk.Call { return vk.Pack(keepShader, &k, x, y, z) }
 
 var lmmaesMixShader = &vk.Shader{
 	Name:  "ec/lmmaes_mix",
@@ -2808,30 +1920,16 @@ type lmmaesMixKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k lmmaesMixKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [8]byte
-		spec   [1]uint32
-	})
-	a.ranges = [5]vk.Range{k.Projection, k.Gram, k.Rates, k.Shares, k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Vectors)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: lmmaesMixShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_mix", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k lmmaesMixKernel) call(x, y, z uint32) vk.Call { return vk.Pack(lmmaesMixShader, &k, x, y, z) }
 
 var lmmaesPathShader = &vk.Shader{
 	Name:  "ec/lmmaes_path",
 	SPIRV: shaders.Code("ec/lmmaes_path"),
 	Bindings: []vk.Binding{
 		{Name: "First", Index: 0, Access: vk.Read},
-		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
 		{Name: "Path", Index: 2, Access: vk.ReadWrite},
-		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Path"},
 		{Name: "Weight", Index: 4, Access: vk.Read},
 		{Name: "Shares", Index: 5, Access: vk.Read},
 		{Name: "Sigma", Index: 6, Access: vk.ReadWrite},
@@ -2869,41 +1967,18 @@ type lmmaesPathKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k lmmaesPathKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [8]vk.Range
-		push   [32]byte
-		spec   [2]uint32
-	})
-	a.ranges = [8]vk.Range{k.First, k.First, k.Path, k.Path, k.Weight, k.Shares, k.Sigma, k.Factors}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Vectors)
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Keep))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Gain))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Rate))
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: lmmaesPathShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_path", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k lmmaesPathKernel) call(x, y, z uint32) vk.Call { return vk.Pack(lmmaesPathShader, &k, x, y, z) }
 
 var lmmaesProjectShader = &vk.Shader{
 	Name:  "ec/lmmaes_project",
 	SPIRV: shaders.Code("ec/lmmaes_project"),
 	Bindings: []vk.Binding{
 		{Name: "Memory", Index: 0, Access: vk.Read},
-		{Name: "memory_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "memory_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Memory"},
 		{Name: "Projection", Index: 2, Access: vk.Write},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
-		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
@@ -2940,35 +2015,7 @@ type lmmaesProjectKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k lmmaesProjectKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [24]byte
-		spec   [5]uint32
-	})
-	a.ranges = [6]vk.Range{k.Memory, k.Memory, k.Projection, k.Clock, k.Table, k.Table}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Vectors)
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Mirrored {
-		a.spec[1] = 1
-	}
-	if k.TableFours != 0 {
-		a.spec[2] = k.TableFours
-	}
-	if k.Stored != 0 {
-		a.spec[3] = k.Stored
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: lmmaesProjectShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_project", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(lmmaesProjectShader, &k, x, y, z)
 }
 
 var lmmaesSampleShader = &vk.Shader{
@@ -2976,22 +2023,22 @@ var lmmaesSampleShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/lmmaes_sample"),
 	Bindings: []vk.Binding{
 		{Name: "Mean", Index: 0, Access: vk.Read},
-		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "Memory", Index: 2, Access: vk.Read},
-		{Name: "memory_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "memory_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Memory"},
 		{Name: "Sigma", Index: 4, Access: vk.Read},
 		{Name: "Shares", Index: 5, Access: vk.Read},
-		{Name: "shares_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "shares_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Shares"},
 		{Name: "Pick", Index: 7, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
-		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
 		{Name: "Candidates", Index: 11, Access: vk.Write},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_PICK", ID: 1, Default: 0},
+		{Name: "HAS_PICK", ID: 1, Default: 0, Has: "Pick"},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
 		{Name: "STORED", ID: 23, Default: 0},
@@ -3030,40 +2077,7 @@ type lmmaesSampleKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k lmmaesSampleKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [12]vk.Range
-		push   [32]byte
-		spec   [6]uint32
-	})
-	a.ranges = [12]vk.Range{k.Mean, k.Mean, k.Memory, k.Memory, k.Sigma, k.Shares, k.Shares, k.Pick, k.Clock, k.Table, k.Table, k.Candidates}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Vectors)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[28:], k.First)
-	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Pick.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Mirrored {
-		a.spec[2] = 1
-	}
-	if k.TableFours != 0 {
-		a.spec[3] = k.TableFours
-	}
-	if k.Stored != 0 {
-		a.spec[4] = k.Stored
-	}
-	if k.TexelLoads != 0 {
-		a.spec[5] = k.TexelLoads
-	}
-	return vk.Call{Shader: lmmaesSampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(lmmaesSampleShader, &k, x, y, z)
 }
 
 var lmmaesUpdateShader = &vk.Shader{
@@ -3071,12 +2085,12 @@ var lmmaesUpdateShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/lmmaes_update"),
 	Bindings: []vk.Binding{
 		{Name: "First", Index: 0, Access: vk.Read},
-		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
 		{Name: "Factors", Index: 2, Access: vk.Read},
 		{Name: "Rates", Index: 3, Access: vk.Read},
 		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
 		{Name: "Memory", Index: 5, Access: vk.ReadWrite},
-		{Name: "memory_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "memory_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Memory"},
 	},
 	PushBytes: 12,
 	Spec: []vk.SpecConstant{
@@ -3105,23 +2119,7 @@ type lmmaesUpdateKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k lmmaesUpdateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [7]vk.Range
-		push   [12]byte
-		spec   [2]uint32
-	})
-	a.ranges = [7]vk.Range{k.First, k.First, k.Factors, k.Rates, k.Mean, k.Memory, k.Memory}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Vectors)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: lmmaesUpdateShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(lmmaesUpdateShader, &k, x, y, z)
 }
 
 var lmmaesWhitenShader = &vk.Shader{
@@ -3129,17 +2127,17 @@ var lmmaesWhitenShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/lmmaes_whiten"),
 	Bindings: []vk.Binding{
 		{Name: "Mean", Index: 0, Access: vk.Read},
-		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "Memory", Index: 2, Access: vk.Read},
-		{Name: "memory_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "memory_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Memory"},
 		{Name: "Sigma", Index: 4, Access: vk.Read},
 		{Name: "Rates", Index: 5, Access: vk.Read},
 		{Name: "Changed", Index: 6, Access: vk.Read},
 		{Name: "Given", Index: 7, Access: vk.Read},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
-		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
-		{Name: "given_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
+		{Name: "given_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, View: "Given"},
 		{Name: "Noise", Index: 12, Access: vk.ReadWrite},
 	},
 	PushBytes: 28,
@@ -3183,36 +2181,7 @@ type lmmaesWhitenKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k lmmaesWhitenKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [13]vk.Range
-		push   [28]byte
-		spec   [5]uint32
-	})
-	a.ranges = [13]vk.Range{k.Mean, k.Mean, k.Memory, k.Memory, k.Sigma, k.Rates, k.Changed, k.Given, k.Clock, k.Table, k.Table, k.Given, k.Noise}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Vectors)
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Limit))
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Mirrored {
-		a.spec[1] = 1
-	}
-	if k.TableFours != 0 {
-		a.spec[2] = k.TableFours
-	}
-	if k.Stored != 0 {
-		a.spec[3] = k.Stored
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: lmmaesWhitenShader, Groups: [3]uint32{x, y, z}, Label: "ec/lmmaes_whiten", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(lmmaesWhitenShader, &k, x, y, z)
 }
 
 var logRatioShader = &vk.Shader{
@@ -3220,17 +2189,17 @@ var logRatioShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/log_ratio"),
 	Bindings: []vk.Binding{
 		{Name: "X", Index: 0, Access: vk.Read},
-		{Name: "x_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "x_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "X"},
 		{Name: "EarlierX", Index: 2, Access: vk.Read},
-		{Name: "earlier_x_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "earlier_x_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "EarlierX"},
 		{Name: "Mean", Index: 4, Access: vk.Read, Optional: true},
-		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Mean"},
 		{Name: "EarlierMean", Index: 6, Access: vk.Read, Optional: true},
-		{Name: "earlier_mean_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "earlier_mean_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "EarlierMean"},
 		{Name: "Deviation", Index: 8, Access: vk.Read, Optional: true},
-		{Name: "deviation_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "deviation_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Deviation"},
 		{Name: "EarlierDeviation", Index: 10, Access: vk.Read, Optional: true},
-		{Name: "earlier_deviation_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "earlier_deviation_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "EarlierDeviation"},
 		{Name: "Factor", Index: 12, Access: vk.Read, Optional: true},
 		{Name: "EarlierFactor", Index: 13, Access: vk.Read, Optional: true},
 		{Name: "Ratio", Index: 14, Access: vk.Write},
@@ -3238,9 +2207,9 @@ var logRatioShader = &vk.Shader{
 	PushBytes: 12,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "HAS_MEAN", ID: 1, Default: 0},
-		{Name: "HAS_DEVIATION", ID: 2, Default: 0},
-		{Name: "HAS_FACTOR", ID: 3, Default: 0},
+		{Name: "HAS_MEAN", ID: 1, Default: 0, Has: "Mean"},
+		{Name: "HAS_DEVIATION", ID: 2, Default: 0, Has: "Deviation"},
+		{Name: "HAS_FACTOR", ID: 3, Default: 0, Has: "Factor"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3268,34 +2237,7 @@ type logRatioKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k logRatioKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [15]vk.Range
-		push   [12]byte
-		spec   [5]uint32
-	})
-	a.ranges = [15]vk.Range{k.X, k.X, k.EarlierX, k.EarlierX, k.Mean, k.Mean, k.EarlierMean, k.EarlierMean, k.Deviation, k.Deviation, k.EarlierDeviation, k.EarlierDeviation, k.Factor, k.EarlierFactor, k.Ratio}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Mean.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Deviation.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.Factor.Buffer != nil {
-		a.spec[3] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: logRatioShader, Groups: [3]uint32{x, y, z}, Label: "ec/log_ratio", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k logRatioKernel) call(x, y, z uint32) vk.Call { return vk.Pack(logRatioShader, &k, x, y, z) }
 
 var mergeShader = &vk.Shader{
 	Name:  "ec/merge",
@@ -3328,24 +2270,7 @@ type mergeKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k mergeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Parents, k.Offspring, k.Merged}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Kept)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Plus {
-		a.spec[1] = 1
-	}
-	return vk.Call{Shader: mergeShader, Groups: [3]uint32{x, y, z}, Label: "ec/merge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k mergeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(mergeShader, &k, x, y, z) }
 
 var mixChooseShader = &vk.Shader{
 	Name:  "ec/mix_choose",
@@ -3389,22 +2314,7 @@ type mixChooseKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k mixChooseKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [9]vk.Range{k.Old, k.Open, k.OldRatio, k.NewRatio, k.Clock, k.Taken, k.Source, k.Reused, k.Share}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Stream)
-	a.spec = [1]uint32{64}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	return vk.Call{Shader: mixChooseShader, Groups: [3]uint32{x, y, z}, Label: "ec/mix_choose", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k mixChooseKernel) call(x, y, z uint32) vk.Call { return vk.Pack(mixChooseShader, &k, x, y, z) }
 
 var mixFitnessShader = &vk.Shader{
 	Name:  "ec/mix_fitness",
@@ -3434,20 +2344,7 @@ type mixFitnessKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k mixFitnessKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [4]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Source, k.Old, k.Fitness}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: mixFitnessShader, Groups: [3]uint32{x, y, z}, Label: "ec/mix_fitness", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k mixFitnessKernel) call(x, y, z uint32) vk.Call { return vk.Pack(mixFitnessShader, &k, x, y, z) }
 
 var mixRowsShader = &vk.Shader{
 	Name:  "ec/mix_rows",
@@ -3455,9 +2352,9 @@ var mixRowsShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Source", Index: 0, Access: vk.Read},
 		{Name: "Old", Index: 1, Access: vk.Read},
-		{Name: "old_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "old_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Old"},
 		{Name: "Samples", Index: 3, Access: vk.Read},
-		{Name: "samples_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "samples_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Samples"},
 		{Name: "Candidates", Index: 5, Access: vk.Write},
 	},
 	PushBytes: 8,
@@ -3484,31 +2381,14 @@ type mixRowsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k mixRowsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.Source, k.Old, k.Old, k.Samples, k.Samples, k.Candidates}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: mixRowsShader, Groups: [3]uint32{x, y, z}, Label: "ec/mix_rows", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k mixRowsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(mixRowsShader, &k, x, y, z) }
 
 var moeadIdealShader = &vk.Shader{
 	Name:  "ec/moead_ideal",
 	SPIRV: shaders.Code("ec/moead_ideal"),
 	Bindings: []vk.Binding{
 		{Name: "Children", Index: 0, Access: vk.Read},
-		{Name: "children_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "children_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Children"},
 		{Name: "Ideal", Index: 2, Access: vk.ReadWrite},
 	},
 	PushBytes: 8,
@@ -3533,24 +2413,7 @@ type moeadIdealKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k moeadIdealKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Children, k.Children, k.Ideal}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: moeadIdealShader, Groups: [3]uint32{x, y, z}, Label: "ec/moead_ideal", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k moeadIdealKernel) call(x, y, z uint32) vk.Call { return vk.Pack(moeadIdealShader, &k, x, y, z) }
 
 var moeadMateShader = &vk.Shader{
 	Name:  "ec/moead_mate",
@@ -3583,34 +2446,18 @@ type moeadMateKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k moeadMateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [16]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Neighbor, k.Clock, k.Parent}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Neighbors)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: moeadMateShader, Groups: [3]uint32{x, y, z}, Label: "ec/moead_mate", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k moeadMateKernel) call(x, y, z uint32) vk.Call { return vk.Pack(moeadMateShader, &k, x, y, z) }
 
 var moeadUpdateShader = &vk.Shader{
 	Name:  "ec/moead_update",
 	SPIRV: shaders.Code("ec/moead_update"),
 	Bindings: []vk.Binding{
 		{Name: "Children", Index: 0, Access: vk.Read},
-		{Name: "children_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "children_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Children"},
 		{Name: "Own", Index: 2, Access: vk.ReadWrite},
 		{Name: "Ideal", Index: 3, Access: vk.Read},
 		{Name: "Weight", Index: 4, Access: vk.Read},
-		{Name: "weight_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "weight_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Weight"},
 		{Name: "Reader", Index: 6, Access: vk.Read},
 		{Name: "Clock", Index: 7, Access: vk.Read},
 		{Name: "Order", Index: 8, Access: vk.Write},
@@ -3648,29 +2495,7 @@ type moeadUpdateKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k moeadUpdateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [12]byte
-		spec   [4]uint32
-	})
-	a.ranges = [9]vk.Range{k.Children, k.Children, k.Own, k.Ideal, k.Weight, k.Weight, k.Reader, k.Clock, k.Order}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Penalty))
-	a.spec = [4]uint32{64, 1, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Fours != 0 {
-		a.spec[1] = k.Fours
-	}
-	if k.Decomposition != 0 {
-		a.spec[2] = k.Decomposition
-	}
-	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
-	}
-	return vk.Call{Shader: moeadUpdateShader, Groups: [3]uint32{x, y, z}, Label: "ec/moead_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(moeadUpdateShader, &k, x, y, z)
 }
 
 var noiseSumsShader = &vk.Shader{
@@ -3678,19 +2503,19 @@ var noiseSumsShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/noise_sums"),
 	Bindings: []vk.Binding{
 		{Name: "Weight", Index: 0, Access: vk.Read},
-		{Name: "weight_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "weight_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Weight"},
 		{Name: "Deviation", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "First", Index: 3, Access: vk.Write},
 		{Name: "Second", Index: 4, Access: vk.Write, Optional: true},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
-		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_SECOND", ID: 1, Default: 0},
-		{Name: "HAS_DEVIATION", ID: 2, Default: 0},
+		{Name: "HAS_SECOND", ID: 1, Default: 0, Has: "Second"},
+		{Name: "HAS_DEVIATION", ID: 2, Default: 0, Has: "Deviation"},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
 		{Name: "STORED", ID: 23, Default: 0},
@@ -3724,56 +2549,20 @@ type noiseSumsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k noiseSumsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [8]vk.Range
-		push   [24]byte
-		spec   [7]uint32
-	})
-	a.ranges = [8]vk.Range{k.Weight, k.Weight, k.Deviation, k.First, k.Second, k.Clock, k.Table, k.Table}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Scale))
-	a.spec = [7]uint32{64, 0, 0, 0, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Second.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Deviation.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.Mirrored {
-		a.spec[3] = 1
-	}
-	if k.TableFours != 0 {
-		a.spec[4] = k.TableFours
-	}
-	if k.Stored != 0 {
-		a.spec[5] = k.Stored
-	}
-	if k.TexelLoads != 0 {
-		a.spec[6] = k.TexelLoads
-	}
-	return vk.Call{Shader: noiseSumsShader, Groups: [3]uint32{x, y, z}, Label: "ec/noise_sums", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k noiseSumsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(noiseSumsShader, &k, x, y, z) }
 
 var nsga3AssociateShader = &vk.Shader{
 	Name:  "ec/nsga3_associate",
 	SPIRV: shaders.Code("ec/nsga3_associate"),
 	Bindings: []vk.Binding{
 		{Name: "Merged", Index: 0, Access: vk.Read},
-		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Merged"},
 		{Name: "Front", Index: 2, Access: vk.Read},
 		{Name: "Divided", Index: 3, Access: vk.Read},
 		{Name: "Inverse", Index: 4, Access: vk.Read},
 		{Name: "Origin", Index: 5, Access: vk.Read},
 		{Name: "Lines", Index: 6, Access: vk.Read},
-		{Name: "lines_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "lines_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Lines"},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Niche", Index: 9, Access: vk.Write},
 	},
@@ -3810,27 +2599,7 @@ type nsga3AssociateKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k nsga3AssociateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [10]vk.Range
-		push   [16]byte
-		spec   [3]uint32
-	})
-	a.ranges = [10]vk.Range{k.Merged, k.Merged, k.Front, k.Divided, k.Inverse, k.Origin, k.Lines, k.Lines, k.Clock, k.Niche}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
-	binary.LittleEndian.PutUint32(a.push[12:], k.References)
-	a.spec = [3]uint32{64, 1, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Fours != 0 {
-		a.spec[1] = k.Fours
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: nsga3AssociateShader, Groups: [3]uint32{x, y, z}, Label: "ec/nsga3_associate", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(nsga3AssociateShader, &k, x, y, z)
 }
 
 var nsga3NicheShader = &vk.Shader{
@@ -3839,7 +2608,7 @@ var nsga3NicheShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Front", Index: 0, Access: vk.Read},
 		{Name: "Niche", Index: 1, Access: vk.Read},
-		{Name: "niche_texels", Index: 2, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "niche_texels", Index: 2, Access: vk.Read, Texel: vk.TexelUint4, View: "Niche"},
 		{Name: "Clock", Index: 3, Access: vk.Read},
 		{Name: "Key", Index: 4, Access: vk.Write},
 	},
@@ -3868,32 +2637,14 @@ type nsga3NicheKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k nsga3NicheKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [12]byte
-		spec   [2]uint32
-	})
-	a.ranges = [5]vk.Range{k.Front, k.Niche, k.Niche, k.Clock, k.Key}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: nsga3NicheShader, Groups: [3]uint32{x, y, z}, Label: "ec/nsga3_niche", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k nsga3NicheKernel) call(x, y, z uint32) vk.Call { return vk.Pack(nsga3NicheShader, &k, x, y, z) }
 
 var nsga3NormalizeShader = &vk.Shader{
 	Name:  "ec/nsga3_normalize",
 	SPIRV: shaders.Code("ec/nsga3_normalize"),
 	Bindings: []vk.Binding{
 		{Name: "Merged", Index: 0, Access: vk.Read},
-		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Merged"},
 		{Name: "Front", Index: 2, Access: vk.Read},
 		{Name: "Ideal", Index: 3, Access: vk.ReadWrite},
 		{Name: "Worst", Index: 4, Access: vk.ReadWrite},
@@ -3932,27 +2683,7 @@ type nsga3NormalizeKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k nsga3NormalizeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [8]vk.Range
-		push   [4]byte
-		spec   [4]uint32
-	})
-	a.ranges = [8]vk.Range{k.Merged, k.Merged, k.Front, k.Ideal, k.Worst, k.Extreme, k.Inverse, k.Origin}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
-	a.spec = [4]uint32{64, 1, 2, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Fours != 0 {
-		a.spec[1] = k.Fours
-	}
-	if k.K != 0 {
-		a.spec[2] = k.K
-	}
-	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
-	}
-	return vk.Call{Shader: nsga3NormalizeShader, Groups: [3]uint32{x, y, z}, Label: "ec/nsga3_normalize", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(nsga3NormalizeShader, &k, x, y, z)
 }
 
 var objectivesShader = &vk.Shader{
@@ -3960,7 +2691,7 @@ var objectivesShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/objectives"),
 	Bindings: []vk.Binding{
 		{Name: "Objectives", Index: 0, Access: vk.Read},
-		{Name: "objectives_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "objectives_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Objectives"},
 		{Name: "Finite", Index: 2, Access: vk.Write},
 		{Name: "NotFinite", Index: 3, Access: vk.Write},
 	},
@@ -3987,31 +2718,14 @@ type objectivesKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k objectivesKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [4]vk.Range{k.Objectives, k.Objectives, k.Finite, k.NotFinite}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Objective)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: objectivesShader, Groups: [3]uint32{x, y, z}, Label: "ec/objectives", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k objectivesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(objectivesShader, &k, x, y, z) }
 
 var pairsShader = &vk.Shader{
 	Name:  "ec/pairs",
 	SPIRV: shaders.Code("ec/pairs"),
 	Bindings: []vk.Binding{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
-		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Fitness"},
 		{Name: "Better", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 4,
@@ -4035,34 +2749,18 @@ type pairsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k pairsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [4]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Fitness, k.Fitness, k.Better}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Pairs)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: pairsShader, Groups: [3]uint32{x, y, z}, Label: "ec/pairs", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k pairsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(pairsShader, &k, x, y, z) }
 
 var pgpeShader = &vk.Shader{
 	Name:  "ec/pgpe",
 	SPIRV: shaders.Code("ec/pgpe"),
 	Bindings: []vk.Binding{
 		{Name: "First", Index: 0, Access: vk.Read},
-		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
 		{Name: "Second", Index: 2, Access: vk.Read},
-		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Second"},
 		{Name: "Deviation", Index: 4, Access: vk.ReadWrite},
-		{Name: "deviation_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "deviation_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Deviation"},
 		{Name: "DeviationRate", Index: 6, Access: vk.Read},
 		{Name: "MaxChange", Index: 7, Access: vk.Read},
 		{Name: "Gradient", Index: 8, Access: vk.Write},
@@ -4093,40 +2791,23 @@ type pgpeKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k pgpeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [9]vk.Range{k.First, k.First, k.Second, k.Second, k.Deviation, k.Deviation, k.DeviationRate, k.MaxChange, k.Gradient}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: pgpeShader, Groups: [3]uint32{x, y, z}, Label: "ec/pgpe", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k pgpeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(pgpeShader, &k, x, y, z) }
 
 var pickShader = &vk.Shader{
 	Name:  "ec/pick",
 	SPIRV: shaders.Code("ec/pick"),
 	Bindings: []vk.Binding{
 		{Name: "Population", Index: 0, Access: vk.Read},
-		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Population"},
 		{Name: "Pick", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Candidates", Index: 3, Access: vk.Write},
 		{Name: "Others", Index: 4, Access: vk.Read, Optional: true},
-		{Name: "others_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "others_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Others"},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_PICK", ID: 1, Default: 0},
+		{Name: "HAS_PICK", ID: 1, Default: 0, Has: "Pick"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -4152,40 +2833,16 @@ type pickKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k pickKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [24]byte
-		spec   [3]uint32
-	})
-	a.ranges = [6]vk.Range{k.Population, k.Population, k.Pick, k.Candidates, k.Others, k.Others}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Picks)
-	binary.LittleEndian.PutUint32(a.push[16:], k.First)
-	binary.LittleEndian.PutUint32(a.push[20:], k.More)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Pick.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: pickShader, Groups: [3]uint32{x, y, z}, Label: "ec/pick", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k pickKernel) call(x, y, z uint32) vk.Call { return vk.Pack(pickShader, &k, x, y, z) }
 
 var placeShader = &vk.Shader{
 	Name:  "ec/place",
 	SPIRV: shaders.Code("ec/place"),
 	Bindings: []vk.Binding{
 		{Name: "Merged", Index: 0, Access: vk.Read},
-		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "merged_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Merged"},
 		{Name: "Key", Index: 2, Access: vk.Read},
-		{Name: "key_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "key_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4, View: "Key"},
 		{Name: "Order", Index: 4, Access: vk.Write},
 		{Name: "Objectives", Index: 5, Access: vk.Write},
 	},
@@ -4216,37 +2873,16 @@ type placeKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k placeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [12]byte
-		spec   [3]uint32
-	})
-	a.ranges = [6]vk.Range{k.Merged, k.Merged, k.Key, k.Key, k.Order, k.Objectives}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Survivors)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Objective)
-	a.spec = [3]uint32{64, 1, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Fours != 0 {
-		a.spec[1] = k.Fours
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: placeShader, Groups: [3]uint32{x, y, z}, Label: "ec/place", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k placeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(placeShader, &k, x, y, z) }
 
 var psoShader = &vk.Shader{
 	Name:  "ec/pso",
 	SPIRV: shaders.Code("ec/pso"),
 	Bindings: []vk.Binding{
 		{Name: "Best", Index: 0, Access: vk.Read},
-		{Name: "best_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "best_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Best"},
 		{Name: "SwarmBest", Index: 2, Access: vk.Read},
-		{Name: "swarm_best_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "swarm_best_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "SwarmBest"},
 		{Name: "Inertia", Index: 4, Access: vk.Read},
 		{Name: "Cognitive", Index: 5, Access: vk.Read},
 		{Name: "Social", Index: 6, Access: vk.Read},
@@ -4254,9 +2890,9 @@ var psoShader = &vk.Shader{
 		{Name: "Position", Index: 8, Access: vk.ReadWrite},
 		{Name: "Velocity", Index: 9, Access: vk.ReadWrite},
 		{Name: "Low", Index: 11, Access: vk.Read},
-		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
 		{Name: "High", Index: 13, Access: vk.Read},
-		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4, View: "High"},
 	},
 	PushBytes: 16,
 	Spec: []vk.SpecConstant{
@@ -4292,29 +2928,7 @@ type psoKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k psoKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [14]vk.Range
-		push   [16]byte
-		spec   [3]uint32
-	})
-	a.ranges = [14]vk.Range{k.Best, k.Best, k.SwarmBest, k.SwarmBest, k.Inertia, k.Cognitive, k.Social, k.Clock, k.Position, k.Velocity, k.Low, k.Low, k.High, k.High}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Bounded {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: psoShader, Groups: [3]uint32{x, y, z}, Label: "ec/pso", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k psoKernel) call(x, y, z uint32) vk.Call { return vk.Pack(psoShader, &k, x, y, z) }
 
 var repairShader = &vk.Shader{
 	Name:  "ec/repair",
@@ -4322,9 +2936,9 @@ var repairShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Candidates", Index: 0, Access: vk.ReadWrite},
 		{Name: "Low", Index: 11, Access: vk.Read},
-		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
 		{Name: "High", Index: 13, Access: vk.Read},
-		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4, View: "High"},
 	},
 	PushBytes: 8,
 	Spec: []vk.SpecConstant{
@@ -4351,27 +2965,7 @@ type repairKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k repairKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [8]byte
-		spec   [3]uint32
-	})
-	a.ranges = [5]vk.Range{k.Candidates, k.Low, k.Low, k.High, k.High}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Bounded {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: repairShader, Groups: [3]uint32{x, y, z}, Label: "ec/repair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k repairKernel) call(x, y, z uint32) vk.Call { return vk.Pack(repairShader, &k, x, y, z) }
 
 var replaceShader = &vk.Shader{
 	Name:  "ec/replace",
@@ -4379,7 +2973,7 @@ var replaceShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Verdict", Index: 0, Access: vk.Read},
 		{Name: "Candidates", Index: 1, Access: vk.Read},
-		{Name: "candidates_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "candidates_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Candidates"},
 		{Name: "Stored", Index: 3, Access: vk.ReadWrite},
 		{Name: "Slot", Index: 4, Access: vk.Read, Optional: true},
 		{Name: "Archive", Index: 5, Access: vk.Write, Optional: true},
@@ -4387,7 +2981,7 @@ var replaceShader = &vk.Shader{
 	PushBytes: 8,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_ARCHIVE", ID: 1, Default: 0},
+		{Name: "HAS_ARCHIVE", ID: 1, Default: 0, Has: "Archive"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -4410,48 +3004,28 @@ type replaceKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k replaceKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [8]byte
-		spec   [3]uint32
-	})
-	a.ranges = [6]vk.Range{k.Verdict, k.Candidates, k.Candidates, k.Stored, k.Slot, k.Archive}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Population)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Archive.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: replaceShader, Groups: [3]uint32{x, y, z}, Label: "ec/replace", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k replaceKernel) call(x, y, z uint32) vk.Call { return vk.Pack(replaceShader, &k, x, y, z) }
 
 var sampleShader = &vk.Shader{
 	Name:  "ec/sample",
 	SPIRV: shaders.Code("ec/sample"),
 	Bindings: []vk.Binding{
 		{Name: "Mean", Index: 0, Access: vk.Read},
-		{Name: "Deviation4", Index: 1, Access: vk.Read},
+		{Name: "Deviation4", Index: 1, Access: vk.Read, View: "Deviation"},
 		{Name: "Deviation", Index: 2, Access: vk.Read},
 		{Name: "Pick", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Candidates", Index: 4, Access: vk.Write},
-		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "deviation_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
+		{Name: "deviation_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Deviation"},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
-		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "DIAGONAL", ID: 1, Default: 0},
-		{Name: "HAS_PICK", ID: 2, Default: 0},
+		{Name: "HAS_PICK", ID: 2, Default: 0, Has: "Pick"},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
 		{Name: "STORED", ID: 23, Default: 0},
@@ -4486,43 +3060,7 @@ type sampleKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k sampleKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [10]vk.Range
-		push   [24]byte
-		spec   [7]uint32
-	})
-	a.ranges = [10]vk.Range{k.Mean, k.Deviation, k.Deviation, k.Pick, k.Candidates, k.Mean, k.Deviation, k.Clock, k.Table, k.Table}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[20:], k.First)
-	a.spec = [7]uint32{64, 0, 0, 0, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Diagonal {
-		a.spec[1] = 1
-	}
-	if k.Pick.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.Mirrored {
-		a.spec[3] = 1
-	}
-	if k.TableFours != 0 {
-		a.spec[4] = k.TableFours
-	}
-	if k.Stored != 0 {
-		a.spec[5] = k.Stored
-	}
-	if k.TexelLoads != 0 {
-		a.spec[6] = k.TexelLoads
-	}
-	return vk.Call{Shader: sampleShader, Groups: [3]uint32{x, y, z}, Label: "ec/sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k sampleKernel) call(x, y, z uint32) vk.Call { return vk.Pack(sampleShader, &k, x, y, z) }
 
 var selectShader = &vk.Shader{
 	Name:  "ec/select",
@@ -4536,8 +3074,8 @@ var selectShader = &vk.Shader{
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_ORDER", ID: 1, Default: 0},
-		{Name: "HAS_AMONG", ID: 2, Default: 0},
+		{Name: "HAS_ORDER", ID: 1, Default: 0, Has: "Order"},
+		{Name: "HAS_AMONG", ID: 2, Default: 0, Has: "Among"},
 		{Name: "SHUFFLED", ID: 3, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -4562,50 +3100,24 @@ type selectKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k selectKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [20]byte
-		spec   [4]uint32
-	})
-	a.ranges = [4]vk.Range{k.Order, k.Clock, k.Parent, k.Among}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Candidates)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Parents)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Size)
-	a.spec = [4]uint32{64, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Order.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Among.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.Shuffled {
-		a.spec[3] = 1
-	}
-	return vk.Call{Shader: selectShader, Groups: [3]uint32{x, y, z}, Label: "ec/select", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k selectKernel) call(x, y, z uint32) vk.Call { return vk.Pack(selectShader, &k, x, y, z) }
 
 var sepCmaShader = &vk.Shader{
 	Name:  "ec/sep_cma",
 	SPIRV: shaders.Code("ec/sep_cma"),
 	Bindings: []vk.Binding{
 		{Name: "First", Index: 0, Access: vk.Read},
-		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
 		{Name: "Second", Index: 2, Access: vk.Read},
-		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Second"},
 		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
-		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "Variance", Index: 6, Access: vk.ReadWrite},
-		{Name: "variance_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "variance_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Variance"},
 		{Name: "Deviation", Index: 8, Access: vk.ReadWrite},
-		{Name: "deviation_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "deviation_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, View: "Deviation"},
 		{Name: "Path", Index: 10, Access: vk.ReadWrite},
-		{Name: "path_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "path_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, View: "Path"},
 		{Name: "Factors", Index: 12, Access: vk.Read},
 	},
 	PushBytes: 28,
@@ -4640,38 +3152,16 @@ type sepCmaKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k sepCmaKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [13]vk.Range
-		push   [28]byte
-		spec   [2]uint32
-	})
-	a.ranges = [13]vk.Range{k.First, k.First, k.Second, k.Second, k.Mean, k.Mean, k.Variance, k.Variance, k.Deviation, k.Deviation, k.Path, k.Path, k.Factors}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Keep))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Gain))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.C1))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Cmu))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Stalled))
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: sepCmaShader, Groups: [3]uint32{x, y, z}, Label: "ec/sep_cma", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k sepCmaKernel) call(x, y, z uint32) vk.Call { return vk.Pack(sepCmaShader, &k, x, y, z) }
 
 var sepPathShader = &vk.Shader{
 	Name:  "ec/sep_path",
 	SPIRV: shaders.Code("ec/sep_path"),
 	Bindings: []vk.Binding{
 		{Name: "First", Index: 0, Access: vk.Read},
-		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
 		{Name: "Path", Index: 2, Access: vk.ReadWrite},
-		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "path_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Path"},
 		{Name: "Sigma", Index: 4, Access: vk.ReadWrite},
 		{Name: "Factors", Index: 5, Access: vk.Write},
 		{Name: "Clock", Index: 6, Access: vk.Read},
@@ -4707,30 +3197,7 @@ type sepPathKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k sepPathKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [7]vk.Range
-		push   [32]byte
-		spec   [2]uint32
-	})
-	a.ranges = [7]vk.Range{k.First, k.First, k.Path, k.Path, k.Sigma, k.Factors, k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Keep))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Gain))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogKeep))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Speed))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Length))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Most))
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: sepPathShader, Groups: [3]uint32{x, y, z}, Label: "ec/sep_path", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k sepPathKernel) call(x, y, z uint32) vk.Call { return vk.Pack(sepPathShader, &k, x, y, z) }
 
 var shadeLearnShader = &vk.Shader{
 	Name:  "ec/shade_learn",
@@ -4750,7 +3217,7 @@ var shadeLearnShader = &vk.Shader{
 	PushBytes: 16,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "HAS_CHANGED", ID: 1, Default: 0},
+		{Name: "HAS_CHANGED", ID: 1, Default: 0, Has: "Changed"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -4778,33 +3245,14 @@ type shadeLearnKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k shadeLearnKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [10]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [10]vk.Range{k.Verdict, k.Gain, k.Scale, k.Clock, k.Weight, k.Rate, k.State, k.Stored, k.Slot, k.Changed}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Memory)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Changed.Buffer != nil {
-		a.spec[1] = 1
-	}
-	return vk.Call{Shader: shadeLearnShader, Groups: [3]uint32{x, y, z}, Label: "ec/shade_learn", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k shadeLearnKernel) call(x, y, z uint32) vk.Call { return vk.Pack(shadeLearnShader, &k, x, y, z) }
 
 var shapeShader = &vk.Shader{
 	Name:  "ec/shape",
 	SPIRV: shaders.Code("ec/shape"),
 	Bindings: []vk.Binding{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
-		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Fitness"},
 		{Name: "Rank", Index: 2, Access: vk.Read},
 		{Name: "Utility", Index: 3, Access: vk.Read},
 		{Name: "Weight", Index: 4, Access: vk.Write},
@@ -4836,42 +3284,20 @@ type shapeKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k shapeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [4]byte
-		spec   [4]uint32
-	})
-	a.ranges = [5]vk.Range{k.Fitness, k.Fitness, k.Rank, k.Utility, k.Weight}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	a.spec = [4]uint32{64, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Shape != 0 {
-		a.spec[1] = k.Shape
-	}
-	if k.Center {
-		a.spec[2] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
-	}
-	return vk.Call{Shader: shapeShader, Groups: [3]uint32{x, y, z}, Label: "ec/shape", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k shapeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(shapeShader, &k, x, y, z) }
 
 var snesShader = &vk.Shader{
 	Name:  "ec/snes",
 	SPIRV: shaders.Code("ec/snes"),
 	Bindings: []vk.Binding{
 		{Name: "First", Index: 0, Access: vk.Read},
-		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "first_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
 		{Name: "Second", Index: 2, Access: vk.Read},
-		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "second_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Second"},
 		{Name: "Mean", Index: 4, Access: vk.ReadWrite},
-		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "Deviation", Index: 6, Access: vk.ReadWrite},
-		{Name: "deviation_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "deviation_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Deviation"},
 		{Name: "LearningRate", Index: 8, Access: vk.Read},
 		{Name: "DeviationRate", Index: 9, Access: vk.Read},
 	},
@@ -4901,46 +3327,29 @@ type snesKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k snesKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [10]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [10]vk.Range{k.First, k.First, k.Second, k.Second, k.Mean, k.Mean, k.Deviation, k.Deviation, k.LearningRate, k.DeviationRate}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: snesShader, Groups: [3]uint32{x, y, z}, Label: "ec/snes", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k snesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(snesShader, &k, x, y, z) }
 
 var stopMetricsShader = &vk.Shader{
 	Name:  "ec/stop_metrics",
 	SPIRV: shaders.Code("ec/stop_metrics"),
 	Bindings: []vk.Binding{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
-		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Fitness"},
 		{Name: "Rank", Index: 2, Access: vk.Read},
 		{Name: "Candidates", Index: 3, Access: vk.Read},
-		{Name: "candidates_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "candidates_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Candidates"},
 		{Name: "Median", Index: 5, Access: vk.Write},
 		{Name: "Quarter", Index: 6, Access: vk.Write},
 		{Name: "Worst", Index: 7, Access: vk.Write},
 		{Name: "Spread", Index: 8, Access: vk.Write},
 		{Name: "Relative", Index: 9, Access: vk.Write},
 		{Name: "CandidatesLow", Index: 10, Access: vk.Read, Optional: true},
-		{Name: "candidates_low_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "candidates_low_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "CandidatesLow"},
 	},
 	PushBytes: 12,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "HAS_CANDIDATES_LOW", ID: 1, Default: 0},
+		{Name: "HAS_CANDIDATES_LOW", ID: 1, Default: 0, Has: "CandidatesLow"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -4969,26 +3378,7 @@ type stopMetricsKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k stopMetricsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [12]vk.Range
-		push   [12]byte
-		spec   [3]uint32
-	})
-	a.ranges = [12]vk.Range{k.Fitness, k.Fitness, k.Rank, k.Candidates, k.Candidates, k.Median, k.Quarter, k.Worst, k.Spread, k.Relative, k.CandidatesLow, k.CandidatesLow}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.CandidatesLow.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: stopMetricsShader, Groups: [3]uint32{x, y, z}, Label: "ec/stop_metrics", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(stopMetricsShader, &k, x, y, z)
 }
 
 var sumShader = &vk.Shader{
@@ -4996,9 +3386,9 @@ var sumShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/sum"),
 	Bindings: []vk.Binding{
 		{Name: "A", Index: 0, Access: vk.Read},
-		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "A"},
 		{Name: "B", Index: 2, Access: vk.Read},
-		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "B"},
 		{Name: "C", Index: 4, Access: vk.Write},
 	},
 	PushBytes: 12,
@@ -5025,32 +3415,14 @@ type sumKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k sumKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [12]byte
-		spec   [2]uint32
-	})
-	a.ranges = [5]vk.Range{k.A, k.A, k.B, k.B, k.C}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Fours)
-	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Alpha))
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Beta))
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: sumShader, Groups: [3]uint32{x, y, z}, Label: "ec/sum", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k sumKernel) call(x, y, z uint32) vk.Call { return vk.Pack(sumShader, &k, x, y, z) }
 
 var summarizeShader = &vk.Shader{
 	Name:  "ec/summarize",
 	SPIRV: shaders.Code("ec/summarize"),
 	Bindings: []vk.Binding{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
-		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Fitness"},
 		{Name: "Finite", Index: 2, Access: vk.Write},
 		{Name: "Best", Index: 3, Access: vk.ReadWrite},
 		{Name: "Candidate", Index: 4, Access: vk.Write},
@@ -5082,23 +3454,7 @@ type summarizeKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k summarizeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [7]vk.Range
-		push   [4]byte
-		spec   [2]uint32
-	})
-	a.ranges = [7]vk.Range{k.Fitness, k.Fitness, k.Finite, k.Best, k.Candidate, k.Improved, k.Summary}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: summarizeShader, Groups: [3]uint32{x, y, z}, Label: "ec/summarize", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k summarizeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(summarizeShader, &k, x, y, z) }
 
 var survivorsShader = &vk.Shader{
 	Name:  "ec/survivors",
@@ -5129,21 +3485,7 @@ type survivorsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k survivorsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [8]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Merged, k.Order, k.Fitness}
-	binary.LittleEndian.PutUint32(a.push[0:], k.N)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Kept)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: survivorsShader, Groups: [3]uint32{x, y, z}, Label: "ec/survivors", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k survivorsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(survivorsShader, &k, x, y, z) }
 
 var uniformShader = &vk.Shader{
 	Name:  "ec/uniform",
@@ -5154,13 +3496,13 @@ var uniformShader = &vk.Shader{
 		{Name: "Pick", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Candidates", Index: 3, Access: vk.Write},
 		{Name: "Clock", Index: 4, Access: vk.Read},
-		{Name: "low_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "high_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "low_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
+		{Name: "high_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "High"},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_PICK", ID: 1, Default: 0},
+		{Name: "HAS_PICK", ID: 1, Default: 0, Has: "Pick"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -5186,37 +3528,14 @@ type uniformKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k uniformKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [7]vk.Range
-		push   [20]byte
-		spec   [3]uint32
-	})
-	a.ranges = [7]vk.Range{k.Low, k.High, k.Pick, k.Candidates, k.Clock, k.Low, k.High}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[16:], k.First)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Pick.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: uniformShader, Groups: [3]uint32{x, y, z}, Label: "ec/uniform", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k uniformKernel) call(x, y, z uint32) vk.Call { return vk.Pack(uniformShader, &k, x, y, z) }
 
 var varyShader = &vk.Shader{
 	Name:  "ec/vary",
 	SPIRV: shaders.Code("ec/vary"),
 	Bindings: []vk.Binding{
 		{Name: "Population", Index: 0, Access: vk.Read},
-		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "population_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Population"},
 		{Name: "Parent", Index: 2, Access: vk.Read},
 		{Name: "Pick", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 4, Access: vk.Read},
@@ -5227,20 +3546,20 @@ var varyShader = &vk.Shader{
 		{Name: "Matrix", Index: 9, Access: vk.Read, Optional: true},
 		{Name: "Neuron", Index: 10, Access: vk.Read, Optional: true},
 		{Name: "Low", Index: 11, Access: vk.Read},
-		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
 		{Name: "High", Index: 13, Access: vk.Read},
-		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "high_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4, View: "High"},
 	},
 	PushBytes: 68,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "CROSSOVER", ID: 1, Default: 0},
 		{Name: "MUTATION", ID: 2, Default: 0},
-		{Name: "HAS_PICK", ID: 3, Default: 0},
+		{Name: "HAS_PICK", ID: 3, Default: 0, Has: "Pick"},
 		{Name: "BEGIN_AS_IS", ID: 4, Default: 0},
 		{Name: "ONE_CHILD", ID: 5, Default: 0},
-		{Name: "HAS_MATRIX", ID: 6, Default: 0},
-		{Name: "HAS_NEURON", ID: 7, Default: 0},
+		{Name: "HAS_MATRIX", ID: 6, Default: 0, Has: "Matrix"},
+		{Name: "HAS_NEURON", ID: 7, Default: 0, Has: "Neuron"},
 		{Name: "BOUNDED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -5291,79 +3610,23 @@ type varyKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k varyKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [15]vk.Range
-		push   [68]byte
-		spec   [10]uint32
-	})
-	a.ranges = [15]vk.Range{k.Population, k.Population, k.Parent, k.Pick, k.Clock, k.CrossoverRate, k.MutationRate, k.MutationStd, k.Candidates, k.Matrix, k.Neuron, k.Low, k.Low, k.High, k.High}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.CrossoverStream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.MutationStream)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Size)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Parents)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[28:], k.Picks)
-	binary.LittleEndian.PutUint32(a.push[32:], k.First)
-	binary.LittleEndian.PutUint32(a.push[36:], k.Kept)
-	binary.LittleEndian.PutUint32(a.push[40:], k.Elites)
-	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.ExchangeRate))
-	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.CrossoverIndex))
-	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.LineStd))
-	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.MutationIndex))
-	binary.LittleEndian.PutUint32(a.push[60:], math.Float32bits(k.MutantRate))
-	binary.LittleEndian.PutUint32(a.push[64:], math.Float32bits(k.MutationLimit))
-	a.spec = [10]uint32{64, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Crossover != 0 {
-		a.spec[1] = k.Crossover
-	}
-	if k.Mutation != 0 {
-		a.spec[2] = k.Mutation
-	}
-	if k.Pick.Buffer != nil {
-		a.spec[3] = 1
-	}
-	if k.BeginAsIs {
-		a.spec[4] = 1
-	}
-	if k.OneChild {
-		a.spec[5] = 1
-	}
-	if k.Matrix.Buffer != nil {
-		a.spec[6] = 1
-	}
-	if k.Neuron.Buffer != nil {
-		a.spec[7] = 1
-	}
-	if k.Bounded {
-		a.spec[8] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[9] = k.TexelLoads
-	}
-	return vk.Call{Shader: varyShader, Groups: [3]uint32{x, y, z}, Label: "ec/vary", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k varyKernel) call(x, y, z uint32) vk.Call { return vk.Pack(varyShader, &k, x, y, z) }
 
 var whitenShader = &vk.Shader{
 	Name:  "ec/whiten",
 	SPIRV: shaders.Code("ec/whiten"),
 	Bindings: []vk.Binding{
 		{Name: "Mean", Index: 0, Access: vk.Read},
-		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "Deviation4", Index: 2, Access: vk.Read},
-		{Name: "deviation_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
+		{Name: "Deviation4", Index: 2, Access: vk.Read, View: "Deviation"},
+		{Name: "deviation_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Deviation"},
 		{Name: "Deviation", Index: 4, Access: vk.Read},
 		{Name: "Given", Index: 5, Access: vk.Read},
-		{Name: "given_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "given_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Given"},
 		{Name: "Changed", Index: 7, Access: vk.Read},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
-		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
 		{Name: "Noise", Index: 11, Access: vk.Write},
 	},
 	PushBytes: 24,
@@ -5405,40 +3668,7 @@ type whitenKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k whitenKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [12]vk.Range
-		push   [24]byte
-		spec   [6]uint32
-	})
-	a.ranges = [12]vk.Range{k.Mean, k.Mean, k.Deviation, k.Deviation, k.Deviation, k.Given, k.Given, k.Changed, k.Clock, k.Table, k.Table, k.Noise}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Limit))
-	a.spec = [6]uint32{64, 0, 0, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Diagonal {
-		a.spec[1] = 1
-	}
-	if k.Mirrored {
-		a.spec[2] = 1
-	}
-	if k.TableFours != 0 {
-		a.spec[3] = k.TableFours
-	}
-	if k.Stored != 0 {
-		a.spec[4] = k.Stored
-	}
-	if k.TexelLoads != 0 {
-		a.spec[5] = k.TexelLoads
-	}
-	return vk.Call{Shader: whitenShader, Groups: [3]uint32{x, y, z}, Label: "ec/whiten", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k whitenKernel) call(x, y, z uint32) vk.Call { return vk.Pack(whitenShader, &k, x, y, z) }
 
 var worthShader = &vk.Shader{
 	Name:  "ec/worth",
@@ -5466,27 +3696,14 @@ type worthKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k worthKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [4]byte
-		spec   [1]uint32
-	})
-	a.ranges = [2]vk.Range{k.Fitness, k.Value}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: worthShader, Groups: [3]uint32{x, y, z}, Label: "ec/worth", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k worthKernel) call(x, y, z uint32) vk.Call { return vk.Pack(worthShader, &k, x, y, z) }
 
 var xnesShapeShader = &vk.Shader{
 	Name:  "ec/xnes_shape",
 	SPIRV: shaders.Code("ec/xnes_shape"),
 	Bindings: []vk.Binding{
 		{Name: "Gradient", Index: 0, Access: vk.Read},
-		{Name: "gradient_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "gradient_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient"},
 		{Name: "Trace", Index: 2, Access: vk.Read},
 		{Name: "ShapeRate", Index: 3, Access: vk.Read},
 		{Name: "Exponent", Index: 4, Access: vk.Write},
@@ -5519,26 +3736,7 @@ type xnesShapeKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k xnesShapeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.Gradient, k.Gradient, k.Trace, k.ShapeRate, k.Exponent, k.Term}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Terms))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.By))
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: xnesShapeShader, Groups: [3]uint32{x, y, z}, Label: "ec/xnes_shape", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k xnesShapeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(xnesShapeShader, &k, x, y, z) }
 
 var xnesStepShader = &vk.Shader{
 	Name:  "ec/xnes_step",
@@ -5546,9 +3744,9 @@ var xnesStepShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Gradient", Index: 0, Access: vk.Read},
 		{Name: "Moved", Index: 1, Access: vk.Read},
-		{Name: "moved_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "moved_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Moved"},
 		{Name: "Mean", Index: 3, Access: vk.ReadWrite},
-		{Name: "mean_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "mean_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
 		{Name: "Sigma", Index: 5, Access: vk.ReadWrite},
 		{Name: "Trace", Index: 6, Access: vk.Write},
 		{Name: "LearningRate", Index: 7, Access: vk.Read},
@@ -5581,31 +3779,14 @@ type xnesStepKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k xnesStepKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [9]vk.Range{k.Gradient, k.Moved, k.Moved, k.Mean, k.Mean, k.Sigma, k.Trace, k.LearningRate, k.DeviationRate}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: xnesStepShader, Groups: [3]uint32{x, y, z}, Label: "ec/xnes_step", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k xnesStepKernel) call(x, y, z uint32) vk.Call { return vk.Pack(xnesStepShader, &k, x, y, z) }
 
 var xnesWeighShader = &vk.Shader{
 	Name:  "ec/xnes_weigh",
 	SPIRV: shaders.Code("ec/xnes_weigh"),
 	Bindings: []vk.Binding{
 		{Name: "Noise", Index: 0, Access: vk.Read},
-		{Name: "noise_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "noise_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Noise"},
 		{Name: "Weight", Index: 2, Access: vk.Read},
 		{Name: "Weighted", Index: 3, Access: vk.Write},
 	},
@@ -5632,21 +3813,4 @@ type xnesWeighKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k xnesWeighKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [4]vk.Range{k.Noise, k.Noise, k.Weight, k.Weighted}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: xnesWeighShader, Groups: [3]uint32{x, y, z}, Label: "ec/xnes_weigh", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k xnesWeighKernel) call(x, y, z uint32) vk.Call { return vk.Pack(xnesWeighShader, &k, x, y, z) }

@@ -3,9 +3,6 @@
 package engine
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -31,15 +28,7 @@ type countKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k countKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [4]byte
-	})
-	a.ranges = [2]vk.Range{k.Count, k.Row}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	return vk.Call{Shader: countShader, Groups: [3]uint32{x, y, z}, Label: "engine/count", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k countKernel) call(x, y, z uint32) vk.Call { return vk.Pack(countShader, &k, x, y, z) }
 
 var gatherShader = &vk.Shader{
 	Name:  "engine/gather",
@@ -68,21 +57,7 @@ type gatherKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k gatherKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [8]byte
-		spec   [1]uint32
-	})
-	a.ranges = [2]vk.Range{k.Source, k.Values}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: gatherShader, Groups: [3]uint32{x, y, z}, Label: "engine/gather", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k gatherKernel) call(x, y, z uint32) vk.Call { return vk.Pack(gatherShader, &k, x, y, z) }
 
 var incrementShader = &vk.Shader{
 	Name:  "engine/increment",
@@ -100,13 +75,7 @@ type incrementKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k incrementKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [1]vk.Range
-	})
-	a.ranges = [1]vk.Range{k.Number}
-	return vk.Call{Shader: incrementShader, Groups: [3]uint32{x, y, z}, Label: "engine/increment", Ranges: a.ranges[:]}
-}
+func (k incrementKernel) call(x, y, z uint32) vk.Call { return vk.Pack(incrementShader, &k, x, y, z) }
 
 var meanShader = &vk.Shader{
 	Name:  "engine/mean",
@@ -119,7 +88,7 @@ var meanShader = &vk.Shader{
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 32},
-		{Name: "HAS_WEIGHT", ID: 1, Default: 0},
+		{Name: "HAS_WEIGHT", ID: 1, Default: 0, Has: "Weight"},
 	},
 	LocalSize:     [3]uint32{32, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -141,27 +110,7 @@ type meanKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k meanKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [20]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Value, k.Weight, k.Mean}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
-	binary.LittleEndian.PutUint32(a.push[8:], k.ValueAt)
-	binary.LittleEndian.PutUint32(a.push[12:], k.WeightAt)
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Scale))
-	a.spec = [2]uint32{32, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Weight.Buffer != nil {
-		a.spec[1] = 1
-	}
-	return vk.Call{Shader: meanShader, Groups: [3]uint32{x, y, z}, Label: "engine/mean", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k meanKernel) call(x, y, z uint32) vk.Call { return vk.Pack(meanShader, &k, x, y, z) }
 
 var orderShader = &vk.Shader{
 	Name:  "engine/order",
@@ -189,20 +138,7 @@ type orderKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k orderKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [4]byte
-		spec   [1]uint32
-	})
-	a.ranges = [2]vk.Range{k.Rank, k.Order}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: orderShader, Groups: [3]uint32{x, y, z}, Label: "engine/order", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k orderKernel) call(x, y, z uint32) vk.Call { return vk.Pack(orderShader, &k, x, y, z) }
 
 var randomShader = &vk.Shader{
 	Name:  "engine/random",
@@ -237,37 +173,14 @@ type randomKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k randomKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [1]vk.Range
-		push   [32]byte
-		spec   [2]uint32
-	})
-	a.ranges = [1]vk.Range{k.Values}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Member)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Environment)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Step)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Columns)
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Offset))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Scale))
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Kind != 0 {
-		a.spec[1] = k.Kind
-	}
-	return vk.Call{Shader: randomShader, Groups: [3]uint32{x, y, z}, Label: "engine/random", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k randomKernel) call(x, y, z uint32) vk.Call { return vk.Pack(randomShader, &k, x, y, z) }
 
 var rankShader = &vk.Shader{
 	Name:  "engine/rank",
 	SPIRV: shaders.Code("engine/rank"),
 	Bindings: []vk.Binding{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
-		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Fitness"},
 		{Name: "Rank", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 4,
@@ -291,30 +204,14 @@ type rankKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k rankKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [4]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Fitness, k.Fitness, k.Rank}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: rankShader, Groups: [3]uint32{x, y, z}, Label: "engine/rank", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k rankKernel) call(x, y, z uint32) vk.Call { return vk.Pack(rankShader, &k, x, y, z) }
 
 var rankBlocksShader = &vk.Shader{
 	Name:  "engine/rank_blocks",
 	SPIRV: shaders.Code("engine/rank_blocks"),
 	Bindings: []vk.Binding{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
-		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Fitness"},
 		{Name: "Rank", Index: 2, Access: vk.Write},
 		{Name: "Sorted", Index: 3, Access: vk.Write},
 	},
@@ -341,33 +238,16 @@ type rankBlocksKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k rankBlocksKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [4]vk.Range{k.Fitness, k.Fitness, k.Rank, k.Sorted}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Block)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: rankBlocksShader, Groups: [3]uint32{x, y, z}, Label: "engine/rank_blocks", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k rankBlocksKernel) call(x, y, z uint32) vk.Call { return vk.Pack(rankBlocksShader, &k, x, y, z) }
 
 var rankMergeShader = &vk.Shader{
 	Name:  "engine/rank_merge",
 	SPIRV: shaders.Code("engine/rank_merge"),
 	Bindings: []vk.Binding{
 		{Name: "Fitness", Index: 0, Access: vk.Read},
-		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "fitness_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Fitness"},
 		{Name: "Sorted", Index: 2, Access: vk.Read},
-		{Name: "sorted_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "sorted_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Sorted"},
 		{Name: "Rank", Index: 4, Access: vk.ReadWrite},
 	},
 	PushBytes: 8,
@@ -393,31 +273,14 @@ type rankMergeKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k rankMergeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [5]vk.Range{k.Fitness, k.Fitness, k.Sorted, k.Sorted, k.Rank}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Block)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: rankMergeShader, Groups: [3]uint32{x, y, z}, Label: "engine/rank_merge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k rankMergeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(rankMergeShader, &k, x, y, z) }
 
 var reduceShader = &vk.Shader{
 	Name:  "engine/reduce",
 	SPIRV: shaders.Code("engine/reduce"),
 	Bindings: []vk.Binding{
 		{Name: "Value", Index: 0, Access: vk.Read},
-		{Name: "value_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "value_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Value"},
 		{Name: "Result", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 8,
@@ -444,27 +307,7 @@ type reduceKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k reduceKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [8]byte
-		spec   [3]uint32
-	})
-	a.ranges = [3]vk.Range{k.Value, k.Value, k.Result}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Kind != 0 {
-		a.spec[1] = k.Kind
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: reduceShader, Groups: [3]uint32{x, y, z}, Label: "engine/reduce", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k reduceKernel) call(x, y, z uint32) vk.Call { return vk.Pack(reduceShader, &k, x, y, z) }
 
 var renewShader = &vk.Shader{
 	Name:  "engine/renew",
@@ -477,7 +320,7 @@ var renewShader = &vk.Shader{
 	PushBytes: 8,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_FROM", ID: 1, Default: 0},
+		{Name: "HAS_FROM", ID: 1, Default: 0, Has: "From"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -496,24 +339,7 @@ type renewKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k renewKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Source, k.From, k.Values}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.From.Buffer != nil {
-		a.spec[1] = 1
-	}
-	return vk.Call{Shader: renewShader, Groups: [3]uint32{x, y, z}, Label: "engine/renew", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k renewKernel) call(x, y, z uint32) vk.Call { return vk.Pack(renewShader, &k, x, y, z) }
 
 var ringShader = &vk.Shader{
 	Name:  "engine/ring",
@@ -526,7 +352,7 @@ var ringShader = &vk.Shader{
 	},
 	PushBytes: 8,
 	Spec: []vk.SpecConstant{
-		{Name: "HAS_TAKEN", ID: 1, Default: 0},
+		{Name: "HAS_TAKEN", ID: 1, Default: 0, Has: "Taken"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{-1, -1, -1},
@@ -544,21 +370,7 @@ type ringKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k ringKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [8]byte
-		spec   [1]uint32
-	})
-	a.ranges = [4]vk.Range{k.Clock, k.Metrics, k.Ring, k.Taken}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Slots)
-	a.spec = [1]uint32{0}
-	if k.Taken.Buffer != nil {
-		a.spec[0] = 1
-	}
-	return vk.Call{Shader: ringShader, Groups: [3]uint32{x, y, z}, Label: "engine/ring", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k ringKernel) call(x, y, z uint32) vk.Call { return vk.Pack(ringShader, &k, x, y, z) }
 
 var stepsShader = &vk.Shader{
 	Name:  "engine/steps",
@@ -580,16 +392,7 @@ type stepsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k stepsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [1]vk.Range
-		push   [8]byte
-	})
-	a.ranges = [1]vk.Range{k.Taken}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Low)
-	binary.LittleEndian.PutUint32(a.push[4:], k.High)
-	return vk.Call{Shader: stepsShader, Groups: [3]uint32{x, y, z}, Label: "engine/steps", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k stepsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(stepsShader, &k, x, y, z) }
 
 var tickShader = &vk.Shader{
 	Name:  "engine/tick",
@@ -611,13 +414,4 @@ type tickKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k tickKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [1]vk.Range
-		push   [8]byte
-	})
-	a.ranges = [1]vk.Range{k.Clock}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Iterations)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Steps)
-	return vk.Call{Shader: tickShader, Groups: [3]uint32{x, y, z}, Label: "engine/tick", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k tickKernel) call(x, y, z uint32) vk.Call { return vk.Pack(tickShader, &k, x, y, z) }

@@ -3,9 +3,6 @@
 package hybrid
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -44,27 +41,14 @@ type banditKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k banditKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [24]byte
-	})
-	a.ranges = [6]vk.Range{k.Return, k.Clock, k.Arms, k.Outcome, k.Best, k.Weight}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Agents)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Window)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Memory)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
-	return vk.Call{Shader: banditShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/bandit", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k banditKernel) call(x, y, z uint32) vk.Call { return vk.Pack(banditShader, &k, x, y, z) }
 
 var determinantsShader = &vk.Shader{
 	Name:  "hybrid/determinants",
 	SPIRV: shaders.Code("hybrid/determinants"),
 	Bindings: []vk.Binding{
 		{Name: "Outputs", Index: 0, Access: vk.Read},
-		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Outputs"},
 		{Name: "Determinant", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 20,
@@ -95,28 +79,7 @@ type determinantsKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k determinantsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [20]byte
-		spec   [3]uint32
-	})
-	a.ranges = [3]vk.Range{k.Outputs, k.Outputs, k.Determinant}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Agents)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Candidates)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Size)
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Scale))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Jitter))
-	a.spec = [3]uint32{8, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Clipped {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: determinantsShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/determinants", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(determinantsShader, &k, x, y, z)
 }
 
 var diverseFitnessShader = &vk.Shader{
@@ -152,21 +115,7 @@ type diverseFitnessKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k diverseFitnessKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [4]byte
-		spec   [2]uint32
-	})
-	a.ranges = [4]vk.Range{k.Return, k.Determinant, k.Weight, k.Fitness}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Candidates)
-	a.spec = [2]uint32{8, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: diverseFitnessShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/diverse_fitness", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(diverseFitnessShader, &k, x, y, z)
 }
 
 var duelShader = &vk.Shader{
@@ -181,7 +130,7 @@ var duelShader = &vk.Shader{
 	},
 	PushBytes: 16,
 	Spec: []vk.SpecConstant{
-		{Name: "HAS_VARIANCE", ID: 0, Default: 0},
+		{Name: "HAS_VARIANCE", ID: 0, Default: 0, Has: "Variance"},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{-1, -1, -1},
@@ -202,23 +151,7 @@ type duelKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k duelKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [16]byte
-		spec   [1]uint32
-	})
-	a.ranges = [5]vk.Range{k.Fitness, k.Variance, k.Critical, k.Clock, k.Source}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Episodes)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Stream)
-	a.spec = [1]uint32{0}
-	if k.Variance.Buffer != nil {
-		a.spec[0] = 1
-	}
-	return vk.Call{Shader: duelShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/duel", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k duelKernel) call(x, y, z uint32) vk.Call { return vk.Pack(duelShader, &k, x, y, z) }
 
 var learnedShader = &vk.Shader{
 	Name:  "hybrid/learned",
@@ -249,21 +182,7 @@ type learnedKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k learnedKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [8]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Fitness, k.Index, k.Learned}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
-	a.spec = [1]uint32{32}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	return vk.Call{Shader: learnedShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/learned", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k learnedKernel) call(x, y, z uint32) vk.Call { return vk.Pack(learnedShader, &k, x, y, z) }
 
 var learnersShader = &vk.Shader{
 	Name:  "hybrid/learners",
@@ -289,18 +208,7 @@ type learnersKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k learnersKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [16]byte
-	})
-	a.ranges = [2]vk.Range{k.Clock, k.Learners}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Stream)
-	return vk.Call{Shader: learnersShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/learners", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k learnersKernel) call(x, y, z uint32) vk.Call { return vk.Pack(learnersShader, &k, x, y, z) }
 
 var noveltyShader = &vk.Shader{
 	Name:  "hybrid/novelty",
@@ -309,9 +217,9 @@ var noveltyShader = &vk.Shader{
 		{Name: "State", Index: 0, Access: vk.Read},
 		{Name: "Bounds", Index: 1, Access: vk.Read},
 		{Name: "Elite", Index: 2, Access: vk.Read},
-		{Name: "elite_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "elite_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Elite"},
 		{Name: "Occupied", Index: 4, Access: vk.Read},
-		{Name: "occupied_texels", Index: 5, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "occupied_texels", Index: 5, Access: vk.Read, Texel: vk.TexelUint4, View: "Occupied"},
 		{Name: "Held", Index: 6, Access: vk.Read},
 		{Name: "Reward", Index: 7, Access: vk.Write},
 	},
@@ -346,30 +254,7 @@ type noveltyKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k noveltyKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [8]vk.Range
-		push   [20]byte
-		spec   [3]uint32
-	})
-	a.ranges = [8]vk.Range{k.State, k.Bounds, k.Elite, k.Elite, k.Occupied, k.Occupied, k.Held, k.Reward}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Archives)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Batch)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Cells)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Descriptors)
-	a.spec = [3]uint32{64, 5, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Neighbours != 0 {
-		a.spec[1] = k.Neighbours
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: noveltyShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/novelty", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k noveltyKernel) call(x, y, z uint32) vk.Call { return vk.Pack(noveltyShader, &k, x, y, z) }
 
 var pairingShader = &vk.Shader{
 	Name:  "hybrid/pairing",
@@ -396,17 +281,7 @@ type pairingKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k pairingKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [12]byte
-	})
-	a.ranges = [3]vk.Range{k.Rank, k.Clock, k.Source}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Stream)
-	return vk.Call{Shader: pairingShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pairing", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k pairingKernel) call(x, y, z uint32) vk.Call { return vk.Pack(pairingShader, &k, x, y, z) }
 
 var pb2ApplyShader = &vk.Shader{
 	Name:  "hybrid/pb2_apply",
@@ -436,20 +311,7 @@ type pb2ApplyKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k pb2ApplyKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [24]byte
-	})
-	a.ranges = [3]vk.Range{k.Source, k.Units, k.Values}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.At)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Prior)
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Low))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.High))
-	return vk.Call{Shader: pb2ApplyShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pb2_apply", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k pb2ApplyKernel) call(x, y, z uint32) vk.Call { return vk.Pack(pb2ApplyShader, &k, x, y, z) }
 
 var pb2ChooseShader = &vk.Shader{
 	Name:  "hybrid/pb2_choose",
@@ -504,31 +366,7 @@ type pb2ChooseKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k pb2ChooseKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [11]vk.Range
-		push   [24]byte
-		spec   [3]uint32
-	})
-	a.ranges = [11]vk.Range{k.Inputs, k.Gains, k.Times, k.Likelihood, k.Source, k.Units, k.Fitness, k.Clock, k.Chosen, k.Previous, k.Count}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Settings)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Spread))
-	a.spec = [3]uint32{256, 1, 1}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Quads != 0 {
-		a.spec[1] = k.Quads
-	}
-	if k.Dimensions != 0 {
-		a.spec[2] = k.Dimensions
-	}
-	return vk.Call{Shader: pb2ChooseShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pb2_choose", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k pb2ChooseKernel) call(x, y, z uint32) vk.Call { return vk.Pack(pb2ChooseShader, &k, x, y, z) }
 
 var pb2FitShader = &vk.Shader{
 	Name:  "hybrid/pb2_fit",
@@ -564,26 +402,7 @@ type pb2FitKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k pb2FitKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [4]byte
-		spec   [3]uint32
-	})
-	a.ranges = [4]vk.Range{k.Inputs, k.Gains, k.Times, k.Likelihood}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	a.spec = [3]uint32{128, 1, 1}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Quads != 0 {
-		a.spec[1] = k.Quads
-	}
-	if k.Dimensions != 0 {
-		a.spec[2] = k.Dimensions
-	}
-	return vk.Call{Shader: pb2FitShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pb2_fit", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k pb2FitKernel) call(x, y, z uint32) vk.Call { return vk.Pack(pb2FitShader, &k, x, y, z) }
 
 var pb2LocateShader = &vk.Shader{
 	Name:  "hybrid/pb2_locate",
@@ -611,20 +430,7 @@ type pb2LocateKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k pb2LocateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [24]byte
-	})
-	a.ranges = [2]vk.Range{k.Values, k.Units}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.At)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Prior)
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Low))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.High))
-	return vk.Call{Shader: pb2LocateShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pb2_locate", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k pb2LocateKernel) call(x, y, z uint32) vk.Call { return vk.Pack(pb2LocateShader, &k, x, y, z) }
 
 var pb2ObserveShader = &vk.Shader{
 	Name:  "hybrid/pb2_observe",
@@ -659,17 +465,7 @@ type pb2ObserveKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k pb2ObserveKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [7]vk.Range
-		push   [12]byte
-	})
-	a.ranges = [7]vk.Range{k.Fitness, k.Previous, k.Units, k.Count, k.Inputs, k.Gains, k.Times}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Rows)
-	return vk.Call{Shader: pb2ObserveShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/pb2_observe", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k pb2ObserveKernel) call(x, y, z uint32) vk.Call { return vk.Pack(pb2ObserveShader, &k, x, y, z) }
 
 var perturbShader = &vk.Shader{
 	Name:  "hybrid/perturb",
@@ -701,22 +497,7 @@ type perturbKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k perturbKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [32]byte
-	})
-	a.ranges = [3]vk.Range{k.Source, k.Clock, k.Values}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Prior)
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Low))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.High))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Factor))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Resample))
-	return vk.Call{Shader: perturbShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/perturb", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k perturbKernel) call(x, y, z uint32) vk.Call { return vk.Pack(perturbShader, &k, x, y, z) }
 
 var spreadShader = &vk.Shader{
 	Name:  "hybrid/spread",
@@ -731,7 +512,7 @@ var spreadShader = &vk.Shader{
 	PushBytes: 4,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "HAS_STEADINESS", ID: 1, Default: 0},
+		{Name: "HAS_STEADINESS", ID: 1, Default: 0, Has: "Steadiness"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -751,23 +532,7 @@ type spreadKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k spreadKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [4]byte
-		spec   [2]uint32
-	})
-	a.ranges = [5]vk.Range{k.Returns, k.Fitness, k.Variance, k.Objectives, k.Steadiness}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Episodes)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Steadiness.Buffer != nil {
-		a.spec[1] = 1
-	}
-	return vk.Call{Shader: spreadShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/spread", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k spreadKernel) call(x, y, z uint32) vk.Call { return vk.Pack(spreadShader, &k, x, y, z) }
 
 var statesShader = &vk.Shader{
 	Name:  "hybrid/states",
@@ -799,20 +564,7 @@ type statesKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k statesKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [24]byte
-	})
-	a.ranges = [4]vk.Range{k.Obs, k.Done, k.Clock, k.States}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Steps)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Lanes)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Features)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
-	return vk.Call{Shader: statesShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/states", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k statesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(statesShader, &k, x, y, z) }
 
 var swarmShader = &vk.Shader{
 	Name:  "hybrid/swarm",
@@ -844,20 +596,7 @@ type swarmKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k swarmKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [24]byte
-	})
-	a.ranges = [4]vk.Range{k.Source, k.Clock, k.Values, k.Velocity}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Prior)
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Low))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.High))
-	return vk.Call{Shader: swarmShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/swarm", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k swarmKernel) call(x, y, z uint32) vk.Call { return vk.Pack(swarmShader, &k, x, y, z) }
 
 var truncationShader = &vk.Shader{
 	Name:  "hybrid/truncation",
@@ -886,16 +625,4 @@ type truncationKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k truncationKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [20]byte
-	})
-	a.ranges = [3]vk.Range{k.Rank, k.Clock, k.Source}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Top)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Bottom)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
-	return vk.Call{Shader: truncationShader, Groups: [3]uint32{x, y, z}, Label: "hybrid/truncation", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k truncationKernel) call(x, y, z uint32) vk.Call { return vk.Pack(truncationShader, &k, x, y, z) }

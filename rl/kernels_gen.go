@@ -3,9 +3,6 @@
 package rl
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -17,16 +14,16 @@ var advantageMomentsShader = &vk.Shader{
 		{Name: "Advantage", Index: 0, Access: vk.Read},
 		{Name: "Clock", Index: 1, Access: vk.Read},
 		{Name: "Moments", Index: 2, Access: vk.Write},
-		{Name: "advantages_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "advantages_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Advantage"},
 		{Name: "Order", Index: 4, Access: vk.Read, Optional: true},
-		{Name: "order_texels", Index: 5, Access: vk.Read, Texel: vk.TexelUint4, Optional: true},
+		{Name: "order_texels", Index: 5, Access: vk.Read, Texel: vk.TexelUint4, Optional: true, View: "Order"},
 	},
 	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
-		{Name: "HAS_ORDER", ID: 52, Default: 0},
+		{Name: "HAS_ORDER", ID: 52, Default: 0, Has: "Order"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -52,31 +49,7 @@ type advantageMomentsKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k advantageMomentsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [20]byte
-		spec   [4]uint32
-	})
-	a.ranges = [6]vk.Range{k.Advantage, k.Clock, k.Moments, k.Advantage, k.Order, k.Order}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Minibatches)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
-	a.spec = [4]uint32{64, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	if k.Trajectories {
-		a.spec[2] = 1
-	}
-	if k.Order.Buffer != nil {
-		a.spec[3] = 1
-	}
-	return vk.Call{Shader: advantageMomentsShader, Groups: [3]uint32{x, y, z}, Label: "rl/advantage_moments", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(advantageMomentsShader, &k, x, y, z)
 }
 
 var categoricalMeanShader = &vk.Shader{
@@ -84,7 +57,7 @@ var categoricalMeanShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/categorical_mean"),
 	Bindings: []vk.Binding{
 		{Name: "Value", Index: 0, Access: vk.Read},
-		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Value"},
 		{Name: "Mean", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 16,
@@ -112,24 +85,7 @@ type categoricalMeanKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k categoricalMeanKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Value, k.Value, k.Mean}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Atoms)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Low))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.High))
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: categoricalMeanShader, Groups: [3]uint32{x, y, z}, Label: "rl/categorical_mean", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(categoricalMeanShader, &k, x, y, z)
 }
 
 var categoricalQLossShader = &vk.Shader{
@@ -139,12 +95,12 @@ var categoricalQLossShader = &vk.Shader{
 		{Name: "Reward", Index: 0, Access: vk.Read},
 		{Name: "Factor", Index: 1, Access: vk.Read},
 		{Name: "NextValue", Index: 2, Access: vk.Read},
-		{Name: "next_values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextValue"},
 		{Name: "NextLogProb", Index: 4, Access: vk.Read, Optional: true},
 		{Name: "Temperature", Index: 5, Access: vk.Read, Optional: true},
 		{Name: "RewardScale", Index: 6, Access: vk.Read},
 		{Name: "Value", Index: 7, Access: vk.Read},
-		{Name: "values_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "values_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "Value"},
 		{Name: "AtValue", Index: 9, Access: vk.Write},
 		{Name: "Loss", Index: 10, Access: vk.Write},
 		{Name: "Chosen", Index: 11, Access: vk.Write},
@@ -155,8 +111,8 @@ var categoricalQLossShader = &vk.Shader{
 		{Name: "CRITICS", ID: 1, Default: 2},
 		{Name: "UNCLIPPED", ID: 2, Default: 0},
 		{Name: "LOG_TEMPERATURE", ID: 3, Default: 0},
-		{Name: "HAS_NEXT_LOG_PROB", ID: 4, Default: 0},
-		{Name: "HAS_TEMPERATURE", ID: 5, Default: 0},
+		{Name: "HAS_NEXT_LOG_PROB", ID: 4, Default: 0, Has: "NextLogProb"},
+		{Name: "HAS_TEMPERATURE", ID: 5, Default: 0, Has: "Temperature"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -190,39 +146,7 @@ type categoricalQLossKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k categoricalQLossKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [12]vk.Range
-		push   [16]byte
-		spec   [7]uint32
-	})
-	a.ranges = [12]vk.Range{k.Reward, k.Factor, k.NextValue, k.NextValue, k.NextLogProb, k.Temperature, k.RewardScale, k.Value, k.Value, k.AtValue, k.Loss, k.Chosen}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Atoms)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Low))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.High))
-	a.spec = [7]uint32{64, 2, 0, 0, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Critics != 0 {
-		a.spec[1] = k.Critics
-	}
-	if k.Unclipped {
-		a.spec[2] = 1
-	}
-	if k.LogTemperature {
-		a.spec[3] = 1
-	}
-	if k.NextLogProb.Buffer != nil {
-		a.spec[4] = 1
-	}
-	if k.Temperature.Buffer != nil {
-		a.spec[5] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[6] = k.TexelLoads
-	}
-	return vk.Call{Shader: categoricalQLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/categorical_q_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(categoricalQLossShader, &k, x, y, z)
 }
 
 var categoricalSlopeShader = &vk.Shader{
@@ -230,7 +154,7 @@ var categoricalSlopeShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/categorical_slope"),
 	Bindings: []vk.Binding{
 		{Name: "Value", Index: 0, Access: vk.Read},
-		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Value"},
 		{Name: "AtMean", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "AtValue", Index: 3, Access: vk.Write},
 		{Name: "Taken", Index: 4, Access: vk.Write},
@@ -240,7 +164,7 @@ var categoricalSlopeShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "CRITICS", ID: 1, Default: 2},
 		{Name: "UNCLIPPED", ID: 2, Default: 0},
-		{Name: "HAS_AT_MEAN", ID: 3, Default: 0},
+		{Name: "HAS_AT_MEAN", ID: 3, Default: 0, Has: "AtMean"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -268,34 +192,7 @@ type categoricalSlopeKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k categoricalSlopeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [20]byte
-		spec   [5]uint32
-	})
-	a.ranges = [5]vk.Range{k.Value, k.Value, k.AtMean, k.AtValue, k.Taken}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Atoms)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Low))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.High))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Share))
-	a.spec = [5]uint32{64, 2, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Critics != 0 {
-		a.spec[1] = k.Critics
-	}
-	if k.Unclipped {
-		a.spec[2] = 1
-	}
-	if k.AtMean.Buffer != nil {
-		a.spec[3] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: categoricalSlopeShader, Groups: [3]uint32{x, y, z}, Label: "rl/categorical_slope", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(categoricalSlopeShader, &k, x, y, z)
 }
 
 var deterministicUpdateShader = &vk.Shader{
@@ -303,7 +200,7 @@ var deterministicUpdateShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/deterministic_update"),
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
-		{Name: "Params4", Index: 1, Access: vk.Read},
+		{Name: "Params4", Index: 1, Access: vk.Read, View: "Params"},
 		{Name: "Updated4", Index: 2, Access: vk.Write},
 		{Name: "Obs", Index: 3, Access: vk.Read},
 		{Name: "NextObs", Index: 4, Access: vk.Read},
@@ -318,15 +215,15 @@ var deterministicUpdateShader = &vk.Shader{
 		{Name: "Value", Index: 13, Access: vk.Write},
 		{Name: "Loss", Index: 14, Access: vk.Write},
 		{Name: "Gradient", Index: 15, Access: vk.Write},
-		{Name: "Gradient4", Index: 16, Access: vk.Write},
+		{Name: "Gradient4", Index: 16, Access: vk.Write, View: "Gradient"},
 		{Name: "Summed", Index: 17, Access: vk.Read},
-		{Name: "summed_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "params_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "obs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "next_obs_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "actions_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "reward_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "factor_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "summed_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, View: "Summed"},
+		{Name: "params_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "obs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
+		{Name: "next_obs_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextObs"},
+		{Name: "actions_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
+		{Name: "reward_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, View: "Reward"},
+		{Name: "factor_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factor"},
 		{Name: "ActorRate", Index: 25, Access: vk.Read},
 		{Name: "CriticRate", Index: 26, Access: vk.Read},
 		{Name: "Updates", Index: 27, Access: vk.ReadWrite},
@@ -350,8 +247,8 @@ var deterministicUpdateShader = &vk.Shader{
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "CRITICS", ID: 7, Default: 1},
 		{Name: "BATCH", ID: 8, Default: 64},
-		{Name: "HAS_NOISE", ID: 9, Default: 0},
-		{Name: "HAS_DELAY", ID: 10, Default: 0},
+		{Name: "HAS_NOISE", ID: 9, Default: 0, Has: "Noise"},
+		{Name: "HAS_DELAY", ID: 10, Default: 0, Has: "Delay"},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 8},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
@@ -442,99 +339,7 @@ type deterministicUpdateKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k deterministicUpdateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [36]vk.Range
-		push   [76]byte
-		spec   [22]uint32
-	})
-	a.ranges = [36]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Chunk, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.ActorRate, k.CriticRate, k.Updates, k.Refused, k.CriticUpdates, k.CriticRefused, k.Noise, k.Clip, k.Delay, k.Credit, k.FirstValue}
-	binary.LittleEndian.PutUint32(a.push[0:], k.ActorRow)
-	binary.LittleEndian.PutUint32(a.push[4:], k.ActorStride)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Critic)
-	binary.LittleEndian.PutUint32(a.push[12:], k.CriticRow)
-	binary.LittleEndian.PutUint32(a.push[16:], k.CriticStride)
-	binary.LittleEndian.PutUint32(a.push[20:], k.GradientRow)
-	binary.LittleEndian.PutUint32(a.push[24:], k.TargetActor)
-	binary.LittleEndian.PutUint32(a.push[28:], k.TargetCritic)
-	binary.LittleEndian.PutUint32(a.push[32:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[36:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[40:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[44:], k.Together)
-	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.Beta1))
-	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.Beta2))
-	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.Gain1))
-	binary.LittleEndian.PutUint32(a.push[60:], math.Float32bits(k.Gain2))
-	binary.LittleEndian.PutUint32(a.push[64:], math.Float32bits(k.LogBeta1))
-	binary.LittleEndian.PutUint32(a.push[68:], math.Float32bits(k.LogBeta2))
-	binary.LittleEndian.PutUint32(a.push[72:], math.Float32bits(k.Epsilon))
-	a.spec = [22]uint32{8, 64, 0, 0, 0, 2, 1, 1, 64, 0, 0, 8, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
-	if k.Lanes != 0 {
-		a.spec[0] = k.Lanes
-	}
-	if k.Hidden1 != 0 {
-		a.spec[1] = k.Hidden1
-	}
-	if k.Hidden2 != 0 {
-		a.spec[2] = k.Hidden2
-	}
-	if k.Activation != 0 {
-		a.spec[3] = k.Activation
-	}
-	if k.LayerNorm {
-		a.spec[4] = 1
-	}
-	if k.In != 0 {
-		a.spec[5] = k.In
-	}
-	if k.Out != 0 {
-		a.spec[6] = k.Out
-	}
-	if k.Critics != 0 {
-		a.spec[7] = k.Critics
-	}
-	if k.Batch != 0 {
-		a.spec[8] = k.Batch
-	}
-	if k.Noise.Buffer != nil {
-		a.spec[9] = 1
-	}
-	if k.Delay.Buffer != nil {
-		a.spec[10] = 1
-	}
-	if k.LocalSizeX != 0 {
-		a.spec[11] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[12] = k.TexelLoads
-	}
-	if k.Head != 0 {
-		a.spec[13] = k.Head
-	}
-	if k.HeadWidth != 0 {
-		a.spec[14] = k.HeadWidth
-	}
-	if k.Squash {
-		a.spec[15] = 1
-	}
-	if k.LogStdLow != 0 {
-		a.spec[16] = math.Float32bits(k.LogStdLow)
-	}
-	if k.LogStdHigh != 0 {
-		a.spec[17] = math.Float32bits(k.LogStdHigh)
-	}
-	if k.Explore {
-		a.spec[18] = 1
-	}
-	if k.NoiseLimit != 0 {
-		a.spec[19] = math.Float32bits(k.NoiseLimit)
-	}
-	if k.HeadAtoms != 0 {
-		a.spec[20] = k.HeadAtoms
-	}
-	if k.HeadDueling {
-		a.spec[21] = 1
-	}
-	return vk.Call{Shader: deterministicUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/deterministic_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(deterministicUpdateShader, &k, x, y, z)
 }
 
 var discountedReturnsShader = &vk.Shader{
@@ -572,20 +377,7 @@ type discountedReturnsKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k discountedReturnsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [5]vk.Range{k.Reward, k.Done, k.Discount, k.Carried, k.Returns}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: discountedReturnsShader, Groups: [3]uint32{x, y, z}, Label: "rl/discounted_returns", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(discountedReturnsShader, &k, x, y, z)
 }
 
 var discreteSoftActorShader = &vk.Shader{
@@ -593,9 +385,9 @@ var discreteSoftActorShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/discrete_soft_actor"),
 	Bindings: []vk.Binding{
 		{Name: "Logit", Index: 0, Access: vk.Read},
-		{Name: "logits_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "logits_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Logit"},
 		{Name: "Value", Index: 2, Access: vk.Read},
-		{Name: "values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Value"},
 		{Name: "Temperature", Index: 4, Access: vk.Read},
 		{Name: "Entropy", Index: 5, Access: vk.Read},
 		{Name: "AtLogit", Index: 6, Access: vk.Write},
@@ -608,7 +400,7 @@ var discreteSoftActorShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "LOG_TEMPERATURE", ID: 1, Default: 0},
-		{Name: "HAS_AT_LOG", ID: 2, Default: 0},
+		{Name: "HAS_AT_LOG", ID: 2, Default: 0, Has: "AtLog"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -637,28 +429,7 @@ type discreteSoftActorKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k discreteSoftActorKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [11]vk.Range
-		push   [8]byte
-		spec   [4]uint32
-	})
-	a.ranges = [11]vk.Range{k.Logit, k.Logit, k.Value, k.Value, k.Temperature, k.Entropy, k.AtLogit, k.AtLog, k.Loss, k.Applied, k.Mean}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Actions)
-	a.spec = [4]uint32{64, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.LogTemperature {
-		a.spec[1] = 1
-	}
-	if k.AtLog.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
-	}
-	return vk.Call{Shader: discreteSoftActorShader, Groups: [3]uint32{x, y, z}, Label: "rl/discrete_soft_actor", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(discreteSoftActorShader, &k, x, y, z)
 }
 
 var discreteSoftQShader = &vk.Shader{
@@ -669,9 +440,9 @@ var discreteSoftQShader = &vk.Shader{
 		{Name: "Factor", Index: 1, Access: vk.Read},
 		{Name: "Action", Index: 2, Access: vk.Read},
 		{Name: "Logit", Index: 3, Access: vk.Read},
-		{Name: "logits_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "logits_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Logit"},
 		{Name: "NextValue", Index: 5, Access: vk.Read},
-		{Name: "next_values_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_values_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextValue"},
 		{Name: "Value", Index: 7, Access: vk.Read},
 		{Name: "Temperature", Index: 8, Access: vk.Read},
 		{Name: "RewardScale", Index: 9, Access: vk.Read},
@@ -713,25 +484,7 @@ type discreteSoftQKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k discreteSoftQKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [13]vk.Range
-		push   [8]byte
-		spec   [3]uint32
-	})
-	a.ranges = [13]vk.Range{k.Reward, k.Factor, k.Action, k.Logit, k.Logit, k.NextValue, k.NextValue, k.Value, k.Temperature, k.RewardScale, k.AtValue, k.Loss, k.Chosen}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Actions)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.LogTemperature {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: discreteSoftQShader, Groups: [3]uint32{x, y, z}, Label: "rl/discrete_soft_q", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(discreteSoftQShader, &k, x, y, z)
 }
 
 var diversityDistanceShader = &vk.Shader{
@@ -763,20 +516,7 @@ type diversityDistanceKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k diversityDistanceKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [2]vk.Range{k.Action, k.Distance}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Agents)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Stride)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: diversityDistanceShader, Groups: [3]uint32{x, y, z}, Label: "rl/diversity_distance", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(diversityDistanceShader, &k, x, y, z)
 }
 
 var diversityFactorShader = &vk.Shader{
@@ -819,23 +559,7 @@ type diversityFactorKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k diversityFactorKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [24]byte
-		spec   [1]uint32
-	})
-	a.ranges = [6]vk.Range{k.Distance, k.Schedule, k.Clock, k.Coefficient, k.LogDeterminant, k.Weight}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Agents)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stages)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Scale))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Jitter))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Gain))
-	a.spec = [1]uint32{8}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	return vk.Call{Shader: diversityFactorShader, Groups: [3]uint32{x, y, z}, Label: "rl/diversity_factor", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(diversityFactorShader, &k, x, y, z)
 }
 
 var diversityGradientShader = &vk.Shader{
@@ -869,20 +593,7 @@ type diversityGradientKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k diversityGradientKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Action, k.Coefficient, k.AtAction}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Agents)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Size)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Stride)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: diversityGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/diversity_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(diversityGradientShader, &k, x, y, z)
 }
 
 var dqnCategoricalLossShader = &vk.Shader{
@@ -890,11 +601,11 @@ var dqnCategoricalLossShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/dqn_categorical_loss"),
 	Bindings: []vk.Binding{
 		{Name: "Value", Index: 0, Access: vk.Read},
-		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Value"},
 		{Name: "NextValue", Index: 2, Access: vk.Read},
-		{Name: "next_values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextValue"},
 		{Name: "NextChoice", Index: 4, Access: vk.Read, Optional: true},
-		{Name: "next_choices_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "next_choices_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "NextChoice"},
 		{Name: "Action", Index: 6, Access: vk.Read},
 		{Name: "Reward", Index: 7, Access: vk.Read},
 		{Name: "Factor", Index: 8, Access: vk.Read},
@@ -913,8 +624,8 @@ var dqnCategoricalLossShader = &vk.Shader{
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_NEXT_CHOICE", ID: 1, Default: 0},
-		{Name: "HAS_WEIGHT", ID: 2, Default: 0},
+		{Name: "HAS_NEXT_CHOICE", ID: 1, Default: 0, Has: "NextChoice"},
+		{Name: "HAS_WEIGHT", ID: 2, Default: 0, Has: "Weight"},
 		{Name: "DUELING", ID: 3, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -956,35 +667,7 @@ type dqnCategoricalLossKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k dqnCategoricalLossKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [20]vk.Range
-		push   [24]byte
-		spec   [5]uint32
-	})
-	a.ranges = [20]vk.Range{k.Value, k.Value, k.NextValue, k.NextValue, k.NextChoice, k.NextChoice, k.Action, k.Reward, k.Factor, k.Weight, k.RewardScale, k.Clock, k.Update, k.Interval, k.Tau, k.AtValue, k.Error, k.Loss, k.Chosen, k.Share}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Actions)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Atoms)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Updates)
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Low))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.High))
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.NextChoice.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Weight.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.Dueling {
-		a.spec[3] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: dqnCategoricalLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/dqn_categorical_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(dqnCategoricalLossShader, &k, x, y, z)
 }
 
 var dqnLossShader = &vk.Shader{
@@ -992,11 +675,11 @@ var dqnLossShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/dqn_loss"),
 	Bindings: []vk.Binding{
 		{Name: "Value", Index: 0, Access: vk.Read},
-		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Value"},
 		{Name: "NextValue", Index: 2, Access: vk.Read},
-		{Name: "next_values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_values_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextValue"},
 		{Name: "NextChoice", Index: 4, Access: vk.Read, Optional: true},
-		{Name: "next_choices_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "next_choices_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "NextChoice"},
 		{Name: "Action", Index: 6, Access: vk.Read},
 		{Name: "Reward", Index: 7, Access: vk.Read},
 		{Name: "Factor", Index: 8, Access: vk.Read},
@@ -1015,8 +698,8 @@ var dqnLossShader = &vk.Shader{
 	PushBytes: 16,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_NEXT_CHOICE", ID: 1, Default: 0},
-		{Name: "HAS_WEIGHT", ID: 2, Default: 0},
+		{Name: "HAS_NEXT_CHOICE", ID: 1, Default: 0, Has: "NextChoice"},
+		{Name: "HAS_WEIGHT", ID: 2, Default: 0, Has: "Weight"},
 		{Name: "DUELING", ID: 3, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -1055,42 +738,14 @@ type dqnLossKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k dqnLossKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [20]vk.Range
-		push   [16]byte
-		spec   [5]uint32
-	})
-	a.ranges = [20]vk.Range{k.Value, k.Value, k.NextValue, k.NextValue, k.NextChoice, k.NextChoice, k.Action, k.Reward, k.Factor, k.Weight, k.RewardScale, k.Clock, k.Update, k.Interval, k.Tau, k.AtValue, k.Error, k.Loss, k.Chosen, k.Share}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Actions)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Updates)
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Huber))
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.NextChoice.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Weight.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.Dueling {
-		a.spec[3] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: dqnLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/dqn_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k dqnLossKernel) call(x, y, z uint32) vk.Call { return vk.Pack(dqnLossShader, &k, x, y, z) }
 
 var dqnUpdateShader = &vk.Shader{
 	Name:  "rl/dqn_update",
 	SPIRV: shaders.Code("rl/dqn_update"),
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
-		{Name: "Params4", Index: 1, Access: vk.Read},
+		{Name: "Params4", Index: 1, Access: vk.Read, View: "Params"},
 		{Name: "Updated4", Index: 2, Access: vk.Write},
 		{Name: "Obs", Index: 3, Access: vk.Read},
 		{Name: "NextObs", Index: 4, Access: vk.Read},
@@ -1105,15 +760,15 @@ var dqnUpdateShader = &vk.Shader{
 		{Name: "Value", Index: 13, Access: vk.Write},
 		{Name: "Loss", Index: 14, Access: vk.Write},
 		{Name: "Gradient", Index: 15, Access: vk.Write},
-		{Name: "Gradient4", Index: 16, Access: vk.Write},
+		{Name: "Gradient4", Index: 16, Access: vk.Write, View: "Gradient"},
 		{Name: "Summed", Index: 17, Access: vk.Read},
-		{Name: "summed_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "params_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "obs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "next_obs_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "actions_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "reward_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "factor_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "summed_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, View: "Summed"},
+		{Name: "params_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "obs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
+		{Name: "next_obs_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextObs"},
+		{Name: "actions_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
+		{Name: "reward_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, View: "Reward"},
+		{Name: "factor_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factor"},
 		{Name: "LearningRate", Index: 25, Access: vk.Read},
 		{Name: "Interval", Index: 26, Access: vk.Read},
 		{Name: "Updates", Index: 27, Access: vk.ReadWrite},
@@ -1193,69 +848,7 @@ type dqnUpdateKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k dqnUpdateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [29]vk.Range
-		push   [56]byte
-		spec   [13]uint32
-	})
-	a.ranges = [29]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Chunk, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.LearningRate, k.Interval, k.Updates, k.Refused}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Stride)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Target)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Together)
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Huber))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.MaxNorm))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Beta1))
-	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Beta2))
-	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.Gain1))
-	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.Gain2))
-	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.LogBeta1))
-	binary.LittleEndian.PutUint32(a.push[48:], math.Float32bits(k.LogBeta2))
-	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.Epsilon))
-	a.spec = [13]uint32{8, 64, 0, 0, 0, 2, 1, 0, 64, 0, 0, 8, 0}
-	if k.Lanes != 0 {
-		a.spec[0] = k.Lanes
-	}
-	if k.Hidden1 != 0 {
-		a.spec[1] = k.Hidden1
-	}
-	if k.Hidden2 != 0 {
-		a.spec[2] = k.Hidden2
-	}
-	if k.Activation != 0 {
-		a.spec[3] = k.Activation
-	}
-	if k.LayerNorm {
-		a.spec[4] = 1
-	}
-	if k.In != 0 {
-		a.spec[5] = k.In
-	}
-	if k.Out != 0 {
-		a.spec[6] = k.Out
-	}
-	if k.Width2 != 0 {
-		a.spec[7] = k.Width2
-	}
-	if k.Batch != 0 {
-		a.spec[8] = k.Batch
-	}
-	if k.Double {
-		a.spec[9] = 1
-	}
-	if k.Dueling {
-		a.spec[10] = 1
-	}
-	if k.LocalSizeX != 0 {
-		a.spec[11] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[12] = k.TexelLoads
-	}
-	return vk.Call{Shader: dqnUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/dqn_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k dqnUpdateKernel) call(x, y, z uint32) vk.Call { return vk.Pack(dqnUpdateShader, &k, x, y, z) }
 
 var dueShader = &vk.Shader{
 	Name:  "rl/due",
@@ -1292,21 +885,7 @@ type dueKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k dueKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [8]byte
-		spec   [1]uint32
-	})
-	a.ranges = [6]vk.Range{k.Delay, k.Tau, k.Credit, k.Due, k.DueTau, k.ActorTau}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Actors)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: dueShader, Groups: [3]uint32{x, y, z}, Label: "rl/due", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k dueKernel) call(x, y, z uint32) vk.Call { return vk.Pack(dueShader, &k, x, y, z) }
 
 var explainedVarianceShader = &vk.Shader{
 	Name:  "rl/explained_variance",
@@ -1338,19 +917,7 @@ type explainedVarianceKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k explainedVarianceKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [8]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Value, k.Target, k.Explained}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
-	a.spec = [1]uint32{64}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	return vk.Call{Shader: explainedVarianceShader, Groups: [3]uint32{x, y, z}, Label: "rl/explained_variance", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(explainedVarianceShader, &k, x, y, z)
 }
 
 var exploreShader = &vk.Shader{
@@ -1379,16 +946,7 @@ type exploreKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k exploreKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [8]byte
-	})
-	a.ranges = [4]vk.Range{k.Start, k.End, k.Clock, k.Epsilon}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Anneal))
-	return vk.Call{Shader: exploreShader, Groups: [3]uint32{x, y, z}, Label: "rl/explore", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k exploreKernel) call(x, y, z uint32) vk.Call { return vk.Pack(exploreShader, &k, x, y, z) }
 
 var gaeShader = &vk.Shader{
 	Name:  "rl/gae",
@@ -1430,22 +988,7 @@ type gaeKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k gaeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [8]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [8]vk.Range{k.Reward, k.Done, k.Value, k.NextValue, k.Discount, k.Lambda, k.Advantage, k.Target}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Environments)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: gaeShader, Groups: [3]uint32{x, y, z}, Label: "rl/gae", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k gaeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(gaeShader, &k, x, y, z) }
 
 var minibatchOrderShader = &vk.Shader{
 	Name:  "rl/minibatch_order",
@@ -1479,24 +1022,7 @@ type minibatchOrderKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k minibatchOrderKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [2]vk.Range{k.Clock, k.Order}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Stream)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Trajectories {
-		a.spec[1] = 1
-	}
-	return vk.Call{Shader: minibatchOrderShader, Groups: [3]uint32{x, y, z}, Label: "rl/minibatch_order", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(minibatchOrderShader, &k, x, y, z)
 }
 
 var minibatchRowsShader = &vk.Shader{
@@ -1504,9 +1030,9 @@ var minibatchRowsShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/minibatch_rows"),
 	Bindings: []vk.Binding{
 		{Name: "Obs", Index: 0, Access: vk.Read},
-		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
 		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
-		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
 		{Name: "Clock", Index: 4, Access: vk.Read},
 		{Name: "Batch", Index: 5, Access: vk.Write},
 		{Name: "Update", Index: 6, Access: vk.Read},
@@ -1514,7 +1040,7 @@ var minibatchRowsShader = &vk.Shader{
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
 	},
@@ -1546,34 +1072,7 @@ type minibatchRowsKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k minibatchRowsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [7]vk.Range
-		push   [32]byte
-		spec   [4]uint32
-	})
-	a.ranges = [7]vk.Range{k.Obs, k.Obs, k.Normalizer, k.Normalizer, k.Clock, k.Batch, k.Update}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Minibatches)
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.ObsLimit))
-	a.spec = [4]uint32{64, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Normalizer.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	if k.Trajectories {
-		a.spec[3] = 1
-	}
-	return vk.Call{Shader: minibatchRowsShader, Groups: [3]uint32{x, y, z}, Label: "rl/minibatch_rows", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(minibatchRowsShader, &k, x, y, z)
 }
 
 var noisyDrawShader = &vk.Shader{
@@ -1587,7 +1086,7 @@ var noisyDrawShader = &vk.Shader{
 	PushBytes: 16,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_UPDATE", ID: 1, Default: 0},
+		{Name: "HAS_UPDATE", ID: 1, Default: 0, Has: "Update"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1608,26 +1107,7 @@ type noisyDrawKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k noisyDrawKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Clock, k.Update, k.Factor}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Units)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Stream)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Update.Buffer != nil {
-		a.spec[1] = 1
-	}
-	return vk.Call{Shader: noisyDrawShader, Groups: [3]uint32{x, y, z}, Label: "rl/noisy_draw", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k noisyDrawKernel) call(x, y, z uint32) vk.Call { return vk.Pack(noisyDrawShader, &k, x, y, z) }
 
 var noisyGradientShader = &vk.Shader{
 	Name:  "rl/noisy_gradient",
@@ -1662,20 +1142,7 @@ type noisyGradientKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k noisyGradientKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [4]vk.Range{k.Gradient, k.Factor, k.Table, k.AtParams}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Units)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: noisyGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/noisy_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(noisyGradientShader, &k, x, y, z)
 }
 
 var noisyWeightsShader = &vk.Shader{
@@ -1710,19 +1177,7 @@ type noisyWeightsKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k noisyWeightsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [8]byte
-		spec   [1]uint32
-	})
-	a.ranges = [4]vk.Range{k.Params, k.Factor, k.Table, k.Weight}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Units)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: noisyWeightsShader, Groups: [3]uint32{x, y, z}, Label: "rl/noisy_weights", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(noisyWeightsShader, &k, x, y, z)
 }
 
 var policyGradientShader = &vk.Shader{
@@ -1730,7 +1185,7 @@ var policyGradientShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/policy_gradient"),
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
-		{Name: "Params4", Index: 1, Access: vk.Read},
+		{Name: "Params4", Index: 1, Access: vk.Read, View: "Params"},
 		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Obs", Index: 3, Access: vk.Read},
 		{Name: "Action", Index: 4, Access: vk.Read},
@@ -1744,15 +1199,15 @@ var policyGradientShader = &vk.Shader{
 		{Name: "Clock", Index: 12, Access: vk.Read},
 		{Name: "Moments", Index: 13, Access: vk.Read, Optional: true},
 		{Name: "Gradient", Index: 14, Access: vk.Write},
-		{Name: "Gradient4", Index: 15, Access: vk.Write},
+		{Name: "Gradient4", Index: 15, Access: vk.Write, View: "Gradient"},
 		{Name: "Losses", Index: 16, Access: vk.Write},
-		{Name: "params_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "inputs_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "actions_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "log_probs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "advantages_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "targets_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "values_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "params_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "inputs_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
+		{Name: "actions_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
+		{Name: "log_probs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4, View: "LogProb"},
+		{Name: "advantages_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4, View: "Advantage"},
+		{Name: "targets_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
+		{Name: "values_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Value"},
 		{Name: "Update", Index: 24, Access: vk.Read},
 	},
 	PushBytes: 32,
@@ -1764,9 +1219,9 @@ var policyGradientShader = &vk.Shader{
 		{Name: "LAYER_NORM", ID: 4, Default: 0},
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
-		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 7, Default: 0, Has: "Normalizer"},
 		{Name: "CRITIC", ID: 8, Default: 0},
-		{Name: "HAS_MOMENTS", ID: 9, Default: 0},
+		{Name: "HAS_MOMENTS", ID: 9, Default: 0, Has: "Moments"},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
@@ -1838,91 +1293,7 @@ type policyGradientKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k policyGradientKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [25]vk.Range
-		push   [32]byte
-		spec   [23]uint32
-	})
-	a.ranges = [25]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.Gradient, k.Gradient, k.Losses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Update}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], k.HeadBase)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Minibatches)
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.ObsLimit))
-	a.spec = [23]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
-	if k.Lanes != 0 {
-		a.spec[0] = k.Lanes
-	}
-	if k.Hidden1 != 0 {
-		a.spec[1] = k.Hidden1
-	}
-	if k.Hidden2 != 0 {
-		a.spec[2] = k.Hidden2
-	}
-	if k.Activation != 0 {
-		a.spec[3] = k.Activation
-	}
-	if k.LayerNorm {
-		a.spec[4] = 1
-	}
-	if k.In != 0 {
-		a.spec[5] = k.In
-	}
-	if k.Out != 0 {
-		a.spec[6] = k.Out
-	}
-	if k.Normalizer.Buffer != nil {
-		a.spec[7] = 1
-	}
-	if k.Critic {
-		a.spec[8] = 1
-	}
-	if k.Moments.Buffer != nil {
-		a.spec[9] = 1
-	}
-	if k.ClipValue {
-		a.spec[10] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[11] = k.TexelLoads
-	}
-	if k.Trajectories {
-		a.spec[12] = 1
-	}
-	if k.RatioInAdvantage {
-		a.spec[13] = 1
-	}
-	if k.Head != 0 {
-		a.spec[14] = k.Head
-	}
-	if k.HeadWidth != 0 {
-		a.spec[15] = k.HeadWidth
-	}
-	if k.Squash {
-		a.spec[16] = 1
-	}
-	if k.LogStdLow != 0 {
-		a.spec[17] = math.Float32bits(k.LogStdLow)
-	}
-	if k.LogStdHigh != 0 {
-		a.spec[18] = math.Float32bits(k.LogStdHigh)
-	}
-	if k.Explore {
-		a.spec[19] = 1
-	}
-	if k.NoiseLimit != 0 {
-		a.spec[20] = math.Float32bits(k.NoiseLimit)
-	}
-	if k.HeadAtoms != 0 {
-		a.spec[21] = k.HeadAtoms
-	}
-	if k.HeadDueling {
-		a.spec[22] = 1
-	}
-	return vk.Call{Shader: policyGradientShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_gradient", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(policyGradientShader, &k, x, y, z)
 }
 
 var policyLossShader = &vk.Shader{
@@ -1944,12 +1315,12 @@ var policyLossShader = &vk.Shader{
 		{Name: "AtOutputs", Index: 12, Access: vk.Write},
 		{Name: "Gradient", Index: 13, Access: vk.Write},
 		{Name: "Losses", Index: 14, Access: vk.Write},
-		{Name: "outputs_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "actions_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "log_probs_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "advantages_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "targets_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "values_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "outputs_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, View: "Output"},
+		{Name: "actions_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
+		{Name: "log_probs_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4, View: "LogProb"},
+		{Name: "advantages_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, View: "Advantage"},
+		{Name: "targets_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
+		{Name: "values_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Value"},
 		{Name: "Update", Index: 21, Access: vk.Read},
 	},
 	PushBytes: 32,
@@ -1957,7 +1328,7 @@ var policyLossShader = &vk.Shader{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "CRITIC", ID: 8, Default: 0},
-		{Name: "HAS_MOMENTS", ID: 9, Default: 0},
+		{Name: "HAS_MOMENTS", ID: 9, Default: 0, Has: "Moments"},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
@@ -2023,82 +1394,14 @@ type policyLossKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k policyLossKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [22]vk.Range
-		push   [32]byte
-		spec   [17]uint32
-	})
-	a.ranges = [22]vk.Range{k.Output, k.Params, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.ClipEpsilon, k.LossWeight, k.EntropyWeight, k.Clock, k.Moments, k.AtOutputs, k.Gradient, k.Losses, k.Output, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Update}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.HeadBase)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatches)
-	a.spec = [17]uint32{64, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Out != 0 {
-		a.spec[1] = k.Out
-	}
-	if k.Critic {
-		a.spec[2] = 1
-	}
-	if k.Moments.Buffer != nil {
-		a.spec[3] = 1
-	}
-	if k.ClipValue {
-		a.spec[4] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[5] = k.TexelLoads
-	}
-	if k.Trajectories {
-		a.spec[6] = 1
-	}
-	if k.RatioInAdvantage {
-		a.spec[7] = 1
-	}
-	if k.Head != 0 {
-		a.spec[8] = k.Head
-	}
-	if k.HeadWidth != 0 {
-		a.spec[9] = k.HeadWidth
-	}
-	if k.Squash {
-		a.spec[10] = 1
-	}
-	if k.LogStdLow != 0 {
-		a.spec[11] = math.Float32bits(k.LogStdLow)
-	}
-	if k.LogStdHigh != 0 {
-		a.spec[12] = math.Float32bits(k.LogStdHigh)
-	}
-	if k.Explore {
-		a.spec[13] = 1
-	}
-	if k.NoiseLimit != 0 {
-		a.spec[14] = math.Float32bits(k.NoiseLimit)
-	}
-	if k.HeadAtoms != 0 {
-		a.spec[15] = k.HeadAtoms
-	}
-	if k.HeadDueling {
-		a.spec[16] = 1
-	}
-	return vk.Call{Shader: policyLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k policyLossKernel) call(x, y, z uint32) vk.Call { return vk.Pack(policyLossShader, &k, x, y, z) }
 
 var policyUpdateShader = &vk.Shader{
 	Name:  "rl/policy_update",
 	SPIRV: shaders.Code("rl/policy_update"),
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
-		{Name: "Params4", Index: 1, Access: vk.Read},
+		{Name: "Params4", Index: 1, Access: vk.Read, View: "Params"},
 		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Obs", Index: 3, Access: vk.Read},
 		{Name: "Action", Index: 4, Access: vk.Read},
@@ -2114,23 +1417,23 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "EntropyWeight", Index: 14, Access: vk.Read},
 		{Name: "Clock", Index: 15, Access: vk.Read},
 		{Name: "Updated", Index: 16, Access: vk.Write},
-		{Name: "Updated4", Index: 17, Access: vk.Write},
+		{Name: "Updated4", Index: 17, Access: vk.Write, View: "Updated"},
 		{Name: "Norm", Index: 18, Access: vk.Write},
 		{Name: "Updates", Index: 19, Access: vk.ReadWrite},
 		{Name: "Refused", Index: 20, Access: vk.ReadWrite},
 		{Name: "ActorLosses", Index: 21, Access: vk.Write},
 		{Name: "CriticLosses", Index: 22, Access: vk.Write},
-		{Name: "params_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "inputs_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "actions_texels", Index: 25, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "log_probs_texels", Index: 26, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "advantages_texels", Index: 27, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "targets_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "inputs_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
+		{Name: "actions_texels", Index: 25, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
+		{Name: "log_probs_texels", Index: 26, Access: vk.Read, Texel: vk.TexelFloat4, View: "LogProb"},
+		{Name: "advantages_texels", Index: 27, Access: vk.Read, Texel: vk.TexelFloat4, View: "Advantage"},
+		{Name: "targets_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
+		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4, View: "Value"},
 		{Name: "CriticUpdates", Index: 30, Access: vk.Write},
 		{Name: "CriticRefused", Index: 31, Access: vk.ReadWrite},
 		{Name: "Order", Index: 32, Access: vk.Read, Optional: true},
-		{Name: "order_texels", Index: 33, Access: vk.Read, Texel: vk.TexelUint4, Optional: true},
+		{Name: "order_texels", Index: 33, Access: vk.Read, Texel: vk.TexelUint4, Optional: true, View: "Order"},
 	},
 	PushBytes: 92,
 	Spec: []vk.SpecConstant{
@@ -2141,8 +1444,8 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "LAYER_NORM", ID: 4, Default: 0},
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
-		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
-		{Name: "HAS_MOMENTS", ID: 9, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 7, Default: 0, Has: "Normalizer"},
+		{Name: "HAS_MOMENTS", ID: 9, Default: 0, Has: "Moments"},
 		{Name: "CLIP_VALUE", ID: 10, Default: 0},
 		{Name: "MOMENTS_HELD", ID: 11, Default: 0},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 16},
@@ -2150,7 +1453,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
 		{Name: "RATIO_IN_ADVANTAGE", ID: 51, Default: 0},
-		{Name: "HAS_ORDER", ID: 52, Default: 0},
+		{Name: "HAS_ORDER", ID: 52, Default: 0, Has: "Order"},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -2243,115 +1546,7 @@ type policyUpdateKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k policyUpdateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [34]vk.Range
-		push   [92]byte
-		spec   [26]uint32
-	})
-	a.ranges = [34]vk.Range{k.Params, k.Params, k.Normalizer, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.Moments, k.LearningRate, k.ClipEpsilon, k.ActorWeight, k.CriticWeight, k.EntropyWeight, k.Clock, k.Updated, k.Updated, k.Norm, k.Updates, k.Refused, k.ActorLosses, k.CriticLosses, k.Params, k.Obs, k.Action, k.LogProb, k.Advantage, k.Target, k.Value, k.CriticUpdates, k.CriticRefused, k.Order, k.Order}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[8:], k.ActorRow)
-	binary.LittleEndian.PutUint32(a.push[12:], k.ActorStride)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Critic)
-	binary.LittleEndian.PutUint32(a.push[20:], k.CriticRow)
-	binary.LittleEndian.PutUint32(a.push[24:], k.CriticStride)
-	binary.LittleEndian.PutUint32(a.push[28:], k.HeadBase)
-	binary.LittleEndian.PutUint32(a.push[32:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[36:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[40:], k.Minibatches)
-	binary.LittleEndian.PutUint32(a.push[44:], k.First)
-	binary.LittleEndian.PutUint32(a.push[48:], k.Last)
-	binary.LittleEndian.PutUint32(a.push[52:], math.Float32bits(k.ObsLimit))
-	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.MaxNorm))
-	binary.LittleEndian.PutUint32(a.push[60:], math.Float32bits(k.Beta1))
-	binary.LittleEndian.PutUint32(a.push[64:], math.Float32bits(k.Beta2))
-	binary.LittleEndian.PutUint32(a.push[68:], math.Float32bits(k.Gain1))
-	binary.LittleEndian.PutUint32(a.push[72:], math.Float32bits(k.Gain2))
-	binary.LittleEndian.PutUint32(a.push[76:], math.Float32bits(k.LogBeta1))
-	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.LogBeta2))
-	binary.LittleEndian.PutUint32(a.push[84:], math.Float32bits(k.Epsilon))
-	binary.LittleEndian.PutUint32(a.push[88:], math.Float32bits(k.WeightDecay))
-	a.spec = [26]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
-	if k.Lanes != 0 {
-		a.spec[0] = k.Lanes
-	}
-	if k.Hidden1 != 0 {
-		a.spec[1] = k.Hidden1
-	}
-	if k.Hidden2 != 0 {
-		a.spec[2] = k.Hidden2
-	}
-	if k.Activation != 0 {
-		a.spec[3] = k.Activation
-	}
-	if k.LayerNorm {
-		a.spec[4] = 1
-	}
-	if k.In != 0 {
-		a.spec[5] = k.In
-	}
-	if k.Out != 0 {
-		a.spec[6] = k.Out
-	}
-	if k.Normalizer.Buffer != nil {
-		a.spec[7] = 1
-	}
-	if k.Moments.Buffer != nil {
-		a.spec[8] = 1
-	}
-	if k.ClipValue {
-		a.spec[9] = 1
-	}
-	if k.MomentsHeld {
-		a.spec[10] = 1
-	}
-	if k.LocalSizeX != 0 {
-		a.spec[11] = k.LocalSizeX
-	}
-	if k.Rule != 0 {
-		a.spec[12] = k.Rule
-	}
-	if k.TexelLoads != 0 {
-		a.spec[13] = k.TexelLoads
-	}
-	if k.Trajectories {
-		a.spec[14] = 1
-	}
-	if k.RatioInAdvantage {
-		a.spec[15] = 1
-	}
-	if k.Order.Buffer != nil {
-		a.spec[16] = 1
-	}
-	if k.Head != 0 {
-		a.spec[17] = k.Head
-	}
-	if k.HeadWidth != 0 {
-		a.spec[18] = k.HeadWidth
-	}
-	if k.Squash {
-		a.spec[19] = 1
-	}
-	if k.LogStdLow != 0 {
-		a.spec[20] = math.Float32bits(k.LogStdLow)
-	}
-	if k.LogStdHigh != 0 {
-		a.spec[21] = math.Float32bits(k.LogStdHigh)
-	}
-	if k.Explore {
-		a.spec[22] = 1
-	}
-	if k.NoiseLimit != 0 {
-		a.spec[23] = math.Float32bits(k.NoiseLimit)
-	}
-	if k.HeadAtoms != 0 {
-		a.spec[24] = k.HeadAtoms
-	}
-	if k.HeadDueling {
-		a.spec[25] = 1
-	}
-	return vk.Call{Shader: policyUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/policy_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(policyUpdateShader, &k, x, y, z)
 }
 
 var priorityDrawShader = &vk.Shader{
@@ -2359,9 +1554,9 @@ var priorityDrawShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/priority_draw"),
 	Bindings: []vk.Binding{
 		{Name: "Priority", Index: 0, Access: vk.Read},
-		{Name: "priority_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "priority_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Priority"},
 		{Name: "Sums", Index: 2, Access: vk.Read},
-		{Name: "sums_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "sums_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4, View: "Sums"},
 		{Name: "Exponent", Index: 4, Access: vk.Read},
 		{Name: "Clock", Index: 5, Access: vk.Read},
 		{Name: "Update", Index: 6, Access: vk.Read},
@@ -2400,26 +1595,7 @@ type priorityDrawKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k priorityDrawKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [24]byte
-		spec   [2]uint32
-	})
-	a.ranges = [9]vk.Range{k.Priority, k.Priority, k.Sums, k.Sums, k.Exponent, k.Clock, k.Update, k.Drawn, k.Weight}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Batch)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Nodes)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Anneal))
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: priorityDrawShader, Groups: [3]uint32{x, y, z}, Label: "rl/priority_draw", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(priorityDrawShader, &k, x, y, z)
 }
 
 var priorityInsertShader = &vk.Shader{
@@ -2457,24 +1633,7 @@ type priorityInsertKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k priorityInsertKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [20]byte
-		spec   [1]uint32
-	})
-	a.ranges = [4]vk.Range{k.Slots, k.Largest, k.Priority, k.Sums}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Transitions)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Chunks)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Nodes)
-	if k.Own {
-		a.push[16] = 1
-	}
-	a.spec = [1]uint32{64}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	return vk.Call{Shader: priorityInsertShader, Groups: [3]uint32{x, y, z}, Label: "rl/priority_insert", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(priorityInsertShader, &k, x, y, z)
 }
 
 var priorityLargestShader = &vk.Shader{
@@ -2482,7 +1641,7 @@ var priorityLargestShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/priority_largest"),
 	Bindings: []vk.Binding{
 		{Name: "Priority", Index: 0, Access: vk.Read},
-		{Name: "priority_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "priority_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Priority"},
 		{Name: "Largest", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 4,
@@ -2507,21 +1666,7 @@ type priorityLargestKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k priorityLargestKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [4]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Priority, k.Priority, k.Largest}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: priorityLargestShader, Groups: [3]uint32{x, y, z}, Label: "rl/priority_largest", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(priorityLargestShader, &k, x, y, z)
 }
 
 var priorityUpdateShader = &vk.Shader{
@@ -2560,21 +1705,7 @@ type priorityUpdateKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k priorityUpdateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [16]byte
-		spec   [1]uint32
-	})
-	a.ranges = [5]vk.Range{k.Error, k.Index, k.Exponent, k.Priority, k.Sums}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Batch)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Nodes)
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Epsilon))
-	a.spec = [1]uint32{64}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	return vk.Call{Shader: priorityUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/priority_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(priorityUpdateShader, &k, x, y, z)
 }
 
 var qLossShader = &vk.Shader{
@@ -2596,8 +1727,8 @@ var qLossShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "CRITICS", ID: 1, Default: 1},
 		{Name: "LOG_TEMPERATURE", ID: 2, Default: 0},
-		{Name: "HAS_NEXT_LOG_PROB", ID: 3, Default: 0},
-		{Name: "HAS_TEMPERATURE", ID: 4, Default: 0},
+		{Name: "HAS_NEXT_LOG_PROB", ID: 3, Default: 0, Has: "NextLogProb"},
+		{Name: "HAS_TEMPERATURE", ID: 4, Default: 0, Has: "Temperature"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -2623,41 +1754,16 @@ type qLossKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k qLossKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [4]byte
-		spec   [5]uint32
-	})
-	a.ranges = [9]vk.Range{k.Reward, k.Factor, k.NextValue, k.NextLogProb, k.Temperature, k.RewardScale, k.Value, k.AtValue, k.Loss}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	a.spec = [5]uint32{64, 1, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Critics != 0 {
-		a.spec[1] = k.Critics
-	}
-	if k.LogTemperature {
-		a.spec[2] = 1
-	}
-	if k.NextLogProb.Buffer != nil {
-		a.spec[3] = 1
-	}
-	if k.Temperature.Buffer != nil {
-		a.spec[4] = 1
-	}
-	return vk.Call{Shader: qLossShader, Groups: [3]uint32{x, y, z}, Label: "rl/q_loss", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k qLossKernel) call(x, y, z uint32) vk.Call { return vk.Pack(qLossShader, &k, x, y, z) }
 
 var replayAppendShader = &vk.Shader{
 	Name:  "rl/replay_append",
 	SPIRV: shaders.Code("rl/replay_append"),
 	Bindings: []vk.Binding{
 		{Name: "Obs", Index: 0, Access: vk.Read},
-		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
 		{Name: "NextObs", Index: 2, Access: vk.Read},
-		{Name: "next_obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextObs"},
 		{Name: "Action", Index: 4, Access: vk.Read},
 		{Name: "Reward", Index: 5, Access: vk.Read},
 		{Name: "Done", Index: 6, Access: vk.Read},
@@ -2673,7 +1779,7 @@ var replayAppendShader = &vk.Shader{
 	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "HAS_TO_NEXT_OBS", ID: 1, Default: 0},
+		{Name: "HAS_TO_NEXT_OBS", ID: 1, Default: 0, Has: "ToNextObs"},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2712,33 +1818,7 @@ type replayAppendKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k replayAppendKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [15]vk.Range
-		push   [28]byte
-		spec   [4]uint32
-	})
-	a.ranges = [15]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Begins, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.ToDone, k.Link, k.Slots}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Lanes)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Features)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Actions)
-	binary.LittleEndian.PutUint32(a.push[20:], k.PartFirst)
-	binary.LittleEndian.PutUint32(a.push[24:], k.PartRows)
-	a.spec = [4]uint32{64, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.ToNextObs.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.ReplayFormat != 0 {
-		a.spec[2] = k.ReplayFormat
-	}
-	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
-	}
-	return vk.Call{Shader: replayAppendShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_append", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(replayAppendShader, &k, x, y, z)
 }
 
 var replayBeginShader = &vk.Shader{
@@ -2772,20 +1852,7 @@ type replayBeginKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k replayBeginKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Counts, k.Head, k.Begins}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rings)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Chunks)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: replayBeginShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_begin", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(replayBeginShader, &k, x, y, z)
 }
 
 var replayCountShader = &vk.Shader{
@@ -2795,11 +1862,11 @@ var replayCountShader = &vk.Shader{
 		{Name: "Done", Index: 0, Access: vk.ReadWrite},
 		{Name: "Counts", Index: 1, Access: vk.Write},
 		{Name: "Obs", Index: 2, Access: vk.Read},
-		{Name: "obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
 		{Name: "NextObs", Index: 4, Access: vk.Read},
-		{Name: "next_obs_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_obs_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextObs"},
 		{Name: "Action", Index: 6, Access: vk.Read},
-		{Name: "action_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "action_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
 		{Name: "Reward", Index: 8, Access: vk.Read},
 	},
 	PushBytes: 16,
@@ -2831,24 +1898,7 @@ type replayCountKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k replayCountKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [9]vk.Range{k.Done, k.Counts, k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Action, k.Reward}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Lanes)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Actions)
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: replayCountShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_count", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(replayCountShader, &k, x, y, z)
 }
 
 var replayEndObsShader = &vk.Shader{
@@ -2856,7 +1906,7 @@ var replayEndObsShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/replay_end_obs"),
 	Bindings: []vk.Binding{
 		{Name: "NextObs", Index: 0, Access: vk.Read},
-		{Name: "next_obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "next_obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextObs"},
 		{Name: "Slot", Index: 2, Access: vk.Read},
 		{Name: "Newest", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Counts", Index: 4, Access: vk.Read},
@@ -2869,8 +1919,8 @@ var replayEndObsShader = &vk.Shader{
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "HAS_NEWEST", ID: 1, Default: 0},
-		{Name: "HAS_TAIL", ID: 2, Default: 0},
+		{Name: "HAS_NEWEST", ID: 1, Default: 0, Has: "Newest"},
+		{Name: "HAS_TAIL", ID: 2, Default: 0, Has: "Tail"},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2906,41 +1956,7 @@ type replayEndObsKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k replayEndObsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [10]vk.Range
-		push   [32]byte
-		spec   [5]uint32
-	})
-	a.ranges = [10]vk.Range{k.NextObs, k.NextObs, k.Slot, k.Newest, k.Counts, k.Kept, k.Tail, k.ToEnds, k.Head, k.EndHead}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Lanes)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Ends)
-	binary.LittleEndian.PutUint32(a.push[16:], k.PartFirst)
-	binary.LittleEndian.PutUint32(a.push[20:], k.PartEnds)
-	if k.First {
-		a.push[24] = 1
-	}
-	if k.Last {
-		a.push[28] = 1
-	}
-	a.spec = [5]uint32{64, 0, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Newest.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Tail.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.ReplayFormat != 0 {
-		a.spec[3] = k.ReplayFormat
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: replayEndObsShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_end_obs", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(replayEndObsShader, &k, x, y, z)
 }
 
 var replayEndsShader = &vk.Shader{
@@ -2981,22 +1997,7 @@ type replayEndsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k replayEndsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [7]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [7]vk.Range{k.Counts, k.Head, k.EndHead, k.Ended, k.Link, k.EndRow, k.Kept}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Elements)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Capacity)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Ends)
-	a.spec = [1]uint32{64}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	return vk.Call{Shader: replayEndsShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_ends", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k replayEndsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(replayEndsShader, &k, x, y, z) }
 
 var replayLinkShader = &vk.Shader{
 	Name:  "rl/replay_link",
@@ -3013,8 +2014,8 @@ var replayLinkShader = &vk.Shader{
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "HAS_NEWEST", ID: 1, Default: 0},
-		{Name: "HAS_ENDED", ID: 2, Default: 0},
+		{Name: "HAS_NEWEST", ID: 1, Default: 0, Has: "Newest"},
+		{Name: "HAS_ENDED", ID: 2, Default: 0, Has: "Ended"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -3041,42 +2042,16 @@ type replayLinkKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k replayLinkKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [7]vk.Range
-		push   [24]byte
-		spec   [3]uint32
-	})
-	a.ranges = [7]vk.Range{k.Done, k.Slots, k.Link, k.Newest, k.Owner, k.Ended, k.Counts}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Lanes)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Ends)
-	if k.Fresh {
-		a.push[20] = 1
-	}
-	a.spec = [3]uint32{64, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Newest.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Ended.Buffer != nil {
-		a.spec[2] = 1
-	}
-	return vk.Call{Shader: replayLinkShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_link", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k replayLinkKernel) call(x, y, z uint32) vk.Call { return vk.Pack(replayLinkShader, &k, x, y, z) }
 
 var replaySampleShader = &vk.Shader{
 	Name:  "rl/replay_sample",
 	SPIRV: shaders.Code("rl/replay_sample"),
 	Bindings: []vk.Binding{
 		{Name: "Obs", Index: 0, Access: vk.Read},
-		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Obs"},
 		{Name: "NextObs", Index: 2, Access: vk.Read},
-		{Name: "next_obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4},
+		{Name: "next_obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4, View: "NextObs"},
 		{Name: "Action", Index: 4, Access: vk.Read},
 		{Name: "Reward", Index: 5, Access: vk.Read},
 		{Name: "Done", Index: 6, Access: vk.Read},
@@ -3092,19 +2067,19 @@ var replaySampleShader = &vk.Shader{
 		{Name: "Factor", Index: 16, Access: vk.Write},
 		{Name: "Index", Index: 17, Access: vk.Write},
 		{Name: "Normalizer", Index: 18, Access: vk.Read, Optional: true},
-		{Name: "normalizer_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "normalizer_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
 		{Name: "Drawn", Index: 20, Access: vk.Read, Optional: true},
 		{Name: "Share", Index: 21, Access: vk.Read, Optional: true},
 		{Name: "Tail", Index: 22, Access: vk.Read, Optional: true},
-		{Name: "tail_texels", Index: 23, Access: vk.Read, Texel: vk.TexelUint4, Optional: true},
+		{Name: "tail_texels", Index: 23, Access: vk.Read, Texel: vk.TexelUint4, Optional: true, View: "Tail"},
 	},
 	PushBytes: 64,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
-		{Name: "HAS_DRAWN", ID: 2, Default: 0},
-		{Name: "HAS_SHARE", ID: 3, Default: 0},
-		{Name: "HAS_TAIL", ID: 4, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
+		{Name: "HAS_DRAWN", ID: 2, Default: 0, Has: "Drawn"},
+		{Name: "HAS_SHARE", ID: 3, Default: 0, Has: "Share"},
+		{Name: "HAS_TAIL", ID: 4, Default: 0, Has: "Tail"},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -3159,55 +2134,7 @@ type replaySampleKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [24]vk.Range
-		push   [64]byte
-		spec   [7]uint32
-	})
-	a.ranges = [24]vk.Range{k.Obs, k.Obs, k.NextObs, k.NextObs, k.Action, k.Reward, k.Done, k.Link, k.Head, k.Discount, k.Clock, k.Update, k.ToObs, k.ToNextObs, k.ToAction, k.ToReward, k.Factor, k.Index, k.Normalizer, k.Normalizer, k.Drawn, k.Share, k.Tail, k.Tail}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Batch)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Capacity)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Features)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Actions)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Steps)
-	if k.TruncationEnds {
-		a.push[20] = 1
-	}
-	if k.Own {
-		a.push[24] = 1
-	}
-	binary.LittleEndian.PutUint32(a.push[28:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[32:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.Limit))
-	binary.LittleEndian.PutUint32(a.push[40:], k.PartFirst)
-	binary.LittleEndian.PutUint32(a.push[44:], k.PartRows)
-	binary.LittleEndian.PutUint32(a.push[48:], k.Ends)
-	binary.LittleEndian.PutUint32(a.push[52:], k.EndFirst)
-	binary.LittleEndian.PutUint32(a.push[56:], k.PartEnds)
-	binary.LittleEndian.PutUint32(a.push[60:], k.Lanes)
-	a.spec = [7]uint32{64, 0, 0, 0, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Normalizer.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.Drawn.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.Share.Buffer != nil {
-		a.spec[3] = 1
-	}
-	if k.Tail.Buffer != nil {
-		a.spec[4] = 1
-	}
-	if k.ReplayFormat != 0 {
-		a.spec[5] = k.ReplayFormat
-	}
-	if k.TexelLoads != 0 {
-		a.spec[6] = k.TexelLoads
-	}
-	return vk.Call{Shader: replaySampleShader, Groups: [3]uint32{x, y, z}, Label: "rl/replay_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(replaySampleShader, &k, x, y, z)
 }
 
 var scaleRewardsShader = &vk.Shader{
@@ -3240,21 +2167,7 @@ type scaleRewardsKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k scaleRewardsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [16]byte
-		spec   [1]uint32
-	})
-	a.ranges = [2]vk.Range{k.Normalizer, k.Reward}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Limit))
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: scaleRewardsShader, Groups: [3]uint32{x, y, z}, Label: "rl/scale_rewards", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(scaleRewardsShader, &k, x, y, z)
 }
 
 var smoothShader = &vk.Shader{
@@ -3262,7 +2175,7 @@ var smoothShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/smooth"),
 	Bindings: []vk.Binding{
 		{Name: "Output", Index: 0, Access: vk.Read},
-		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Output"},
 		{Name: "Noise", Index: 2, Access: vk.Read},
 		{Name: "Clip", Index: 3, Access: vk.Read},
 		{Name: "Clock", Index: 4, Access: vk.Read},
@@ -3316,55 +2229,7 @@ type smoothKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k smoothKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [7]vk.Range
-		push   [12]byte
-		spec   [12]uint32
-	})
-	a.ranges = [7]vk.Range{k.Output, k.Output, k.Noise, k.Clip, k.Clock, k.Update, k.Action}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Stream)
-	a.spec = [12]uint32{64, 1, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Out != 0 {
-		a.spec[1] = k.Out
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	if k.Head != 0 {
-		a.spec[3] = k.Head
-	}
-	if k.HeadWidth != 0 {
-		a.spec[4] = k.HeadWidth
-	}
-	if k.Squash {
-		a.spec[5] = 1
-	}
-	if k.LogStdLow != 0 {
-		a.spec[6] = math.Float32bits(k.LogStdLow)
-	}
-	if k.LogStdHigh != 0 {
-		a.spec[7] = math.Float32bits(k.LogStdHigh)
-	}
-	if k.Explore {
-		a.spec[8] = 1
-	}
-	if k.NoiseLimit != 0 {
-		a.spec[9] = math.Float32bits(k.NoiseLimit)
-	}
-	if k.HeadAtoms != 0 {
-		a.spec[10] = k.HeadAtoms
-	}
-	if k.HeadDueling {
-		a.spec[11] = 1
-	}
-	return vk.Call{Shader: smoothShader, Groups: [3]uint32{x, y, z}, Label: "rl/smooth", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k smoothKernel) call(x, y, z uint32) vk.Call { return vk.Pack(smoothShader, &k, x, y, z) }
 
 var softActorShader = &vk.Shader{
 	Name:  "rl/soft_actor",
@@ -3384,7 +2249,7 @@ var softActorShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "LOG_TEMPERATURE", ID: 1, Default: 0},
-		{Name: "HAS_AT_LOG", ID: 2, Default: 0},
+		{Name: "HAS_AT_LOG", ID: 2, Default: 0, Has: "AtLog"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -3411,35 +2276,14 @@ type softActorKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k softActorKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [12]byte
-		spec   [3]uint32
-	})
-	a.ranges = [9]vk.Range{k.Value, k.LogProb, k.Temperature, k.Entropy, k.AtValue, k.AtLogProb, k.AtLog, k.Loss, k.Applied}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Batch)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dimensions)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.LogTemperature {
-		a.spec[1] = 1
-	}
-	if k.AtLog.Buffer != nil {
-		a.spec[2] = 1
-	}
-	return vk.Call{Shader: softActorShader, Groups: [3]uint32{x, y, z}, Label: "rl/soft_actor", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k softActorKernel) call(x, y, z uint32) vk.Call { return vk.Pack(softActorShader, &k, x, y, z) }
 
 var softUpdateShader = &vk.Shader{
 	Name:  "rl/soft_update",
 	SPIRV: shaders.Code("rl/soft_update"),
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
-		{Name: "Params4", Index: 1, Access: vk.Read},
+		{Name: "Params4", Index: 1, Access: vk.Read, View: "Params"},
 		{Name: "Updated4", Index: 2, Access: vk.Write},
 		{Name: "Obs", Index: 3, Access: vk.Read},
 		{Name: "NextObs", Index: 4, Access: vk.Read},
@@ -3454,15 +2298,15 @@ var softUpdateShader = &vk.Shader{
 		{Name: "Value", Index: 13, Access: vk.Write},
 		{Name: "Loss", Index: 14, Access: vk.Write},
 		{Name: "Gradient", Index: 15, Access: vk.Write},
-		{Name: "Gradient4", Index: 16, Access: vk.Write},
+		{Name: "Gradient4", Index: 16, Access: vk.Write, View: "Gradient"},
 		{Name: "Summed", Index: 17, Access: vk.Read},
-		{Name: "summed_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "params_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "obs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "next_obs_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "actions_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "reward_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "factor_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "summed_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, View: "Summed"},
+		{Name: "params_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "obs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
+		{Name: "next_obs_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextObs"},
+		{Name: "actions_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
+		{Name: "reward_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, View: "Reward"},
+		{Name: "factor_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factor"},
 		{Name: "ActorRate", Index: 25, Access: vk.Read},
 		{Name: "CriticRate", Index: 26, Access: vk.Read},
 		{Name: "Updates", Index: 27, Access: vk.ReadWrite},
@@ -3488,11 +2332,11 @@ var softUpdateShader = &vk.Shader{
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "CRITICS", ID: 7, Default: 1},
 		{Name: "BATCH", ID: 8, Default: 64},
-		{Name: "HAS_TEMPERATURE", ID: 9, Default: 0},
-		{Name: "HAS_TEMPERATURE_RATE", ID: 10, Default: 0},
-		{Name: "HAS_TEMPERATURE_UPDATES", ID: 11, Default: 0},
+		{Name: "HAS_TEMPERATURE", ID: 9, Default: 0, Has: "Temperature"},
+		{Name: "HAS_TEMPERATURE_RATE", ID: 10, Default: 0, Has: "TemperatureRate"},
+		{Name: "HAS_TEMPERATURE_UPDATES", ID: 11, Default: 0, Has: "TemperatureUpdates"},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 8},
-		{Name: "HAS_TEMPERATURE_REFUSED", ID: 13, Default: 0},
+		{Name: "HAS_TEMPERATURE_REFUSED", ID: 13, Default: 0, Has: "TemperatureRefused"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
@@ -3585,116 +2429,14 @@ type softUpdateKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k softUpdateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [38]vk.Range
-		push   [84]byte
-		spec   [24]uint32
-	})
-	a.ranges = [38]vk.Range{k.Params, k.Params, k.Updated4, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.RewardScale, k.Tau, k.Clock, k.Chunk, k.Norm, k.Value, k.Loss, k.Gradient, k.Gradient, k.Summed, k.Summed, k.Params, k.Obs, k.NextObs, k.Action, k.Reward, k.Factor, k.ActorRate, k.CriticRate, k.Updates, k.Refused, k.CriticUpdates, k.CriticRefused, k.Temperature, k.TargetEntropy, k.TemperatureRate, k.TemperatureUpdates, k.TemperatureRefused, k.LogProb, k.Sums}
-	binary.LittleEndian.PutUint32(a.push[0:], k.ActorRow)
-	binary.LittleEndian.PutUint32(a.push[4:], k.ActorStride)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Critic)
-	binary.LittleEndian.PutUint32(a.push[12:], k.CriticRow)
-	binary.LittleEndian.PutUint32(a.push[16:], k.CriticStride)
-	binary.LittleEndian.PutUint32(a.push[20:], k.GradientRow)
-	binary.LittleEndian.PutUint32(a.push[24:], k.TargetCritic)
-	binary.LittleEndian.PutUint32(a.push[28:], k.Logarithms)
-	binary.LittleEndian.PutUint32(a.push[32:], k.LogarithmStride)
-	binary.LittleEndian.PutUint32(a.push[36:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[40:], k.NextStream)
-	binary.LittleEndian.PutUint32(a.push[44:], k.OwnStream)
-	binary.LittleEndian.PutUint32(a.push[48:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[52:], k.Together)
-	binary.LittleEndian.PutUint32(a.push[56:], math.Float32bits(k.Beta1))
-	binary.LittleEndian.PutUint32(a.push[60:], math.Float32bits(k.Beta2))
-	binary.LittleEndian.PutUint32(a.push[64:], math.Float32bits(k.Gain1))
-	binary.LittleEndian.PutUint32(a.push[68:], math.Float32bits(k.Gain2))
-	binary.LittleEndian.PutUint32(a.push[72:], math.Float32bits(k.LogBeta1))
-	binary.LittleEndian.PutUint32(a.push[76:], math.Float32bits(k.LogBeta2))
-	binary.LittleEndian.PutUint32(a.push[80:], math.Float32bits(k.Epsilon))
-	a.spec = [24]uint32{8, 64, 0, 0, 0, 2, 1, 1, 64, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
-	if k.Lanes != 0 {
-		a.spec[0] = k.Lanes
-	}
-	if k.Hidden1 != 0 {
-		a.spec[1] = k.Hidden1
-	}
-	if k.Hidden2 != 0 {
-		a.spec[2] = k.Hidden2
-	}
-	if k.Activation != 0 {
-		a.spec[3] = k.Activation
-	}
-	if k.LayerNorm {
-		a.spec[4] = 1
-	}
-	if k.In != 0 {
-		a.spec[5] = k.In
-	}
-	if k.Out != 0 {
-		a.spec[6] = k.Out
-	}
-	if k.Critics != 0 {
-		a.spec[7] = k.Critics
-	}
-	if k.Batch != 0 {
-		a.spec[8] = k.Batch
-	}
-	if k.Temperature.Buffer != nil {
-		a.spec[9] = 1
-	}
-	if k.TemperatureRate.Buffer != nil {
-		a.spec[10] = 1
-	}
-	if k.TemperatureUpdates.Buffer != nil {
-		a.spec[11] = 1
-	}
-	if k.LocalSizeX != 0 {
-		a.spec[12] = k.LocalSizeX
-	}
-	if k.TemperatureRefused.Buffer != nil {
-		a.spec[13] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[14] = k.TexelLoads
-	}
-	if k.Head != 0 {
-		a.spec[15] = k.Head
-	}
-	if k.HeadWidth != 0 {
-		a.spec[16] = k.HeadWidth
-	}
-	if k.Squash {
-		a.spec[17] = 1
-	}
-	if k.LogStdLow != 0 {
-		a.spec[18] = math.Float32bits(k.LogStdLow)
-	}
-	if k.LogStdHigh != 0 {
-		a.spec[19] = math.Float32bits(k.LogStdHigh)
-	}
-	if k.Explore {
-		a.spec[20] = 1
-	}
-	if k.NoiseLimit != 0 {
-		a.spec[21] = math.Float32bits(k.NoiseLimit)
-	}
-	if k.HeadAtoms != 0 {
-		a.spec[22] = k.HeadAtoms
-	}
-	if k.HeadDueling {
-		a.spec[23] = 1
-	}
-	return vk.Call{Shader: softUpdateShader, Groups: [3]uint32{x, y, z}, Label: "rl/soft_update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k softUpdateKernel) call(x, y, z uint32) vk.Call { return vk.Pack(softUpdateShader, &k, x, y, z) }
 
 var spreadShader = &vk.Shader{
 	Name:  "rl/spread",
 	SPIRV: shaders.Code("rl/spread"),
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
-		{Name: "params_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
 		{Name: "Lowest", Index: 2, Access: vk.Read},
 		{Name: "Highest", Index: 3, Access: vk.Read},
 		{Name: "Spread", Index: 4, Access: vk.Write},
@@ -3725,24 +2467,7 @@ type spreadKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k spreadKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [6]vk.Range
-		push   [8]byte
-		spec   [2]uint32
-	})
-	a.ranges = [6]vk.Range{k.Params, k.Params, k.Lowest, k.Highest, k.Spread, k.Noise}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Copies)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: spreadShader, Groups: [3]uint32{x, y, z}, Label: "rl/spread", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k spreadKernel) call(x, y, z uint32) vk.Call { return vk.Pack(spreadShader, &k, x, y, z) }
 
 var vtraceShader = &vk.Shader{
 	Name:  "rl/vtrace",
@@ -3833,63 +2558,4 @@ type vtraceKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k vtraceKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [17]vk.Range
-		push   [32]byte
-		spec   [14]uint32
-	})
-	a.ranges = [17]vk.Range{k.Output, k.Params, k.Value, k.NextValue, k.Action, k.LogProb, k.Reward, k.Done, k.Discount, k.Lambda, k.Rho, k.C, k.PgRho, k.Clock, k.Update, k.Advantage, k.Target}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.HeadBase)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[28:], k.Minibatches)
-	a.spec = [14]uint32{64, 1, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Out != 0 {
-		a.spec[1] = k.Out
-	}
-	if k.MixValues {
-		a.spec[2] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
-	}
-	if k.Trajectories {
-		a.spec[4] = 1
-	}
-	if k.Head != 0 {
-		a.spec[5] = k.Head
-	}
-	if k.HeadWidth != 0 {
-		a.spec[6] = k.HeadWidth
-	}
-	if k.Squash {
-		a.spec[7] = 1
-	}
-	if k.LogStdLow != 0 {
-		a.spec[8] = math.Float32bits(k.LogStdLow)
-	}
-	if k.LogStdHigh != 0 {
-		a.spec[9] = math.Float32bits(k.LogStdHigh)
-	}
-	if k.Explore {
-		a.spec[10] = 1
-	}
-	if k.NoiseLimit != 0 {
-		a.spec[11] = math.Float32bits(k.NoiseLimit)
-	}
-	if k.HeadAtoms != 0 {
-		a.spec[12] = k.HeadAtoms
-	}
-	if k.HeadDueling {
-		a.spec[13] = 1
-	}
-	return vk.Call{Shader: vtraceShader, Groups: [3]uint32{x, y, z}, Label: "rl/vtrace", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k vtraceKernel) call(x, y, z uint32) vk.Call { return vk.Pack(vtraceShader, &k, x, y, z) }

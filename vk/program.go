@@ -1,6 +1,7 @@
 package vk
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 )
@@ -94,7 +95,7 @@ func (p *Program) Dispatch(c Call) {
 	}
 	label := c.Label
 	if label == "" && c.Shader != nil {
-		label = c.Shader.Name
+		label = cmp.Or(c.Shader.Label, c.Shader.Name)
 	}
 	if err := p.checkCall(&c); err != nil {
 		p.reject(label, err)
@@ -112,6 +113,9 @@ func (p *Program) checkCall(c *Call) (err error) {
 	s, limits := c.Shader, &p.d.phys.info.Limits
 	if s == nil {
 		return fmt.Errorf("no shader given")
+	}
+	if c.err != nil {
+		return c.err
 	}
 	if len(c.Ranges) != len(s.Bindings) {
 		return fmt.Errorf("%d ranges given, and shader %s has %d bindings", len(c.Ranges), s.Name, len(s.Bindings))

@@ -39,6 +39,7 @@ type Binding struct {
 	Texel  Texel // NoTexel: a storage buffer
 	// Optional: a call may leave the range zero, and the kernel then does not use the binding.
 	Optional bool
+	View     string // the binding whose range this one binds too (Pack); "": a range of its own
 }
 
 // SpecConstant is a specialization constant of 32 bits.
@@ -46,6 +47,7 @@ type SpecConstant struct {
 	Name    string
 	ID      uint32 // the number in layout(constant_id = …)
 	Default uint32 // the bits of the shader's default
+	Has     string // the binding whose presence the constant tells (Pack): 1 if it is given, 0 if omitted; "": none
 }
 
 // Code returns a SPIR-V module with one entry point, "main". It is called when the shader is first used, so that declaring shaders
@@ -73,6 +75,7 @@ func (c *Code) UnmarshalText(text []byte) error {
 // Shader is a compute kernel. It must not be changed after its first use.
 type Shader struct {
 	Name      string
+	Label     string // the kernel's name in profiles and errors; "": Name
 	SPIRV     Code
 	Bindings  []Binding
 	PushBytes uint32 // size of the push-constant block
@@ -90,7 +93,8 @@ type Call struct {
 	Spec     []uint32  // in the order of Shader.Spec; nil: the defaults
 	Groups   [3]uint32 // workgroups by dimension
 	Subgroup uint32    // the subgroup size that the kernel needs; 0: any
-	Label    string    // the kernel's name in profiles and errors; "": Shader.Name
+	Label    string    // the kernel's name in profiles and errors; "": that of the shader
+	err      error     // of Pack
 }
 
 const spirvMagic = 0x07230203

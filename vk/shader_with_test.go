@@ -10,8 +10,11 @@ import (
 func interfaceShader() *Shader {
 	return &Shader{
 		Name: "p/interface", SPIRV: SPIRV([]byte{1}), PushBytes: 28,
-		Bindings:      []Binding{{Name: "A", Index: 0, Access: Read}, {Name: "env_state", Index: 1, Access: ReadWrite}, {Name: "C", Index: 2, Access: Write}},
-		Spec:          []SpecConstant{{"LOCAL_SIZE_X", 0, 64}, {"FAST", 3, 0}, {"GAIN", 4, 0x3fc00000}, {"SHIFT", 5, 0xfffffffe}, {"LANES", 7, 4}},
+		Bindings: []Binding{{Name: "A", Index: 0, Access: Read}, {Name: "env_state", Index: 1, Access: ReadWrite}, {Name: "C", Index: 2, Access: Write}},
+		Spec: []SpecConstant{
+			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64}, {Name: "FAST", ID: 3, Default: 0}, {Name: "GAIN", ID: 4, Default: 0x3fc00000},
+			{Name: "SHIFT", ID: 5, Default: 0xfffffffe}, {Name: "LANES", ID: 7, Default: 4},
+		},
 		LocalSize:     [3]uint32{64, 2, 1},
 		LocalSizeSpec: [3]int32{0, -1, -1},
 	}

@@ -19,7 +19,7 @@ var viewedShader = &Shader{
 	Bindings: []Binding{
 		{Name: "X", Index: 0, Access: Read}, {Name: "x_texels", Index: 1, Access: Read, Texel: TexelFloat4}, {Name: "Y", Index: 2, Access: Write},
 	},
-	Spec:          []SpecConstant{{TexelLoads, 1, 0}},
+	Spec:          []SpecConstant{{Name: TexelLoads, ID: 1, Default: 0}},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{-1, -1, -1},
 }
@@ -30,7 +30,7 @@ var texelsShader = &Shader{
 		{Name: "X", Index: 0, Access: Read}, {Name: "X4", Index: 1, Access: Read, Texel: TexelFloat4}, {Name: "X1", Index: 2, Access: Read, Texel: TexelFloat},
 		{Name: "U4", Index: 3, Access: Read, Texel: TexelUint4}, {Name: "U1", Index: 4, Access: Read, Texel: TexelUint}, {Name: "Y", Index: 5, Access: Write},
 	},
-	Spec:          []SpecConstant{{TexelLoads, 1, 0}},
+	Spec:          []SpecConstant{{Name: TexelLoads, ID: 1, Default: 0}},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{-1, -1, -1},
 }

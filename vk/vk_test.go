@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 var addShader = &Shader{
 	Name: "add", SPIRV: SPIRV(addSPIRV), PushBytes: 4,
 	Bindings:      []Binding{{Name: "a", Index: 0, Access: Read}, {Name: "b", Index: 1, Access: Read}, {Name: "c", Index: 2, Access: Write}},
-	Spec:          []SpecConstant{{"local_size_x", 0, 64}},
+	Spec:          []SpecConstant{{Name: "local_size_x", ID: 0, Default: 64}},
 	LocalSizeSpec: [3]int32{0, -1, -1},
 }
 
@@ -43,7 +43,7 @@ func addCall(a, b, c Range, n int) Call {
 var spinShader = &Shader{
 	Name: "spin", SPIRV: SPIRV(spinSPIRV), PushBytes: 8,
 	Bindings:      []Binding{{Name: "x", Index: 3, Access: ReadWrite}},
-	Spec:          []SpecConstant{{"local_size_x", 0, 32}, {"FACTOR", 1, 1664525}},
+	Spec:          []SpecConstant{{Name: "local_size_x", ID: 0, Default: 32}, {Name: "FACTOR", ID: 1, Default: 1664525}},
 	LocalSizeSpec: [3]int32{0, -1, -1},
 }
 

@@ -3,9 +3,6 @@
 package bench
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -35,18 +32,4 @@ type fmaKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k fmaKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [1]vk.Range
-		push   [8]byte
-		spec   [1]uint32
-	})
-	a.ranges = [1]vk.Range{k.Result}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rounds)
-	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Term))
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: fmaShader, Groups: [3]uint32{x, y, z}, Label: "cmd/bench/fma", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k fmaKernel) call(x, y, z uint32) vk.Call { return vk.Pack(fmaShader, &k, x, y, z) }

@@ -3,9 +3,6 @@
 package problem
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -15,14 +12,14 @@ var armShader = &vk.Shader{
 	SPIRV: shaders.Code("ec/problem/arm"),
 	Bindings: []vk.Binding{
 		{Name: "Candidates", Index: 0, Access: vk.Read},
-		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Candidates"},
 		{Name: "Fitness", Index: 2, Access: vk.Write},
 		{Name: "Descriptor", Index: 3, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_DESCRIPTOR", ID: 1, Default: 0},
+		{Name: "HAS_DESCRIPTOR", ID: 1, Default: 0, Has: "Descriptor"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -47,31 +44,7 @@ type armKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k armKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [24]byte
-		spec   [3]uint32
-	})
-	a.ranges = [4]vk.Range{k.Candidates, k.Candidates, k.Fitness, k.Descriptor}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Joints)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[20:], k.First)
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Descriptor.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: armShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/arm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k armKernel) call(x, y, z uint32) vk.Call { return vk.Pack(armShader, &k, x, y, z) }
 
 var behaviourShader = &vk.Shader{
 	Name:  "ec/problem/behaviour",
@@ -85,7 +58,7 @@ var behaviourShader = &vk.Shader{
 	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -110,29 +83,7 @@ type behaviourKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k behaviourKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [28]byte
-		spec   [2]uint32
-	})
-	a.ranges = [4]vk.Range{k.Seen, k.Feature, k.Normalizer, k.Descriptor}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Episodes)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[16:], k.First)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Features)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Described)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Normalizer.Buffer != nil {
-		a.spec[1] = 1
-	}
-	return vk.Call{Shader: behaviourShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/behaviour", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k behaviourKernel) call(x, y, z uint32) vk.Call { return vk.Pack(behaviourShader, &k, x, y, z) }
 
 var describedShader = &vk.Shader{
 	Name:  "ec/problem/described",
@@ -164,29 +115,14 @@ type describedKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k describedKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Obs, k.Feature, k.Descriptor}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Features)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Described)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: describedShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/described", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k describedKernel) call(x, y, z uint32) vk.Call { return vk.Pack(describedShader, &k, x, y, z) }
 
 var dtlzShader = &vk.Shader{
 	Name:  "ec/problem/dtlz",
 	SPIRV: shaders.Code("ec/problem/dtlz"),
 	Bindings: []vk.Binding{
 		{Name: "Candidates", Index: 0, Access: vk.Read},
-		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Candidates"},
 		{Name: "Objectives", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 28,
@@ -218,45 +154,20 @@ type dtlzKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k dtlzKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [28]byte
-		spec   [3]uint32
-	})
-	a.ranges = [3]vk.Range{k.Candidates, k.Candidates, k.Objectives}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[20:], k.First)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Objective)
-	a.spec = [3]uint32{64, 1, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Function != 0 {
-		a.spec[1] = k.Function
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: dtlzShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/dtlz", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k dtlzKernel) call(x, y, z uint32) vk.Call { return vk.Pack(dtlzShader, &k, x, y, z) }
 
 var functionShader = &vk.Shader{
 	Name:  "ec/problem/function",
 	SPIRV: shaders.Code("ec/problem/function"),
 	Bindings: []vk.Binding{
 		{Name: "Candidates", Index: 0, Access: vk.Read},
-		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Candidates"},
 		{Name: "Constants", Index: 2, Access: vk.Read},
-		{Name: "constants_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "constants_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Constants"},
 		{Name: "Clock", Index: 4, Access: vk.Read},
 		{Name: "Fitness", Index: 5, Access: vk.Write},
 		{Name: "CandidatesLow", Index: 6, Access: vk.Read, Optional: true},
-		{Name: "candidates_low_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "candidates_low_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "CandidatesLow"},
 		{Name: "FitnessLow", Index: 8, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 56,
@@ -266,8 +177,8 @@ var functionShader = &vk.Shader{
 		{Name: "ROW", ID: 2, Default: 4},
 		{Name: "MATRICES", ID: 3, Default: 0},
 		{Name: "NOISE", ID: 4, Default: 0},
-		{Name: "HAS_CANDIDATES_LOW", ID: 5, Default: 0},
-		{Name: "HAS_FITNESS_LOW", ID: 6, Default: 0},
+		{Name: "HAS_CANDIDATES_LOW", ID: 5, Default: 0, Has: "CandidatesLow"},
+		{Name: "HAS_FITNESS_LOW", ID: 6, Default: 0, Has: "FitnessLow"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{32, 1, 1},
@@ -307,61 +218,14 @@ type functionKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k functionKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [56]byte
-		spec   [8]uint32
-	})
-	a.ranges = [9]vk.Range{k.Candidates, k.Candidates, k.Constants, k.Constants, k.Clock, k.Fitness, k.CandidatesLow, k.CandidatesLow, k.FitnessLow}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[16:], k.First)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Numbers)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Peaks)
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Scale))
-	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Condition))
-	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.Penalty))
-	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.NoiseA))
-	binary.LittleEndian.PutUint32(a.push[44:], math.Float32bits(k.NoiseB))
-	binary.LittleEndian.PutUint32(a.push[48:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[52:], k.Stream)
-	a.spec = [8]uint32{32, 1, 4, 0, 0, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Function != 0 {
-		a.spec[1] = k.Function
-	}
-	if k.Row != 0 {
-		a.spec[2] = k.Row
-	}
-	if k.Matrices != 0 {
-		a.spec[3] = k.Matrices
-	}
-	if k.Noise != 0 {
-		a.spec[4] = k.Noise
-	}
-	if k.CandidatesLow.Buffer != nil {
-		a.spec[5] = 1
-	}
-	if k.FitnessLow.Buffer != nil {
-		a.spec[6] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[7] = k.TexelLoads
-	}
-	return vk.Call{Shader: functionShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/function", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k functionKernel) call(x, y, z uint32) vk.Call { return vk.Pack(functionShader, &k, x, y, z) }
 
 var givenShader = &vk.Shader{
 	Name:  "ec/problem/given",
 	SPIRV: shaders.Code("ec/problem/given"),
 	Bindings: []vk.Binding{
 		{Name: "Candidates", Index: 0, Access: vk.Read},
-		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Candidates"},
 		{Name: "Objectives", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 28,
@@ -391,36 +255,14 @@ type givenKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k givenKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [28]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Candidates, k.Candidates, k.Objectives}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[20:], k.First)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Objective)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: givenShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/given", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k givenKernel) call(x, y, z uint32) vk.Call { return vk.Pack(givenShader, &k, x, y, z) }
 
 var observedShader = &vk.Shader{
 	Name:  "ec/problem/observed",
 	SPIRV: shaders.Code("ec/problem/observed"),
 	Bindings: []vk.Binding{
 		{Name: "Seen", Index: 0, Access: vk.Read},
-		{Name: "seen_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "seen_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Seen"},
 		{Name: "Sums", Index: 2, Access: vk.ReadWrite},
 	},
 	PushBytes: 16,
@@ -447,28 +289,7 @@ type observedKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k observedKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [16]byte
-		spec   [2]uint32
-	})
-	a.ranges = [3]vk.Range{k.Seen, k.Seen, k.Sums}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Window)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Episodes)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Skip)
-	if k.More {
-		a.push[12] = 1
-	}
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: observedShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/observed", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k observedKernel) call(x, y, z uint32) vk.Call { return vk.Pack(observedShader, &k, x, y, z) }
 
 var returnsShader = &vk.Shader{
 	Name:  "ec/problem/returns",
@@ -504,24 +325,7 @@ type returnsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k returnsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [20]byte
-		spec   [1]uint32
-	})
-	a.ranges = [4]vk.Range{k.Finished, k.Fitness, k.Steps, k.Diverged}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Episodes)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[16:], k.First)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: returnsShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/returns", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k returnsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(returnsShader, &k, x, y, z) }
 
 var stepsShader = &vk.Shader{
 	Name:  "ec/problem/steps",
@@ -555,22 +359,7 @@ type stepsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k stepsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [12]byte
-		spec   [1]uint32
-	})
-	a.ranges = [4]vk.Range{k.Steps, k.Taken, k.Length, k.Cap}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Episodes)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Limit)
-	a.spec = [1]uint32{64}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	return vk.Call{Shader: stepsShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/steps", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k stepsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(stepsShader, &k, x, y, z) }
 
 var takenShader = &vk.Shader{
 	Name:  "ec/problem/taken",
@@ -593,22 +382,14 @@ type takenKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k takenKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [2]vk.Range
-		push   [4]byte
-	})
-	a.ranges = [2]vk.Range{k.Steps, k.Taken}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Searches)
-	return vk.Call{Shader: takenShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/taken", Ranges: a.ranges[:], Push: a.push[:]}
-}
+func (k takenKernel) call(x, y, z uint32) vk.Call { return vk.Pack(takenShader, &k, x, y, z) }
 
 var zdtShader = &vk.Shader{
 	Name:  "ec/problem/zdt",
 	SPIRV: shaders.Code("ec/problem/zdt"),
 	Bindings: []vk.Binding{
 		{Name: "Candidates", Index: 0, Access: vk.Read},
-		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Candidates"},
 		{Name: "Objectives", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 28,
@@ -640,29 +421,4 @@ type zdtKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k zdtKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [28]byte
-		spec   [3]uint32
-	})
-	a.ranges = [3]vk.Range{k.Candidates, k.Candidates, k.Objectives}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Window)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Dim)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[20:], k.First)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Objective)
-	a.spec = [3]uint32{64, 1, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Function != 0 {
-		a.spec[1] = k.Function
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: zdtShader, Groups: [3]uint32{x, y, z}, Label: "ec/problem/zdt", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k zdtKernel) call(x, y, z uint32) vk.Call { return vk.Pack(zdtShader, &k, x, y, z) }

@@ -3,9 +3,6 @@
 package nn
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -15,18 +12,18 @@ var backwardShader = &vk.Shader{
 	SPIRV: shaders.Code("engine/nn/backward"),
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
-		{Name: "Params4", Index: 1, Access: vk.Read},
-		{Name: "params_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "Params4", Index: 1, Access: vk.Read, View: "Params"},
+		{Name: "params_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
 		{Name: "Normalizer", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Inputs", Index: 4, Access: vk.Read},
-		{Name: "inputs_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "inputs_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
 		{Name: "AtOutputs", Index: 6, Access: vk.Read},
-		{Name: "at_outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "at_outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "AtOutputs"},
 		{Name: "Gradient", Index: 8, Access: vk.Write, Optional: true},
-		{Name: "Gradient4", Index: 9, Access: vk.Write, Optional: true},
+		{Name: "Gradient4", Index: 9, Access: vk.Write, Optional: true, View: "Gradient"},
 		{Name: "AtInputs", Index: 10, Access: vk.Write, Optional: true},
 		{Name: "Inputs2", Index: 11, Access: vk.Read, Optional: true},
-		{Name: "inputs_2_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "inputs_2_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs2"},
 		{Name: "AtInputs2", Index: 13, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 28,
@@ -38,11 +35,11 @@ var backwardShader = &vk.Shader{
 		{Name: "LAYER_NORM", ID: 4, Default: 0},
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
-		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
-		{Name: "HAS_AT_INPUTS", ID: 8, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 7, Default: 0, Has: "Normalizer"},
+		{Name: "HAS_AT_INPUTS", ID: 8, Default: 0, Has: "AtInputs"},
 		{Name: "IN_1", ID: 9, Default: 1},
-		{Name: "HAS_GRADIENT", ID: 10, Default: 0},
-		{Name: "HAS_AT_INPUTS2", ID: 11, Default: 0},
+		{Name: "HAS_GRADIENT", ID: 10, Default: 0, Has: "Gradient"},
+		{Name: "HAS_AT_INPUTS2", ID: 11, Default: 0, Has: "AtInputs2"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -80,71 +77,16 @@ type backwardKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k backwardKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [14]vk.Range
-		push   [28]byte
-		spec   [13]uint32
-	})
-	a.ranges = [14]vk.Range{k.Params, k.Params, k.Params, k.Normalizer, k.Inputs, k.Inputs, k.AtOutputs, k.AtOutputs, k.Gradient, k.Gradient, k.AtInputs, k.Inputs2, k.Inputs2, k.AtInputs2}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Base)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Shared1)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Shared2)
-	binary.LittleEndian.PutUint32(a.push[20:], k.NormalizerShared)
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.ObsLimit))
-	a.spec = [13]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0}
-	if k.Lanes != 0 {
-		a.spec[0] = k.Lanes
-	}
-	if k.Hidden1 != 0 {
-		a.spec[1] = k.Hidden1
-	}
-	if k.Hidden2 != 0 {
-		a.spec[2] = k.Hidden2
-	}
-	if k.Activation != 0 {
-		a.spec[3] = k.Activation
-	}
-	if k.LayerNorm {
-		a.spec[4] = 1
-	}
-	if k.In != 0 {
-		a.spec[5] = k.In
-	}
-	if k.Out != 0 {
-		a.spec[6] = k.Out
-	}
-	if k.Normalizer.Buffer != nil {
-		a.spec[7] = 1
-	}
-	if k.AtInputs.Buffer != nil {
-		a.spec[8] = 1
-	}
-	if k.In1 != 0 {
-		a.spec[9] = k.In1
-	}
-	if k.Gradient.Buffer != nil {
-		a.spec[10] = 1
-	}
-	if k.AtInputs2.Buffer != nil {
-		a.spec[11] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[12] = k.TexelLoads
-	}
-	return vk.Call{Shader: backwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/backward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k backwardKernel) call(x, y, z uint32) vk.Call { return vk.Pack(backwardShader, &k, x, y, z) }
 
 var columnsShader = &vk.Shader{
 	Name:  "engine/nn/columns",
 	SPIRV: shaders.Code("engine/nn/columns"),
 	Bindings: []vk.Binding{
 		{Name: "Left", Index: 0, Access: vk.Read},
-		{Name: "left_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "left_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Left"},
 		{Name: "Right", Index: 2, Access: vk.Read, Optional: true},
-		{Name: "right_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "right_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Right"},
 		{Name: "Sums", Index: 4, Access: vk.Write},
 	},
 	PushBytes: 28,
@@ -152,7 +94,7 @@ var columnsShader = &vk.Shader{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "SLICES", ID: 1, Default: 1},
 		{Name: "ALIGNED", ID: 2, Default: 0},
-		{Name: "HAS_RIGHT", ID: 3, Default: 0},
+		{Name: "HAS_RIGHT", ID: 3, Default: 0, Has: "Right"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -180,47 +122,16 @@ type columnsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k columnsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [28]byte
-		spec   [5]uint32
-	})
-	a.ranges = [5]vk.Range{k.Left, k.Left, k.Right, k.Right, k.Sums}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Columns)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Pitch)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Capacity)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[20:], k.At)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Chunk)
-	a.spec = [5]uint32{64, 1, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Slices != 0 {
-		a.spec[1] = k.Slices
-	}
-	if k.Aligned {
-		a.spec[2] = 1
-	}
-	if k.Right.Buffer != nil {
-		a.spec[3] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: columnsShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/columns", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k columnsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(columnsShader, &k, x, y, z) }
 
 var followShader = &vk.Shader{
 	Name:  "engine/nn/follow",
 	SPIRV: shaders.Code("engine/nn/follow"),
 	Bindings: []vk.Binding{
 		{Name: "Target", Index: 0, Access: vk.ReadWrite},
-		{Name: "targets_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "targets_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
 		{Name: "Source", Index: 2, Access: vk.Read},
-		{Name: "sources_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "sources_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Source"},
 		{Name: "Tau", Index: 4, Access: vk.Read},
 	},
 	PushBytes: 4,
@@ -245,37 +156,21 @@ type followKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k followKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [4]byte
-		spec   [2]uint32
-	})
-	a.ranges = [5]vk.Range{k.Target, k.Target, k.Source, k.Source, k.Tau}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Size)
-	a.spec = [2]uint32{64, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: followShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/follow", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k followKernel) call(x, y, z uint32) vk.Call { return vk.Pack(followShader, &k, x, y, z) }
 
 var forwardShader = &vk.Shader{
 	Name:  "engine/nn/forward",
 	SPIRV: shaders.Code("engine/nn/forward"),
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
-		{Name: "Params4", Index: 1, Access: vk.Read},
+		{Name: "Params4", Index: 1, Access: vk.Read, View: "Params"},
 		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Inputs", Index: 3, Access: vk.Read},
 		{Name: "Output", Index: 4, Access: vk.Write},
-		{Name: "params_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "inputs_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "inputs_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
 		{Name: "Inputs2", Index: 7, Access: vk.Read, Optional: true},
-		{Name: "inputs_2_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "inputs_2_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs2"},
 		{Name: "Ends", Index: 9, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 32,
@@ -287,8 +182,8 @@ var forwardShader = &vk.Shader{
 		{Name: "LAYER_NORM", ID: 4, Default: 0},
 		{Name: "IN", ID: 5, Default: 1},
 		{Name: "OUT", ID: 6, Default: 1},
-		{Name: "HAS_NORMALIZER", ID: 7, Default: 0},
-		{Name: "HAS_ENDS", ID: 8, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 7, Default: 0, Has: "Normalizer"},
+		{Name: "HAS_ENDS", ID: 8, Default: 0, Has: "Ends"},
 		{Name: "IN_1", ID: 9, Default: 1},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -326,78 +221,28 @@ type forwardKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k forwardKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [10]vk.Range
-		push   [32]byte
-		spec   [11]uint32
-	})
-	a.ranges = [10]vk.Range{k.Params, k.Params, k.Normalizer, k.Inputs, k.Output, k.Params, k.Inputs, k.Inputs2, k.Inputs2, k.Ends}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Outer)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Inner)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Base)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Shared1)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Shared2)
-	binary.LittleEndian.PutUint32(a.push[24:], k.NormalizerShared)
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.ObsLimit))
-	a.spec = [11]uint32{8, 64, 0, 0, 0, 1, 1, 0, 0, 1, 0}
-	if k.Lanes != 0 {
-		a.spec[0] = k.Lanes
-	}
-	if k.Hidden1 != 0 {
-		a.spec[1] = k.Hidden1
-	}
-	if k.Hidden2 != 0 {
-		a.spec[2] = k.Hidden2
-	}
-	if k.Activation != 0 {
-		a.spec[3] = k.Activation
-	}
-	if k.LayerNorm {
-		a.spec[4] = 1
-	}
-	if k.In != 0 {
-		a.spec[5] = k.In
-	}
-	if k.Out != 0 {
-		a.spec[6] = k.Out
-	}
-	if k.Normalizer.Buffer != nil {
-		a.spec[7] = 1
-	}
-	if k.Ends.Buffer != nil {
-		a.spec[8] = 1
-	}
-	if k.In1 != 0 {
-		a.spec[9] = k.In1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[10] = k.TexelLoads
-	}
-	return vk.Call{Shader: forwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/forward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k forwardKernel) call(x, y, z uint32) vk.Call { return vk.Pack(forwardShader, &k, x, y, z) }
 
 var gemmShader = &vk.Shader{
 	Name:  "engine/nn/gemm",
 	SPIRV: shaders.Code("engine/nn/gemm"),
 	Bindings: []vk.Binding{
 		{Name: "A", Index: 0, Access: vk.Read},
-		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "A"},
 		{Name: "B", Index: 2, Access: vk.Read},
-		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "B"},
 		{Name: "Bias", Index: 4, Access: vk.Read, Optional: true},
-		{Name: "bias_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "bias_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Bias"},
 		{Name: "Outputs", Index: 6, Access: vk.Read, Optional: true},
-		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Outputs"},
 		{Name: "Inputs", Index: 8, Access: vk.Read, Optional: true},
-		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
 		{Name: "C", Index: 10, Access: vk.Write},
-		{Name: "C4", Index: 11, Access: vk.Write},
+		{Name: "C4", Index: 11, Access: vk.Write, View: "C"},
 		{Name: "Kept", Index: 12, Access: vk.Write, Optional: true},
-		{Name: "Kept4", Index: 13, Access: vk.Write, Optional: true},
+		{Name: "Kept4", Index: 13, Access: vk.Write, Optional: true, View: "Kept"},
 		{Name: "Addend", Index: 14, Access: vk.Read, Optional: true},
-		{Name: "addend_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "addend_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Addend"},
 	},
 	PushBytes: 96,
 	Spec: []vk.SpecConstant{
@@ -411,13 +256,13 @@ var gemmShader = &vk.Shader{
 		{Name: "ALIGNED_A", ID: 7, Default: 0},
 		{Name: "ALIGNED_B", ID: 8, Default: 0},
 		{Name: "ALIGNED_C", ID: 9, Default: 0},
-		{Name: "HAS_BIAS", ID: 10, Default: 0},
+		{Name: "HAS_BIAS", ID: 10, Default: 0, Has: "Bias"},
 		{Name: "ACTIVATION", ID: 11, Default: 0},
-		{Name: "HAS_KEPT", ID: 12, Default: 0},
+		{Name: "HAS_KEPT", ID: 12, Default: 0, Has: "Kept"},
 		{Name: "SLOPE", ID: 13, Default: 0},
 		{Name: "BLOCKS", ID: 14, Default: 0},
 		{Name: "SLICES", ID: 15, Default: 1},
-		{Name: "HAS_ADDEND", ID: 16, Default: 0},
+		{Name: "HAS_ADDEND", ID: 16, Default: 0, Has: "Addend"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -478,115 +323,28 @@ type gemmKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k gemmKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [16]vk.Range
-		push   [96]byte
-		spec   [18]uint32
-	})
-	a.ranges = [16]vk.Range{k.A, k.A, k.B, k.B, k.Bias, k.Bias, k.Outputs, k.Outputs, k.Inputs, k.Inputs, k.C, k.C, k.Kept, k.Kept, k.Addend, k.Addend}
-	binary.LittleEndian.PutUint32(a.push[0:], k.M)
-	binary.LittleEndian.PutUint32(a.push[4:], k.N)
-	binary.LittleEndian.PutUint32(a.push[8:], k.K)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Chunk)
-	binary.LittleEndian.PutUint32(a.push[20:], k.AAt)
-	binary.LittleEndian.PutUint32(a.push[24:], k.AStride)
-	binary.LittleEndian.PutUint32(a.push[28:], k.ARow)
-	binary.LittleEndian.PutUint32(a.push[32:], k.BAt)
-	binary.LittleEndian.PutUint32(a.push[36:], k.BStride)
-	binary.LittleEndian.PutUint32(a.push[40:], k.BRow)
-	binary.LittleEndian.PutUint32(a.push[44:], k.BiasAt)
-	binary.LittleEndian.PutUint32(a.push[48:], k.BiasStride)
-	binary.LittleEndian.PutUint32(a.push[52:], k.BiasStep)
-	binary.LittleEndian.PutUint32(a.push[56:], k.CAt)
-	binary.LittleEndian.PutUint32(a.push[60:], k.CStride)
-	binary.LittleEndian.PutUint32(a.push[64:], k.CRow)
-	binary.LittleEndian.PutUint32(a.push[68:], k.CFirst)
-	binary.LittleEndian.PutUint32(a.push[72:], k.CInner)
-	binary.LittleEndian.PutUint32(a.push[76:], k.CBlock)
-	binary.LittleEndian.PutUint32(a.push[80:], k.CSplit)
-	binary.LittleEndian.PutUint32(a.push[84:], k.AShared)
-	binary.LittleEndian.PutUint32(a.push[88:], k.BShared)
-	binary.LittleEndian.PutUint32(a.push[92:], math.Float32bits(k.Alpha))
-	a.spec = [18]uint32{8, 0, 2, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Form != 0 {
-		a.spec[1] = k.Form
-	}
-	if k.Rows != 0 {
-		a.spec[2] = k.Rows
-	}
-	if k.Columns != 0 {
-		a.spec[3] = k.Columns
-	}
-	if k.TileWidth != 0 {
-		a.spec[4] = k.TileWidth
-	}
-	if k.TransposeA {
-		a.spec[5] = 1
-	}
-	if k.TransposeB {
-		a.spec[6] = 1
-	}
-	if k.AlignedA {
-		a.spec[7] = 1
-	}
-	if k.AlignedB {
-		a.spec[8] = 1
-	}
-	if k.AlignedC {
-		a.spec[9] = 1
-	}
-	if k.Bias.Buffer != nil {
-		a.spec[10] = 1
-	}
-	if k.Activation != 0 {
-		a.spec[11] = k.Activation
-	}
-	if k.Kept.Buffer != nil {
-		a.spec[12] = 1
-	}
-	if k.Slope != 0 {
-		a.spec[13] = k.Slope
-	}
-	if k.Blocks {
-		a.spec[14] = 1
-	}
-	if k.Slices != 0 {
-		a.spec[15] = k.Slices
-	}
-	if k.Addend.Buffer != nil {
-		a.spec[16] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[17] = k.TexelLoads
-	}
-	return vk.Call{Shader: gemmShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k gemmKernel) call(x, y, z uint32) vk.Call { return vk.Pack(gemmShader, &k, x, y, z) }
 
 var gemmFloat16Shader = &vk.Shader{
 	Name:  "engine/nn/gemm_float16",
 	SPIRV: shaders.Code("engine/nn/gemm_float16"),
 	Bindings: []vk.Binding{
 		{Name: "A", Index: 0, Access: vk.Read},
-		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "A"},
 		{Name: "B", Index: 2, Access: vk.Read},
-		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "B"},
 		{Name: "Bias", Index: 4, Access: vk.Read, Optional: true},
-		{Name: "bias_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "bias_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Bias"},
 		{Name: "Outputs", Index: 6, Access: vk.Read, Optional: true},
-		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Outputs"},
 		{Name: "Inputs", Index: 8, Access: vk.Read, Optional: true},
-		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
 		{Name: "C", Index: 10, Access: vk.Write},
-		{Name: "C4", Index: 11, Access: vk.Write},
+		{Name: "C4", Index: 11, Access: vk.Write, View: "C"},
 		{Name: "Kept", Index: 12, Access: vk.Write, Optional: true},
-		{Name: "Kept4", Index: 13, Access: vk.Write, Optional: true},
+		{Name: "Kept4", Index: 13, Access: vk.Write, Optional: true, View: "Kept"},
 		{Name: "Addend", Index: 14, Access: vk.Read, Optional: true},
-		{Name: "addend_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "addend_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Addend"},
 	},
 	PushBytes: 96,
 	Spec: []vk.SpecConstant{
@@ -600,13 +358,13 @@ var gemmFloat16Shader = &vk.Shader{
 		{Name: "ALIGNED_A", ID: 7, Default: 0},
 		{Name: "ALIGNED_B", ID: 8, Default: 0},
 		{Name: "ALIGNED_C", ID: 9, Default: 0},
-		{Name: "HAS_BIAS", ID: 10, Default: 0},
+		{Name: "HAS_BIAS", ID: 10, Default: 0, Has: "Bias"},
 		{Name: "ACTIVATION", ID: 11, Default: 0},
-		{Name: "HAS_KEPT", ID: 12, Default: 0},
+		{Name: "HAS_KEPT", ID: 12, Default: 0, Has: "Kept"},
 		{Name: "SLOPE", ID: 13, Default: 0},
 		{Name: "BLOCKS", ID: 14, Default: 0},
 		{Name: "SUBGROUPS_N", ID: 15, Default: 2},
-		{Name: "HAS_ADDEND", ID: 16, Default: 0},
+		{Name: "HAS_ADDEND", ID: 16, Default: 0, Has: "Addend"},
 		{Name: "BLOCK_M", ID: 17, Default: 2},
 		{Name: "BLOCK_N", ID: 18, Default: 2},
 		{Name: "DEPTH", ID: 19, Default: 32},
@@ -678,107 +436,7 @@ type gemmFloat16Kernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k gemmFloat16Kernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [16]vk.Range
-		push   [96]byte
-		spec   [23]uint32
-	})
-	a.ranges = [16]vk.Range{k.A, k.A, k.B, k.B, k.Bias, k.Bias, k.Outputs, k.Outputs, k.Inputs, k.Inputs, k.C, k.C, k.Kept, k.Kept, k.Addend, k.Addend}
-	binary.LittleEndian.PutUint32(a.push[0:], k.M)
-	binary.LittleEndian.PutUint32(a.push[4:], k.N)
-	binary.LittleEndian.PutUint32(a.push[8:], k.K)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Chunk)
-	binary.LittleEndian.PutUint32(a.push[20:], k.AAt)
-	binary.LittleEndian.PutUint32(a.push[24:], k.AStride)
-	binary.LittleEndian.PutUint32(a.push[28:], k.ARow)
-	binary.LittleEndian.PutUint32(a.push[32:], k.BAt)
-	binary.LittleEndian.PutUint32(a.push[36:], k.BStride)
-	binary.LittleEndian.PutUint32(a.push[40:], k.BRow)
-	binary.LittleEndian.PutUint32(a.push[44:], k.BiasAt)
-	binary.LittleEndian.PutUint32(a.push[48:], k.BiasStride)
-	binary.LittleEndian.PutUint32(a.push[52:], k.BiasStep)
-	binary.LittleEndian.PutUint32(a.push[56:], k.CAt)
-	binary.LittleEndian.PutUint32(a.push[60:], k.CStride)
-	binary.LittleEndian.PutUint32(a.push[64:], k.CRow)
-	binary.LittleEndian.PutUint32(a.push[68:], k.CFirst)
-	binary.LittleEndian.PutUint32(a.push[72:], k.CInner)
-	binary.LittleEndian.PutUint32(a.push[76:], k.CBlock)
-	binary.LittleEndian.PutUint32(a.push[80:], k.CSplit)
-	binary.LittleEndian.PutUint32(a.push[84:], k.AShared)
-	binary.LittleEndian.PutUint32(a.push[88:], k.BShared)
-	binary.LittleEndian.PutUint32(a.push[92:], math.Float32bits(k.Alpha))
-	a.spec = [23]uint32{128, 32, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 2, 32, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Lanes != 0 {
-		a.spec[1] = k.Lanes
-	}
-	if k.TileM != 0 {
-		a.spec[2] = k.TileM
-	}
-	if k.TileN != 0 {
-		a.spec[3] = k.TileN
-	}
-	if k.TileK != 0 {
-		a.spec[4] = k.TileK
-	}
-	if k.TransposeA {
-		a.spec[5] = 1
-	}
-	if k.TransposeB {
-		a.spec[6] = 1
-	}
-	if k.AlignedA {
-		a.spec[7] = 1
-	}
-	if k.AlignedB {
-		a.spec[8] = 1
-	}
-	if k.AlignedC {
-		a.spec[9] = 1
-	}
-	if k.Bias.Buffer != nil {
-		a.spec[10] = 1
-	}
-	if k.Activation != 0 {
-		a.spec[11] = k.Activation
-	}
-	if k.Kept.Buffer != nil {
-		a.spec[12] = 1
-	}
-	if k.Slope != 0 {
-		a.spec[13] = k.Slope
-	}
-	if k.Blocks {
-		a.spec[14] = 1
-	}
-	if k.SubgroupsN != 0 {
-		a.spec[15] = k.SubgroupsN
-	}
-	if k.Addend.Buffer != nil {
-		a.spec[16] = 1
-	}
-	if k.BlockM != 0 {
-		a.spec[17] = k.BlockM
-	}
-	if k.BlockN != 0 {
-		a.spec[18] = k.BlockN
-	}
-	if k.Depth != 0 {
-		a.spec[19] = k.Depth
-	}
-	if k.ScaleA != 0 {
-		a.spec[20] = k.ScaleA
-	}
-	if k.ScaleB != 0 {
-		a.spec[21] = k.ScaleB
-	}
-	if k.TexelLoads != 0 {
-		a.spec[22] = k.TexelLoads
-	}
-	return vk.Call{Shader: gemmFloat16Shader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm_float16", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(gemmFloat16Shader, &k, x, y, z)
 }
 
 var gemmPanelShader = &vk.Shader{
@@ -786,21 +444,21 @@ var gemmPanelShader = &vk.Shader{
 	SPIRV: shaders.Code("engine/nn/gemm_panel"),
 	Bindings: []vk.Binding{
 		{Name: "A", Index: 0, Access: vk.Read},
-		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "A"},
 		{Name: "B", Index: 2, Access: vk.Read},
-		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "B"},
 		{Name: "Bias", Index: 4, Access: vk.Read, Optional: true},
-		{Name: "bias_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "bias_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Bias"},
 		{Name: "Outputs", Index: 6, Access: vk.Read, Optional: true},
-		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "outputs_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Outputs"},
 		{Name: "Inputs", Index: 8, Access: vk.Read, Optional: true},
-		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "inputs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
 		{Name: "Tail", Index: 10, Access: vk.Read, Optional: true},
-		{Name: "tail_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "tail_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Tail"},
 		{Name: "Sums", Index: 12, Access: vk.Read},
-		{Name: "sums_texels", Index: 13, Access: vk.Read, Texel: vk.TexelFloat},
+		{Name: "sums_texels", Index: 13, Access: vk.Read, Texel: vk.TexelFloat, View: "Sums"},
 		{Name: "SumQuads", Index: 14, Access: vk.Read},
-		{Name: "sum_quads_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "sum_quads_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, View: "SumQuads"},
 		{Name: "C", Index: 16, Access: vk.Write},
 		{Name: "C4", Index: 17, Access: vk.Write},
 		{Name: "C8", Index: 18, Access: vk.Write},
@@ -818,14 +476,14 @@ var gemmPanelShader = &vk.Shader{
 		{Name: "ALIGNED_A", ID: 5, Default: 0},
 		{Name: "ALIGNED_B", ID: 6, Default: 0},
 		{Name: "ALIGNED_C", ID: 7, Default: 1},
-		{Name: "HAS_BIAS", ID: 8, Default: 0},
+		{Name: "HAS_BIAS", ID: 8, Default: 0, Has: "Bias"},
 		{Name: "ACTIVATION", ID: 9, Default: 0},
-		{Name: "HAS_KEPT", ID: 10, Default: 0},
+		{Name: "HAS_KEPT", ID: 10, Default: 0, Has: "Kept"},
 		{Name: "SLOPE", ID: 11, Default: 0},
 		{Name: "EDGE", ID: 12, Default: 0},
 		{Name: "BLOCKS", ID: 13, Default: 0},
 		{Name: "DEEP", ID: 14, Default: 0},
-		{Name: "HAS_TAIL", ID: 15, Default: 0},
+		{Name: "HAS_TAIL", ID: 15, Default: 0, Has: "Tail"},
 		{Name: "COLUMN_SUMS", ID: 16, Default: 0},
 		{Name: "FOLLOWED", ID: 17, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
@@ -902,119 +560,22 @@ type gemmPanelKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k gemmPanelKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [22]vk.Range
-		push   [124]byte
-		spec   [19]uint32
-	})
-	a.ranges = [22]vk.Range{k.A, k.A, k.B, k.B, k.Bias, k.Bias, k.Outputs, k.Outputs, k.Inputs, k.Inputs, k.Tail, k.Tail, k.Sums, k.Sums, k.SumQuads, k.SumQuads, k.C, k.C4, k.C8, k.Kept, k.Kept4, k.Kept8}
-	binary.LittleEndian.PutUint32(a.push[0:], k.M)
-	binary.LittleEndian.PutUint32(a.push[4:], k.N)
-	binary.LittleEndian.PutUint32(a.push[8:], k.K)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Population)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Chunk)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Begin)
-	binary.LittleEndian.PutUint32(a.push[28:], k.End)
-	binary.LittleEndian.PutUint32(a.push[32:], k.AAt)
-	binary.LittleEndian.PutUint32(a.push[36:], k.AStride)
-	binary.LittleEndian.PutUint32(a.push[40:], k.ARow)
-	binary.LittleEndian.PutUint32(a.push[44:], k.BAt)
-	binary.LittleEndian.PutUint32(a.push[48:], k.BStride)
-	binary.LittleEndian.PutUint32(a.push[52:], k.BRow)
-	binary.LittleEndian.PutUint32(a.push[56:], k.BiasAt)
-	binary.LittleEndian.PutUint32(a.push[60:], k.BiasStride)
-	binary.LittleEndian.PutUint32(a.push[64:], k.CAt)
-	binary.LittleEndian.PutUint32(a.push[68:], k.CStride)
-	binary.LittleEndian.PutUint32(a.push[72:], k.CRow)
-	binary.LittleEndian.PutUint32(a.push[76:], k.CFirst)
-	binary.LittleEndian.PutUint32(a.push[80:], k.CInner)
-	binary.LittleEndian.PutUint32(a.push[84:], k.CBlock)
-	binary.LittleEndian.PutUint32(a.push[88:], k.CSplit)
-	binary.LittleEndian.PutUint32(a.push[92:], k.AShared)
-	binary.LittleEndian.PutUint32(a.push[96:], k.BShared)
-	binary.LittleEndian.PutUint32(a.push[100:], math.Float32bits(k.Alpha))
-	binary.LittleEndian.PutUint32(a.push[104:], k.TailAt)
-	binary.LittleEndian.PutUint32(a.push[108:], k.TailStride)
-	binary.LittleEndian.PutUint32(a.push[112:], k.TailRow)
-	binary.LittleEndian.PutUint32(a.push[116:], k.TailShared)
-	binary.LittleEndian.PutUint32(a.push[120:], k.TailColumns)
-	a.spec = [19]uint32{8, 64, 8, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-	if k.Lanes != 0 {
-		a.spec[0] = k.Lanes
-	}
-	if k.Depth != 0 {
-		a.spec[1] = k.Depth
-	}
-	if k.Columns != 0 {
-		a.spec[2] = k.Columns
-	}
-	if k.TransposeA {
-		a.spec[3] = 1
-	}
-	if k.TransposeB {
-		a.spec[4] = 1
-	}
-	if k.AlignedA {
-		a.spec[5] = 1
-	}
-	if k.AlignedB {
-		a.spec[6] = 1
-	}
-	if k.AlignedC != 0 {
-		a.spec[7] = k.AlignedC
-	}
-	if k.Bias.Buffer != nil {
-		a.spec[8] = 1
-	}
-	if k.Activation != 0 {
-		a.spec[9] = k.Activation
-	}
-	if k.Kept.Buffer != nil {
-		a.spec[10] = 1
-	}
-	if k.Slope != 0 {
-		a.spec[11] = k.Slope
-	}
-	if k.Edge != 0 {
-		a.spec[12] = k.Edge
-	}
-	if k.Blocks {
-		a.spec[13] = 1
-	}
-	if k.Deep {
-		a.spec[14] = 1
-	}
-	if k.Tail.Buffer != nil {
-		a.spec[15] = 1
-	}
-	if k.ColumnSums {
-		a.spec[16] = 1
-	}
-	if k.Followed {
-		a.spec[17] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[18] = k.TexelLoads
-	}
-	return vk.Call{Shader: gemmPanelShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/gemm_panel", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k gemmPanelKernel) call(x, y, z uint32) vk.Call { return vk.Pack(gemmPanelShader, &k, x, y, z) }
 
 var headBackwardShader = &vk.Shader{
 	Name:  "engine/nn/head_backward",
 	SPIRV: shaders.Code("engine/nn/head_backward"),
 	Bindings: []vk.Binding{
 		{Name: "Output", Index: 0, Access: vk.Read},
-		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Output"},
 		{Name: "Params", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Noise", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 4, Access: vk.Read},
 		{Name: "Update", Index: 5, Access: vk.Read, Optional: true},
 		{Name: "AtAction", Index: 6, Access: vk.Read, Optional: true},
-		{Name: "at_actions_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "at_actions_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "AtAction"},
 		{Name: "AtLogProb", Index: 8, Access: vk.Read, Optional: true},
-		{Name: "at_log_probs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "at_log_probs_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "AtLogProb"},
 		{Name: "AtOutputs", Index: 10, Access: vk.Write},
 		{Name: "Gradient", Index: 11, Access: vk.Write, Optional: true},
 	},
@@ -1023,9 +584,9 @@ var headBackwardShader = &vk.Shader{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "MODE", ID: 7, Default: 0},
-		{Name: "HAS_UPDATE", ID: 8, Default: 0},
-		{Name: "HAS_AT_ACTION", ID: 9, Default: 0},
-		{Name: "HAS_AT_LOG_PROB", ID: 10, Default: 0},
+		{Name: "HAS_UPDATE", ID: 8, Default: 0, Has: "Update"},
+		{Name: "HAS_AT_ACTION", ID: 9, Default: 0, Has: "AtAction"},
+		{Name: "HAS_AT_LOG_PROB", ID: 10, Default: 0, Has: "AtLogProb"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
@@ -1077,68 +638,7 @@ type headBackwardKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k headBackwardKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [12]vk.Range
-		push   [24]byte
-		spec   [16]uint32
-	})
-	a.ranges = [12]vk.Range{k.Output, k.Output, k.Params, k.Noise, k.Clock, k.Update, k.AtAction, k.AtAction, k.AtLogProb, k.AtLogProb, k.AtOutputs, k.Gradient}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.HeadBase)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Networks)
-	a.spec = [16]uint32{64, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Out != 0 {
-		a.spec[1] = k.Out
-	}
-	if k.Mode {
-		a.spec[2] = 1
-	}
-	if k.Update.Buffer != nil {
-		a.spec[3] = 1
-	}
-	if k.AtAction.Buffer != nil {
-		a.spec[4] = 1
-	}
-	if k.AtLogProb.Buffer != nil {
-		a.spec[5] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[6] = k.TexelLoads
-	}
-	if k.Head != 0 {
-		a.spec[7] = k.Head
-	}
-	if k.HeadWidth != 0 {
-		a.spec[8] = k.HeadWidth
-	}
-	if k.Squash {
-		a.spec[9] = 1
-	}
-	if k.LogStdLow != 0 {
-		a.spec[10] = math.Float32bits(k.LogStdLow)
-	}
-	if k.LogStdHigh != 0 {
-		a.spec[11] = math.Float32bits(k.LogStdHigh)
-	}
-	if k.Explore {
-		a.spec[12] = 1
-	}
-	if k.NoiseLimit != 0 {
-		a.spec[13] = math.Float32bits(k.NoiseLimit)
-	}
-	if k.HeadAtoms != 0 {
-		a.spec[14] = k.HeadAtoms
-	}
-	if k.HeadDueling {
-		a.spec[15] = 1
-	}
-	return vk.Call{Shader: headBackwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/head_backward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(headBackwardShader, &k, x, y, z)
 }
 
 var headSampleShader = &vk.Shader{
@@ -1146,7 +646,7 @@ var headSampleShader = &vk.Shader{
 	SPIRV: shaders.Code("engine/nn/head_sample"),
 	Bindings: []vk.Binding{
 		{Name: "Output", Index: 0, Access: vk.Read},
-		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Output"},
 		{Name: "Params", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Noise", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 4, Access: vk.Read},
@@ -1159,7 +659,7 @@ var headSampleShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "MODE", ID: 7, Default: 0},
-		{Name: "HAS_UPDATE", ID: 8, Default: 0},
+		{Name: "HAS_UPDATE", ID: 8, Default: 0, Has: "Update"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
@@ -1207,76 +707,20 @@ type headSampleKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k headSampleKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [8]vk.Range
-		push   [20]byte
-		spec   [14]uint32
-	})
-	a.ranges = [8]vk.Range{k.Output, k.Output, k.Params, k.Noise, k.Clock, k.Update, k.Action, k.LogProb}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], k.HeadBase)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Seed)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Stream)
-	a.spec = [14]uint32{64, 1, 0, 0, 0, 0, 1, 0, 0xc0a00000, 0x40000000, 0, 0x0, 1, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Out != 0 {
-		a.spec[1] = k.Out
-	}
-	if k.Mode {
-		a.spec[2] = 1
-	}
-	if k.Update.Buffer != nil {
-		a.spec[3] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	if k.Head != 0 {
-		a.spec[5] = k.Head
-	}
-	if k.HeadWidth != 0 {
-		a.spec[6] = k.HeadWidth
-	}
-	if k.Squash {
-		a.spec[7] = 1
-	}
-	if k.LogStdLow != 0 {
-		a.spec[8] = math.Float32bits(k.LogStdLow)
-	}
-	if k.LogStdHigh != 0 {
-		a.spec[9] = math.Float32bits(k.LogStdHigh)
-	}
-	if k.Explore {
-		a.spec[10] = 1
-	}
-	if k.NoiseLimit != 0 {
-		a.spec[11] = math.Float32bits(k.NoiseLimit)
-	}
-	if k.HeadAtoms != 0 {
-		a.spec[12] = k.HeadAtoms
-	}
-	if k.HeadDueling {
-		a.spec[13] = 1
-	}
-	return vk.Call{Shader: headSampleShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/head_sample", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k headSampleKernel) call(x, y, z uint32) vk.Call { return vk.Pack(headSampleShader, &k, x, y, z) }
 
 var narrowBackwardShader = &vk.Shader{
 	Name:  "engine/nn/narrow_backward",
 	SPIRV: shaders.Code("engine/nn/narrow_backward"),
 	Bindings: []vk.Binding{
 		{Name: "At", Index: 0, Access: vk.Read},
-		{Name: "at_outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "at_outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "At"},
 		{Name: "Hidden", Index: 2, Access: vk.Read},
-		{Name: "hidden_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "hidden_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Hidden"},
 		{Name: "Affine", Index: 4, Access: vk.Read, Optional: true},
-		{Name: "affine_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "affine_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Affine"},
 		{Name: "Params", Index: 6, Access: vk.Read},
-		{Name: "params_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
 		{Name: "Below", Index: 8, Access: vk.Write},
 		{Name: "Sums", Index: 9, Access: vk.Write, Optional: true},
 	},
@@ -1287,7 +731,7 @@ var narrowBackwardShader = &vk.Shader{
 		{Name: "ACTIVATION", ID: 2, Default: 0},
 		{Name: "ALIGNED_AT", ID: 3, Default: 0},
 		{Name: "ALIGNED_WEIGHTS", ID: 4, Default: 0},
-		{Name: "HAS_SUMS", ID: 5, Default: 0},
+		{Name: "HAS_SUMS", ID: 5, Default: 0, Has: "Sums"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -1321,42 +765,7 @@ type narrowBackwardKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k narrowBackwardKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [10]vk.Range
-		push   [28]byte
-		spec   [7]uint32
-	})
-	a.ranges = [10]vk.Range{k.At, k.At, k.Hidden, k.Hidden, k.Affine, k.Affine, k.Params, k.Params, k.Below, k.Sums}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Units)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Chunk)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Capacity)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Pitch)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Weight)
-	a.spec = [7]uint32{8, 1, 0, 0, 0, 0, 0}
-	if k.Lanes != 0 {
-		a.spec[0] = k.Lanes
-	}
-	if k.Out != 0 {
-		a.spec[1] = k.Out
-	}
-	if k.Activation != 0 {
-		a.spec[2] = k.Activation
-	}
-	if k.AlignedAt {
-		a.spec[3] = 1
-	}
-	if k.AlignedWeights {
-		a.spec[4] = 1
-	}
-	if k.Sums.Buffer != nil {
-		a.spec[5] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[6] = k.TexelLoads
-	}
-	return vk.Call{Shader: narrowBackwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/narrow_backward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(narrowBackwardShader, &k, x, y, z)
 }
 
 var normShader = &vk.Shader{
@@ -1364,13 +773,13 @@ var normShader = &vk.Shader{
 	SPIRV: shaders.Code("engine/nn/norm"),
 	Bindings: []vk.Binding{
 		{Name: "Affine", Index: 0, Access: vk.Read},
-		{Name: "affine_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "affine_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Affine"},
 		{Name: "Params", Index: 2, Access: vk.Read},
-		{Name: "params_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
 		{Name: "Normalized", Index: 4, Access: vk.Write},
-		{Name: "Normalized4", Index: 5, Access: vk.Write},
+		{Name: "Normalized4", Index: 5, Access: vk.Write, View: "Normalized"},
 		{Name: "Hidden", Index: 6, Access: vk.Write},
-		{Name: "Hidden4", Index: 7, Access: vk.Write},
+		{Name: "Hidden4", Index: 7, Access: vk.Write, View: "Hidden"},
 		{Name: "Rstd", Index: 8, Access: vk.Write},
 	},
 	PushBytes: 24,
@@ -1408,55 +817,25 @@ type normKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k normKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [9]vk.Range
-		push   [24]byte
-		spec   [5]uint32
-	})
-	a.ranges = [9]vk.Range{k.Affine, k.Affine, k.Params, k.Params, k.Normalized, k.Normalized, k.Hidden, k.Hidden, k.Rstd}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Units)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Scale)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Shift)
-	a.spec = [5]uint32{64, 1, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Width != 0 {
-		a.spec[1] = k.Width
-	}
-	if k.Aligned {
-		a.spec[2] = 1
-	}
-	if k.Activation != 0 {
-		a.spec[3] = k.Activation
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: normShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/norm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k normKernel) call(x, y, z uint32) vk.Call { return vk.Pack(normShader, &k, x, y, z) }
 
 var normBackwardShader = &vk.Shader{
 	Name:  "engine/nn/norm_backward",
 	SPIRV: shaders.Code("engine/nn/norm_backward"),
 	Bindings: []vk.Binding{
 		{Name: "Gradient", Index: 0, Access: vk.Read},
-		{Name: "gradient_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "gradient_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient"},
 		{Name: "Normalized", Index: 2, Access: vk.Read},
-		{Name: "normalized_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "normalized_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Normalized"},
 		{Name: "Hidden", Index: 4, Access: vk.Read},
-		{Name: "hidden_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "hidden_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Hidden"},
 		{Name: "Params", Index: 6, Access: vk.Read},
-		{Name: "params_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
 		{Name: "Rstd", Index: 8, Access: vk.Read},
 		{Name: "Shifted", Index: 9, Access: vk.Write},
-		{Name: "Shifted4", Index: 10, Access: vk.Write},
+		{Name: "Shifted4", Index: 10, Access: vk.Write, View: "Shifted"},
 		{Name: "Affine", Index: 11, Access: vk.Write},
-		{Name: "Affine4", Index: 12, Access: vk.Write},
+		{Name: "Affine4", Index: 12, Access: vk.Write, View: "Affine"},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
@@ -1496,35 +875,7 @@ type normBackwardKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k normBackwardKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [13]vk.Range
-		push   [24]byte
-		spec   [5]uint32
-	})
-	a.ranges = [13]vk.Range{k.Gradient, k.Gradient, k.Normalized, k.Normalized, k.Hidden, k.Hidden, k.Params, k.Params, k.Rstd, k.Shifted, k.Shifted, k.Affine, k.Affine}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Units)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Rows)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Capacity)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[16:], k.Scale)
-	binary.LittleEndian.PutUint32(a.push[20:], k.Shift)
-	a.spec = [5]uint32{64, 1, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Width != 0 {
-		a.spec[1] = k.Width
-	}
-	if k.Aligned {
-		a.spec[2] = 1
-	}
-	if k.Activation != 0 {
-		a.spec[3] = k.Activation
-	}
-	if k.TexelLoads != 0 {
-		a.spec[4] = k.TexelLoads
-	}
-	return vk.Call{Shader: normBackwardShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/norm_backward", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(normBackwardShader, &k, x, y, z)
 }
 
 var normalizerShader = &vk.Shader{
@@ -1558,21 +909,7 @@ type normalizerKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k normalizerKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [4]vk.Range
-		push   [8]byte
-		spec   [1]uint32
-	})
-	a.ranges = [4]vk.Range{k.Obs, k.Moments, k.Normalizer, k.LeftOut}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Horizon)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Environments)
-	a.spec = [1]uint32{64}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	return vk.Call{Shader: normalizerShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/normalizer", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k normalizerKernel) call(x, y, z uint32) vk.Call { return vk.Pack(normalizerShader, &k, x, y, z) }
 
 var normalizerMergeShader = &vk.Shader{
 	Name:  "engine/nn/normalizer_merge",
@@ -1604,19 +941,7 @@ type normalizerMergeKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k normalizerMergeKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [8]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Sums, k.Moments, k.Normalizer}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Features)
-	a.spec = [1]uint32{64}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	return vk.Call{Shader: normalizerMergeShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/normalizer_merge", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(normalizerMergeShader, &k, x, y, z)
 }
 
 var rowsShader = &vk.Shader{
@@ -1624,15 +949,15 @@ var rowsShader = &vk.Shader{
 	SPIRV: shaders.Code("engine/nn/rows"),
 	Bindings: []vk.Binding{
 		{Name: "Source", Index: 0, Access: vk.Read},
-		{Name: "source_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "source_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Source"},
 		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
-		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
 		{Name: "Rows", Index: 4, Access: vk.Write},
 	},
 	PushBytes: 44,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_NORMALIZER", ID: 1, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1662,33 +987,4 @@ type rowsKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k rowsKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [44]byte
-		spec   [3]uint32
-	})
-	a.ranges = [5]vk.Range{k.Source, k.Source, k.Normalizer, k.Normalizer, k.Rows}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Inner)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Features)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Width)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Column)
-	binary.LittleEndian.PutUint32(a.push[16:], k.SharedBy)
-	binary.LittleEndian.PutUint32(a.push[20:], k.NormalizerShared)
-	binary.LittleEndian.PutUint32(a.push[24:], k.Block)
-	binary.LittleEndian.PutUint32(a.push[28:], k.First)
-	binary.LittleEndian.PutUint32(a.push[32:], k.Count)
-	binary.LittleEndian.PutUint32(a.push[36:], k.Capacity)
-	binary.LittleEndian.PutUint32(a.push[40:], math.Float32bits(k.Limit))
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Normalizer.Buffer != nil {
-		a.spec[1] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: rowsShader, Groups: [3]uint32{x, y, z}, Label: "engine/nn/rows", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k rowsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(rowsShader, &k, x, y, z) }

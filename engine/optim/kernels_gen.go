@@ -3,9 +3,6 @@
 package optim
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -19,9 +16,9 @@ var normShader = &vk.Shader{
 		{Name: "Factors", Index: 2, Access: vk.Write},
 		{Name: "Updates", Index: 3, Access: vk.ReadWrite},
 		{Name: "Refused", Index: 4, Access: vk.ReadWrite},
-		{Name: "gradient_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "gradient_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient"},
 		{Name: "First", Index: 6, Access: vk.Read, Optional: true},
-		{Name: "first_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "first_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "First"},
 		{Name: "LearningRate", Index: 8, Access: vk.Read},
 		{Name: "Due", Index: 9, Access: vk.Read, Optional: true},
 	},
@@ -29,7 +26,7 @@ var normShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "CLIPUP", ID: 1, Default: 0},
-		{Name: "HAS_DUE", ID: 2, Default: 0},
+		{Name: "HAS_DUE", ID: 2, Default: 0, Has: "Due"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -60,47 +57,20 @@ type normKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k normKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [10]vk.Range
-		push   [24]byte
-		spec   [4]uint32
-	})
-	a.ranges = [10]vk.Range{k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Gradient, k.First, k.First, k.LearningRate, k.Due}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.MaxNorm))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.LogBeta1))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.LogBeta2))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Beta1))
-	a.spec = [4]uint32{64, 0, 0, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.Clipup {
-		a.spec[1] = 1
-	}
-	if k.Due.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
-	}
-	return vk.Call{Shader: normShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/norm", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k normKernel) call(x, y, z uint32) vk.Call { return vk.Pack(normShader, &k, x, y, z) }
 
 var normPairShader = &vk.Shader{
 	Name:  "engine/optim/norm_pair",
 	SPIRV: shaders.Code("engine/optim/norm_pair"),
 	Bindings: []vk.Binding{
 		{Name: "Gradient", Index: 0, Access: vk.Read},
-		{Name: "gradient_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "gradient_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient"},
 		{Name: "Norm", Index: 2, Access: vk.Write},
 		{Name: "Factors", Index: 3, Access: vk.Write},
 		{Name: "Updates", Index: 4, Access: vk.ReadWrite},
 		{Name: "Refused", Index: 5, Access: vk.ReadWrite},
 		{Name: "Gradient2", Index: 6, Access: vk.Read},
-		{Name: "gradient_2_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "gradient_2_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient2"},
 		{Name: "Norm2", Index: 8, Access: vk.Write},
 		{Name: "Factors2", Index: 9, Access: vk.Write},
 		{Name: "Updates2", Index: 10, Access: vk.ReadWrite},
@@ -141,29 +111,7 @@ type normPairKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k normPairKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [12]vk.Range
-		push   [28]byte
-		spec   [2]uint32
-	})
-	a.ranges = [12]vk.Range{k.Gradient, k.Gradient, k.Norm, k.Factors, k.Updates, k.Refused, k.Gradient2, k.Gradient2, k.Norm2, k.Factors2, k.Updates2, k.Refused2}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Splits2)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row2)
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.MaxNorm))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.LogBeta1))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.LogBeta2))
-	a.spec = [2]uint32{64, 0}
-	if k.Workgroup != 0 {
-		a.spec[0] = k.Workgroup
-	}
-	if k.TexelLoads != 0 {
-		a.spec[1] = k.TexelLoads
-	}
-	return vk.Call{Shader: normPairShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/norm_pair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k normPairKernel) call(x, y, z uint32) vk.Call { return vk.Pack(normPairShader, &k, x, y, z) }
 
 var scheduleShader = &vk.Shader{
 	Name:  "engine/optim/schedule",
@@ -198,25 +146,7 @@ type scheduleKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k scheduleKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [24]byte
-		spec   [1]uint32
-	})
-	a.ranges = [3]vk.Range{k.Rate, k.Clock, k.Scheduled}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Members)
-	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.Rise))
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Fall))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Warmup))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Final))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Steps))
-	a.spec = [1]uint32{0}
-	if k.Cosine {
-		a.spec[0] = 1
-	}
-	return vk.Call{Shader: scheduleShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/schedule", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k scheduleKernel) call(x, y, z uint32) vk.Call { return vk.Pack(scheduleShader, &k, x, y, z) }
 
 var updateShader = &vk.Shader{
 	Name:  "engine/optim/update",
@@ -228,19 +158,19 @@ var updateShader = &vk.Shader{
 		{Name: "Second", Index: 3, Access: vk.ReadWrite},
 		{Name: "LearningRate", Index: 4, Access: vk.Read},
 		{Name: "Factors", Index: 5, Access: vk.Read},
-		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient"},
+		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
+		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, View: "Second"},
 		{Name: "Target", Index: 10, Access: vk.ReadWrite, Optional: true},
-		{Name: "targets_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "targets_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Target"},
 		{Name: "Tau", Index: 12, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "RULE", ID: 1, Default: 0},
-		{Name: "HAS_TARGET", ID: 2, Default: 0},
+		{Name: "HAS_TARGET", ID: 2, Default: 0, Has: "Target"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -273,36 +203,7 @@ type updateKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k updateKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [13]vk.Range
-		push   [32]byte
-		spec   [4]uint32
-	})
-	a.ranges = [13]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.Params, k.Gradient, k.First, k.Second, k.Target, k.Target, k.Tau}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Beta1))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Beta2))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Gain1))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Gain2))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Epsilon))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.WeightDecay))
-	a.spec = [4]uint32{64, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Rule != 0 {
-		a.spec[1] = k.Rule
-	}
-	if k.Target.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
-	}
-	return vk.Call{Shader: updateShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/update", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k updateKernel) call(x, y, z uint32) vk.Call { return vk.Pack(updateShader, &k, x, y, z) }
 
 var updatePairShader = &vk.Shader{
 	Name:  "engine/optim/update_pair",
@@ -314,20 +215,20 @@ var updatePairShader = &vk.Shader{
 		{Name: "Second", Index: 3, Access: vk.ReadWrite},
 		{Name: "LearningRate", Index: 4, Access: vk.Read},
 		{Name: "Factors", Index: 5, Access: vk.Read},
-		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient"},
+		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
+		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, View: "Second"},
 		{Name: "Params2", Index: 10, Access: vk.ReadWrite},
 		{Name: "Gradient2", Index: 11, Access: vk.Read},
 		{Name: "First2", Index: 12, Access: vk.ReadWrite},
 		{Name: "Second2", Index: 13, Access: vk.ReadWrite},
 		{Name: "LearningRate2", Index: 14, Access: vk.Read},
 		{Name: "Factors2", Index: 15, Access: vk.Read},
-		{Name: "params_2_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "gradient_2_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "first_2_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "second_2_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_2_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params2"},
+		{Name: "gradient_2_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient2"},
+		{Name: "first_2_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, View: "First2"},
+		{Name: "second_2_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, View: "Second2"},
 	},
 	PushBytes: 40,
 	Spec: []vk.SpecConstant{
@@ -371,35 +272,7 @@ type updatePairKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k updatePairKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [20]vk.Range
-		push   [40]byte
-		spec   [3]uint32
-	})
-	a.ranges = [20]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.Params, k.Gradient, k.First, k.Second, k.Params2, k.Gradient2, k.First2, k.Second2, k.LearningRate2, k.Factors2, k.Params2, k.Gradient2, k.First2, k.Second2}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Splits2)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row2)
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Beta1))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Beta2))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Gain1))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Gain2))
-	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Epsilon))
-	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.WeightDecay))
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Rule != 0 {
-		a.spec[1] = k.Rule
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: updatePairShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/update_pair", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k updatePairKernel) call(x, y, z uint32) vk.Call { return vk.Pack(updatePairShader, &k, x, y, z) }
 
 var updatePairWideShader = &vk.Shader{
 	Name:  "engine/optim/update_pair_wide",
@@ -411,20 +284,20 @@ var updatePairWideShader = &vk.Shader{
 		{Name: "Second", Index: 3, Access: vk.ReadWrite},
 		{Name: "LearningRate", Index: 4, Access: vk.Read},
 		{Name: "Factors", Index: 5, Access: vk.Read},
-		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient"},
+		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
+		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, View: "Second"},
 		{Name: "Params2", Index: 10, Access: vk.ReadWrite},
 		{Name: "Gradient2", Index: 11, Access: vk.Read},
 		{Name: "First2", Index: 12, Access: vk.ReadWrite},
 		{Name: "Second2", Index: 13, Access: vk.ReadWrite},
 		{Name: "LearningRate2", Index: 14, Access: vk.Read},
 		{Name: "Factors2", Index: 15, Access: vk.Read},
-		{Name: "params_2_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "gradient_2_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "first_2_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "second_2_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_2_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params2"},
+		{Name: "gradient_2_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient2"},
+		{Name: "first_2_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, View: "First2"},
+		{Name: "second_2_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, View: "Second2"},
 	},
 	PushBytes: 40,
 	Spec: []vk.SpecConstant{
@@ -469,33 +342,7 @@ type updatePairWideKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k updatePairWideKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [20]vk.Range
-		push   [40]byte
-		spec   [3]uint32
-	})
-	a.ranges = [20]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.Params, k.Gradient, k.First, k.Second, k.Params2, k.Gradient2, k.First2, k.Second2, k.LearningRate2, k.Factors2, k.Params2, k.Gradient2, k.First2, k.Second2}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Splits2)
-	binary.LittleEndian.PutUint32(a.push[8:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[12:], k.Row2)
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Beta1))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Beta2))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Gain1))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.Gain2))
-	binary.LittleEndian.PutUint32(a.push[32:], math.Float32bits(k.Epsilon))
-	binary.LittleEndian.PutUint32(a.push[36:], math.Float32bits(k.WeightDecay))
-	a.spec = [3]uint32{64, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Rule != 0 {
-		a.spec[1] = k.Rule
-	}
-	if k.TexelLoads != 0 {
-		a.spec[2] = k.TexelLoads
-	}
-	return vk.Call{Shader: updatePairWideShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/update_pair_wide", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(updatePairWideShader, &k, x, y, z)
 }
 
 var updateWideShader = &vk.Shader{
@@ -508,19 +355,19 @@ var updateWideShader = &vk.Shader{
 		{Name: "Second", Index: 3, Access: vk.ReadWrite},
 		{Name: "LearningRate", Index: 4, Access: vk.Read},
 		{Name: "Factors", Index: 5, Access: vk.Read},
-		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4},
-		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4},
+		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "gradient_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient"},
+		{Name: "first_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "First"},
+		{Name: "second_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, View: "Second"},
 		{Name: "Target", Index: 10, Access: vk.ReadWrite, Optional: true},
-		{Name: "targets_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
+		{Name: "targets_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Target"},
 		{Name: "Tau", Index: 12, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "RULE", ID: 1, Default: 0},
-		{Name: "HAS_TARGET", ID: 2, Default: 0},
+		{Name: "HAS_TARGET", ID: 2, Default: 0, Has: "Target"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -553,33 +400,4 @@ type updateWideKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k updateWideKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [13]vk.Range
-		push   [32]byte
-		spec   [4]uint32
-	})
-	a.ranges = [13]vk.Range{k.Params, k.Gradient, k.First, k.Second, k.LearningRate, k.Factors, k.Params, k.Gradient, k.First, k.Second, k.Target, k.Target, k.Tau}
-	binary.LittleEndian.PutUint32(a.push[0:], k.Splits)
-	binary.LittleEndian.PutUint32(a.push[4:], k.Row)
-	binary.LittleEndian.PutUint32(a.push[8:], math.Float32bits(k.Beta1))
-	binary.LittleEndian.PutUint32(a.push[12:], math.Float32bits(k.Beta2))
-	binary.LittleEndian.PutUint32(a.push[16:], math.Float32bits(k.Gain1))
-	binary.LittleEndian.PutUint32(a.push[20:], math.Float32bits(k.Gain2))
-	binary.LittleEndian.PutUint32(a.push[24:], math.Float32bits(k.Epsilon))
-	binary.LittleEndian.PutUint32(a.push[28:], math.Float32bits(k.WeightDecay))
-	a.spec = [4]uint32{64, 0, 0, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Rule != 0 {
-		a.spec[1] = k.Rule
-	}
-	if k.Target.Buffer != nil {
-		a.spec[2] = 1
-	}
-	if k.TexelLoads != 0 {
-		a.spec[3] = k.TexelLoads
-	}
-	return vk.Call{Shader: updateWideShader, Groups: [3]uint32{x, y, z}, Label: "engine/optim/update_wide", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k updateWideKernel) call(x, y, z uint32) vk.Call { return vk.Pack(updateWideShader, &k, x, y, z) }

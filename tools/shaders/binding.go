@@ -13,8 +13,8 @@ import (
 type binding struct {
 	spirv.Binding
 	field    string
-	view     bool // another view of the range that field gives to a storage buffer
-	optional bool // the field may be left zero
+	viewed   string // the storage buffer that field is named after, if this is another view of it
+	optional bool   // the field may be left zero
 }
 
 // Naming conventions for another view of the storage buffer whose array is x: a texel buffer x_texels, and a storage
@@ -53,7 +53,11 @@ func (k *kernel) nameBindings() error {
 		if err != nil {
 			return err
 		}
-		k.bindings = append(k.bindings, binding{b, camel(viewed.Name), view, optional[viewed.Index]})
+		named := binding{b, camel(viewed.Name), "", optional[viewed.Index]}
+		if view {
+			named.viewed = viewed.Name
+		}
+		k.bindings = append(k.bindings, named)
 	}
 	return nil
 }
@@ -93,6 +97,7 @@ func (k *kernel) flagged(s spirv.SpecConstant) (spirv.Binding, error) {
 	return spirv.Binding{}, fmt.Errorf("specialization constant %s: there is no buffer %s", s.Name, flaggedField(s))
 }
 
+// flaggedField returns the name of the field of the buffer that a constant HAS_X means.
 func flaggedField(s spirv.SpecConstant) string { return camel(strings.TrimPrefix(s.Name, hasPrefix)) }
 
 var (

@@ -59,14 +59,14 @@ type kernel struct {
 	module   *spirv.Module
 	bindings []binding
 	// The fields of its struct. push and spec have one field per constant. A constant that indicates whether
-	// a buffer is given has no Go field, but the name of the buffer's field in given.
+	// a buffer is given has no Go field, but the name of the buffer in has.
 	ranges, push, spec []field
 }
 
 // field is one field of a kernel's struct.
 type field struct {
 	name, typ, comment string
-	given              string
+	has                string
 }
 
 func (k *kernel) path() string       { return k.variants[0].kernel }
@@ -101,7 +101,7 @@ func (k *kernel) prepare() error {
 	}
 	seen := map[string]bool{}
 	for _, f := range slices.Concat(k.ranges, k.push, k.spec) {
-		if f.given != "" {
+		if f.has != "" {
 			continue
 		}
 		if f.name == "" {
@@ -152,7 +152,7 @@ func (k *kernel) addFields() error {
 		return err
 	}
 	for _, b := range k.bindings {
-		if b.view {
+		if b.viewed != "" {
 			continue
 		}
 		comment := fmt.Sprintf("%s %s", b.Access, b.Element)
@@ -165,8 +165,14 @@ func (k *kernel) addFields() error {
 		return fmt.Errorf("%d bytes of push constants; devices need offer no more than %d", k.module.Push.Size, pushMaximum)
 	}
 	bools := pushBools(k.variants[0].source)
+	var end uint32
 	for i := range k.module.Push.Members {
 		m := &k.module.Push.Members[i]
+		if m.Offset != end || m.Length > 1 && m.Stride != 4*m.Components {
+			return fmt.Errorf("push constant %s is not stored without gaps (offset %d after %d bytes, stride %d); "+
+				"order members by falling alignment, and use scalars for arrays", m.Name, m.Offset, end, m.Stride)
+		}
+		end += 4 * m.Components * max(m.Length, 1)
 		if bools[m.Name] {
 			m.Type = spirv.Bool
 		}
@@ -186,7 +192,11 @@ func (k *kernel) addFields() error {
 	introduction := "specialization constants, zero for their "
 	for _, s := range k.module.Spec {
 		if strings.HasPrefix(s.Name, hasPrefix) {
-			k.spec = append(k.spec, field{given: flaggedField(s)})
+			of, err := k.flagged(s)
+			if err != nil {
+				return err
+			}
+			k.spec = append(k.spec, field{has: of.Name})
 			continue
 		}
 		k.spec = append(k.spec, field{name: camel(s.Name), typ: goType(s.Type), comment: introduction + "default " + specDefault(s)})
@@ -223,12 +233,7 @@ func renderFile(dir string, kernels []*kernel) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "%sshaders/%s; DO NOT EDIT.\n\npackage %s\n\nimport (\n", generatedBy, dir, path.Base(dir))
-	for _, name := range []string{"encoding/binary", "math"} {
-		if bytes.Contains(body.Bytes(), []byte(path.Base(name)+".")) {
-			fmt.Fprintf(&out, "%q\n", name)
-		}
-	}
-	out.WriteString("\n\"github.com/evorl/evorl/shaders\"\n\"github.com/evorl/evorl/vk\"\n)\n")
+	out.WriteString("\"github.com/evorl/evorl/shaders\"\n\"github.com/evorl/evorl/vk\"\n)\n")
 	out.Write(body.Bytes())
 	source, err := format.Source(out.Bytes())
 	if err != nil {

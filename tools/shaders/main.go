@@ -12,6 +12,8 @@
 //   - A buffer whose declaration has a comment with the word "optional" may be omitted if other constants keep the kernel from using it.
 //   - bool, as a specialization constant (false by default) or as a push constant, is a bool in Go.
 //
+// Push constants are stored without gaps, so members follow one another by falling alignment.
+//
 // Kernels with cooperative matrices are written with GL_NV_cooperative_matrix, the extension that Debian 12's glslc and spirv-val know. Their
 // modules, once validated, are turned into modules of SPV_KHR_cooperative_matrix.
 //

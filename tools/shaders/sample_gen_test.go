@@ -3,9 +3,6 @@
 package main
 
 import (
-	"encoding/binary"
-	"math"
-
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -50,79 +47,31 @@ type plainKernelKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k plainKernelKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [28]byte
-		spec   [5]uint32
-	})
-	a.ranges = [3]vk.Range{k.A, k.EnvState, k.C}
-	binary.LittleEndian.PutUint32(a.push[0:], k.M)
-	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.X))
-	binary.LittleEndian.PutUint32(a.push[8:], k.Y[0])
-	binary.LittleEndian.PutUint32(a.push[12:], k.Y[1])
-	binary.LittleEndian.PutUint32(a.push[16:], uint32(k.Z[0]))
-	binary.LittleEndian.PutUint32(a.push[20:], uint32(k.Z[1]))
-	binary.LittleEndian.PutUint32(a.push[24:], uint32(k.Z[2]))
-	a.spec = [5]uint32{64, 0, 0x3fc00000, 0xfffffffe, 4}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Fast {
-		a.spec[1] = 1
-	}
-	if k.Gain != 0 {
-		a.spec[2] = math.Float32bits(k.Gain)
-	}
-	if k.Shift != 0 {
-		a.spec[3] = uint32(k.Shift)
-	}
-	if k.Lanes != 0 {
-		a.spec[4] = k.Lanes
-	}
-	return vk.Call{Shader: plainKernelShader, Groups: [3]uint32{x, y, z}, Label: "main/plain_kernel", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(plainKernelShader, &k, x, y, z)
 }
 
 // rollShader maps the name of an environment to shaders/main/roll.comp with that environment.
-var rollShader = map[string]*vk.Shader{
-	"A-v0": {
-		Name:  "main/roll.A-v0",
-		SPIRV: shaders.Code("main/roll.A-v0"),
-		Bindings: []vk.Binding{
-			{Name: "A", Index: 0, Access: vk.Read},
-			{Name: "env_state", Index: 1, Access: vk.ReadWrite},
-			{Name: "C", Index: 2, Access: vk.Write},
-		},
-		PushBytes: 28,
-		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-			{Name: "FAST", ID: 3, Default: 0},
-			{Name: "GAIN", ID: 4, Default: 0x3fc00000},
-			{Name: "SHIFT", ID: 5, Default: 0xfffffffe},
-			{Name: "LANES", ID: 7, Default: 4},
-		},
-		LocalSize:     [3]uint32{64, 2, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+var rollShader = vk.Variants(shaders.Code, vk.Shader{
+	Name: "main/roll",
+	Bindings: []vk.Binding{
+		{Name: "A", Index: 0, Access: vk.Read},
+		{Name: "env_state", Index: 1, Access: vk.ReadWrite},
+		{Name: "C", Index: 2, Access: vk.Write},
 	},
-	"B-v1": {
-		Name:  "main/roll.B-v1",
-		SPIRV: shaders.Code("main/roll.B-v1"),
-		Bindings: []vk.Binding{
-			{Name: "A", Index: 0, Access: vk.Read},
-			{Name: "env_state", Index: 1, Access: vk.ReadWrite},
-			{Name: "C", Index: 2, Access: vk.Write},
-		},
-		PushBytes: 28,
-		Spec: []vk.SpecConstant{
-			{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-			{Name: "FAST", ID: 3, Default: 0},
-			{Name: "GAIN", ID: 4, Default: 0x3fc00000},
-			{Name: "SHIFT", ID: 5, Default: 0xfffffffe},
-			{Name: "LANES", ID: 7, Default: 4},
-		},
-		LocalSize:     [3]uint32{64, 2, 1},
-		LocalSizeSpec: [3]int32{0, -1, -1},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "FAST", ID: 3, Default: 0},
+		{Name: "GAIN", ID: 4, Default: 0x3fc00000},
+		{Name: "SHIFT", ID: 5, Default: 0xfffffffe},
+		{Name: "LANES", ID: 7, Default: 4},
 	},
-}
+	LocalSize:     [3]uint32{64, 2, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+},
+	"A-v0",
+	"B-v1",
+)
 
 // rollKernel is shaders/main/roll.comp.
 type rollKernel struct {
@@ -144,36 +93,7 @@ type rollKernel struct {
 
 // call dispatches x × y × z workgroups of shader, one of rollShader or made from one by vk.Shader.With.
 func (k rollKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [3]vk.Range
-		push   [28]byte
-		spec   [5]uint32
-	})
-	a.ranges = [3]vk.Range{k.A, k.EnvState, k.C}
-	binary.LittleEndian.PutUint32(a.push[0:], k.M)
-	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.X))
-	binary.LittleEndian.PutUint32(a.push[8:], k.Y[0])
-	binary.LittleEndian.PutUint32(a.push[12:], k.Y[1])
-	binary.LittleEndian.PutUint32(a.push[16:], uint32(k.Z[0]))
-	binary.LittleEndian.PutUint32(a.push[20:], uint32(k.Z[1]))
-	binary.LittleEndian.PutUint32(a.push[24:], uint32(k.Z[2]))
-	a.spec = [5]uint32{64, 0, 0x3fc00000, 0xfffffffe, 4}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Fast {
-		a.spec[1] = 1
-	}
-	if k.Gain != 0 {
-		a.spec[2] = math.Float32bits(k.Gain)
-	}
-	if k.Shift != 0 {
-		a.spec[3] = uint32(k.Shift)
-	}
-	if k.Lanes != 0 {
-		a.spec[4] = k.Lanes
-	}
-	return vk.Call{Shader: shader, Groups: [3]uint32{x, y, z}, Label: "main/roll", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
+	return vk.Pack(shader, &k, x, y, z)
 }
 
 var viewedShader = &vk.Shader{
@@ -183,8 +103,8 @@ var viewedShader = &vk.Shader{
 		{Name: "A", Index: 0, Access: vk.Read, Optional: true},
 		{Name: "env_state", Index: 1, Access: vk.ReadWrite},
 		{Name: "C", Index: 2, Access: vk.Write, Optional: true},
-		{Name: "a_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true},
-		{Name: "Fours", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "a_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "A"},
+		{Name: "Fours", Index: 4, Access: vk.Read, Optional: true, View: "A"},
 	},
 	PushBytes: 28,
 	Spec: []vk.SpecConstant{
@@ -193,7 +113,7 @@ var viewedShader = &vk.Shader{
 		{Name: "GAIN", ID: 4, Default: 0x3fc00000},
 		{Name: "SHIFT", ID: 5, Default: 0xfffffffe},
 		{Name: "LANES", ID: 7, Default: 4},
-		{Name: "HAS_A", ID: 8, Default: 0},
+		{Name: "HAS_A", ID: 8, Default: 0, Has: "A"},
 	},
 	LocalSize:     [3]uint32{64, 2, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -218,40 +138,4 @@ type viewedKernel struct {
 }
 
 // call dispatches x × y × z workgroups.
-func (k viewedKernel) call(x, y, z uint32) vk.Call {
-	a := new(struct {
-		ranges [5]vk.Range
-		push   [28]byte
-		spec   [6]uint32
-	})
-	a.ranges = [5]vk.Range{k.A, k.EnvState, k.C, k.A, k.A}
-	if k.M {
-		a.push[0] = 1
-	}
-	binary.LittleEndian.PutUint32(a.push[4:], math.Float32bits(k.X))
-	binary.LittleEndian.PutUint32(a.push[8:], k.Y[0])
-	binary.LittleEndian.PutUint32(a.push[12:], k.Y[1])
-	binary.LittleEndian.PutUint32(a.push[16:], uint32(k.Z[0]))
-	binary.LittleEndian.PutUint32(a.push[20:], uint32(k.Z[1]))
-	binary.LittleEndian.PutUint32(a.push[24:], uint32(k.Z[2]))
-	a.spec = [6]uint32{64, 0, 0x3fc00000, 0xfffffffe, 4, 0}
-	if k.LocalSizeX != 0 {
-		a.spec[0] = k.LocalSizeX
-	}
-	if k.Fast {
-		a.spec[1] = 1
-	}
-	if k.Gain != 0 {
-		a.spec[2] = math.Float32bits(k.Gain)
-	}
-	if k.Shift != 0 {
-		a.spec[3] = uint32(k.Shift)
-	}
-	if k.Lanes != 0 {
-		a.spec[4] = k.Lanes
-	}
-	if k.A.Buffer != nil {
-		a.spec[5] = 1
-	}
-	return vk.Call{Shader: viewedShader, Groups: [3]uint32{x, y, z}, Label: "main/viewed", Ranges: a.ranges[:], Push: a.push[:], Spec: a.spec[:]}
-}
+func (k viewedKernel) call(x, y, z uint32) vk.Call { return vk.Pack(viewedShader, &k, x, y, z) }
