@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -16,6 +17,7 @@ type block struct {
 	buf    *vk.Buffer // nil until allocated
 
 	constant func() []byte // the elements; nil if it is not a constant
+	cleared  bool          // zero from the allocation on
 }
 
 // buffer returns the buffer and allocates the state's memory if needed. It returns nil on failure.
@@ -63,7 +65,27 @@ func (s *State) allocate() error {
 			return err
 		}
 	}
-	return nil
+	return s.clear(waiting)
+}
+
+// clear sets the cleared blocks to zero.
+func (s *State) clear(blocks []*block) error {
+	p := s.eng.dev.NewProgram("clear")
+	defer p.Free()
+	any := false
+	for _, b := range blocks {
+		if b.cleared {
+			p.Fill(b.tensor.Range(), 0)
+			any = true
+		}
+	}
+	if !any {
+		return nil
+	}
+	if err := p.Build(); err != nil {
+		return fmt.Errorf("engine: clearing tensors: %w", err)
+	}
+	return p.Run(context.Background())
 }
 
 // fits checks before allocation that the blocks fit into memory.

@@ -19,7 +19,7 @@ func TestLifetimes(t *testing.T) {
 	m := Members(3)
 	learned, counted := s.Tensor("learned", Float32, Axis("layer", 2), m), s.Tensor("shared", Uint32, Axis("word", 5))
 	own := s.Tensor("own", Float32, m).Own()
-	scratch := s.Scratch("scratch", Float32, m)
+	scratch, padded := s.Scratch("scratch", Float32, m), s.Cleared("padded", Float32, Axis("split", 1001), m)
 	bounds := Constant(s, "bounds", func() []float32 { return []float32{-1, 2} }, Axis("bound", 2))
 	table := Constant(s, "table", func() []uint32 { return []uint32{7, 8, 9} }, Axis("entry", 3))
 	if got := s.Inherited(); !slices.Equal(got, []*Tensor{learned}) {
@@ -40,6 +40,15 @@ func TestLifetimes(t *testing.T) {
 		}
 	}
 	constants("allocation")
+	zero := func(after string) {
+		t.Helper()
+		for i, v := range read32(t, padded) {
+			if v != 0 {
+				t.Fatalf("after %s element %d of a cleared tensor is %#x", after, i, v)
+			}
+		}
+	}
+	zero("allocation")
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -51,6 +60,7 @@ func TestLifetimes(t *testing.T) {
 	must(own.WriteFloat32(ctx, []float32{4, 5, 6}))
 	must(s.Poison(ctx))
 	constants("Poison")
+	zero("Poison")
 	for _, v := range read32(t, scratch) {
 		if v != poison {
 			t.Errorf("poisoned scratch holds %#x", v)

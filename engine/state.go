@@ -15,6 +15,7 @@ import (
 //     member's elements of every saved tensor with a member axis, unless Tensor.Own excludes it.
 //   - Constant: the same in every run; neither saved nor changed.
 //   - Scratch: written before they are read within every step; not saved.
+//   - Cleared: scratch, of which elements that no kernel writes are zero.
 //
 // A state is also the scope of names and random streams: each part of a workflow gets its own Sub.
 //
@@ -133,6 +134,14 @@ func (s *State) Scratch(name string, typ DType, dims ...Dim) *Tensor {
 	if s.all.err == nil {
 		s.all.scratch = append(s.all.scratch, t)
 	}
+	return t
+}
+
+// Cleared makes a scratch tensor that is zero once its memory is allocated: what no kernel writes, such as padding between parameters, stays
+// so. Poison leaves it alone.
+func (s *State) Cleared(name string, typ DType, dims ...Dim) *Tensor {
+	t := s.apart().make(name, typ, dims, int64(4*length(dims)), vk.Local)
+	t.block.cleared = true
 	return t
 }
 

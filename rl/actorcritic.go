@@ -43,8 +43,6 @@ type actorCritic struct {
 	chosen              *engine.Tensor // [P, twins, B]: values of the actions taken
 	distribution        *distribution  // whose mean the values are, with outputs [P, twins, B, atoms]; nil: none
 	loss                *engine.Tensor // [P, B]: squared errors of the critics
-	actorGradient       *engine.Tensor // [splits, P, row]
-	criticGradient      *engine.Tensor // [splits, P, twins row]
 	lossRow, valueRow   *engine.Tensor // metrics [P]
 	normRow, refusedRow *engine.Tensor
 }
@@ -119,10 +117,8 @@ func (a *actorCritic) makeScratch(s *engine.State) {
 	if a.chosen = a.values; value.Size > 1 {
 		a.chosen = s.Scratch("chosen_values", engine.Float32, p, twins, b)
 	}
-	gradient := func(name string, n *network) *engine.Tensor {
-		return s.Scratch(name, engine.Float32, append([]engine.Dim{engine.Axis("split", n.pass.Splits())}, n.params().Dims()...)...)
-	}
-	a.actorGradient, a.criticGradient = gradient("actor_gradient", a.actor), gradient("critic_gradient", a.critics)
+	a.actor.pass.Learn(s.Sub("actor"), a.actor.params())
+	a.critics.pass.Learn(s.Sub("critics"), a.critics.params())
 }
 
 // forActors returns a hyperparameter [P] for the actors, [P · actors].
@@ -196,22 +192,19 @@ func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *
 	} else {
 		r.Dispatch(k.call(groups, uint32(a.members), 1))
 	}
-	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Params: a.criticGradient})
-	a.critics.optimizer.Record(r, a.criticGradient)
+	a.critics.optimizer.Record(r, a.critics.pass.Gradient(r, a.atValues))
 }
 
 // explore implements learner: exploration needs nothing beyond the head.
 func (a *actorCritic) explore(*engine.Recorder) {}
 
-// prepare implements learner: kernels do not write the padding of gradients after the parameters.
+// prepare implements learner: hyperparameters of members are copied for each of their actors.
 func (a *actorCritic) prepare(r *engine.Recorder) {
 	for _, c := range a.copies {
 		for i := range c.each.Len() {
 			r.Copy(c.each.Index(i), c.of.Index(i/a.actors))
 		}
 	}
-	r.Fill(a.actorGradient, 0)
-	r.Fill(a.criticGradient, 0)
 }
 
 // inherit implements learner.

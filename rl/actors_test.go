@@ -106,7 +106,7 @@ func testSharedCritics(t *testing.T, delayed bool) {
 	same(func(c *sharedCase) *engine.Tensor { return c.d.critics.params() })
 	same(func(c *sharedCase) *engine.Tensor { return c.d.targetCritics })
 	critics := func(c *sharedCase) []float64 {
-		g := read(t, c.d.criticGradient)
+		g := read(t, c.d.critics.pass.Into())
 		n := c.d.critics.params().Len()
 		sum := make([]float64, n)
 		for i, v := range g {

@@ -33,7 +33,6 @@ type Ascent struct {
 	actions, atActions *engine.Tensor // [M, n · B, A]
 	logProb            *engine.Tensor // [M, n · B]
 	value, atValue     *engine.Tensor // [M, n · B, 1]
-	gradient           *engine.Tensor // [splits, M · n, row]
 }
 
 // NewAscent makes an ascent of DDPG's or TD3's actors along the gradient of the agents' critics; its tensors are in s.
@@ -78,7 +77,7 @@ func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error
 	a.actions, a.atActions = s.Scratch("actions", engine.Float32, p, b, action), s.Scratch("gradient_at_actions", engine.Float32, p, b, action)
 	a.logProb, a.value = s.Scratch("log_prob", engine.Float32, p, b), s.Scratch("value", engine.Float32, p, b, value)
 	a.atValue = engine.Constant(s, "gradient_at_value", engine.Same(members*rows, -1/float32(d.batch)), p, b, value)
-	a.gradient = s.Scratch("gradient", engine.Float32, engine.Axis("split", a.actors.pass.Splits()), all, engine.Axis("parameter", nn.Align(mlp.Size())))
+	a.actors.pass.Learn(s, a.actors.params())
 	return a, s.Err()
 }
 
@@ -89,17 +88,15 @@ func (a *Ascent) Actors() *engine.Tensor { return a.actors.params() }
 func (a *Ascent) Record(r *engine.Recorder) {
 	o, d := a.agents, a.learner
 	a.actors.optimizer.Reset(r)
-	r.Fill(a.gradient, 0) // kernels do not write the padding after the parameters
 	r.Repeat(a.cfg.Steps, func(r *engine.Recorder, i engine.Counter) {
 		o.replay.gather(r, o.replay.drawer(a.batch, a.stream, o.Clock(), i.Tensor(), o.discount), a.batch)
 		a.actors.pass.Forward(r, a.actors.weights(), inputs(a.each(a.batch.Obs), nil), a.each(a.outputs))
 		b := nn.HeadBatch{Parameters: a.actors.weights(), Outputs: a.outputs, Draws: nn.Draws{Clock: o.Clock(), Update: i.Tensor()}, Mode: true}
 		d.head.Sample(r, b, a.actions, a.logProb)
 		a.climb.Forward(r, d.critics.weights(), inputs(a.batch.Obs, a.actions), a.value)
-		a.climb.Backward(r, a.atValue, nn.Gradients{Inputs: []*engine.Tensor{nil, a.atActions}})
+		a.climb.InputGradients(r, a.atValue, nil, a.atActions)
 		d.head.Backward(r, b, nn.HeadGradients{Action: a.atActions, Outputs: a.atOutputs})
-		a.actors.pass.Backward(r, a.each(a.atOutputs), nn.Gradients{Params: a.gradient})
-		a.actors.optimizer.Record(r, a.gradient)
+		a.actors.optimizer.Record(r, a.actors.pass.Gradient(r, a.each(a.atOutputs)))
 	})
 }
 

@@ -36,15 +36,16 @@ func TestAscent(t *testing.T) {
 	d := o.learner.(*deterministic)
 	rows := read(t, a.Actors())
 	critics, agents := read(t, d.critics.params()), read(t, d.actor.params())
-	for _, x := range []*engine.Tensor{a.batch.Obs, a.outputs, a.actions, a.atActions, a.atOutputs, a.value, a.gradient, a.actors.optimizer.Norm()} {
+	for _, x := range []*engine.Tensor{a.batch.Obs, a.outputs, a.actions, a.atActions, a.atOutputs, a.value, a.actors.optimizer.Norm()} {
 		poison := make([]float64, x.Len())
 		for i := range poison {
 			poison[i] = math.NaN()
 		}
 		write(t, x, poison)
 	}
+	poisonGradient(t, a.actors)
 	run(t, o.State().Engine(), func(r *engine.Recorder) { a.Record(r) })
-	obs, got, after := read(t, a.batch.Obs), read(t, a.gradient), read(t, a.Actors())
+	obs, got, after := read(t, a.batch.Obs), read(t, a.actors.pass.Into()), read(t, a.Actors())
 	index, ring := read(t, a.batch.Index), read(t, o.replay.parts[0].obs)
 	row, batch, size := len(rows)/6, d.batch, d.actor.Model().Size()
 	capacity, twin := o.replay.cfg.Capacity, len(critics)/2/d.twins

@@ -72,7 +72,7 @@ func (d *distribution) loss(r *engine.Recorder, a *actorCritic, k qLossKernel) {
 func (d *distribution) ascend(r *engine.Recorder, a *actorCritic, obs *engine.Tensor) {
 	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.values)
 	d.slope(r, a, nil)
-	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atTwins}})
+	a.critics.pass.InputGradients(r, a.atValues, nil, d.atTwins)
 }
 
 // slope records the gradient with respect to the critics' outputs, given that with respect to their means; nil: that

@@ -116,7 +116,7 @@ func (d *deterministic) makeFirst(s *engine.State) (err error) {
 	}
 	if d.fused > 0 {
 		row := d.critics.params().Size("parameter") + d.actor.params().Size("parameter")
-		d.gradients = s.Scratch("gradients", engine.Float32, engine.Members(d.members), engine.Axis("parameter", row))
+		d.gradients = s.Cleared("gradients", engine.Float32, engine.Members(d.members), engine.Axis("parameter", row))
 	}
 	return s.Err()
 }
@@ -213,22 +213,13 @@ func (d *deterministic) descendActor(r *engine.Recorder, u update) {
 		if !d.firstPass.Open(r, d.critics.weights(), inputs(obs, d.actions), d.firstValue) {
 			d.unvalued = obs
 		}
-		d.firstPass.Backward(r, d.ascent, nn.Gradients{Inputs: []*engine.Tensor{nil, d.atActions}})
+		d.firstPass.InputGradients(r, d.ascent, nil, d.atActions)
 	}
 	if d.diversity != nil {
 		d.diversity.record(r, d.actions, atActions)
 	}
 	d.head.Backward(r, b, nn.HeadGradients{Action: atActions, Outputs: d.atOutputs})
-	d.actor.pass.Backward(r, d.perActor(d.atOutputs), nn.Gradients{Params: d.actorGradient})
-	d.actor.optimizer.Record(r, d.actorGradient)
-}
-
-// prepare implements learner, for fused and other updates.
-func (d *deterministic) prepare(r *engine.Recorder) {
-	d.actorCritic.prepare(r)
-	if d.fused > 0 {
-		r.Fill(d.gradients, 0)
-	}
+	d.actor.optimizer.Record(r, d.actor.pass.Gradient(r, d.perActor(d.atOutputs)))
 }
 
 // inherit implements learner.

@@ -199,7 +199,22 @@ func (o *onPolicy) joint(name string) joint {
 	return joint{o.State().Lookup("agent/actor/" + name), o.State().Lookup("agent/critic/" + name)}
 }
 
-func (o *onPolicy) gradients() joint { return joint{o.actorLoss.values, o.criticLoss.values} }
+func (o *onPolicy) gradients() joint {
+	return joint{o.actorLoss.network.pass.Into(), o.criticLoss.network.pass.Into()}
+}
+
+// poisonGradient poisons the gradient of networks, except for the padding behind their parameters, which no kernel writes.
+func poisonGradient(t *testing.T, n *network) {
+	t.Helper()
+	into := n.pass.Into()
+	row, values := into.Size("parameter"), make([]float64, into.Len())
+	for i := range values {
+		if i%row < n.Model().Size() {
+			values[i] = math.NaN()
+		}
+	}
+	write(t, into, values)
+}
 
 // row is the number of elements of a member.
 func (j joint) row() int { return rowOf(j.actor) + rowOf(j.critic) }

@@ -56,8 +56,7 @@ func (a *discreteSAC) descendValues(r *engine.Recorder, u update) {
 		AtValue: a.atValues.Range(), Loss: a.loss.Range(), Chosen: a.chosen.Range(),
 		Rows: uint32(a.rows), Actions: uint32(a.head.Size), LogTemperature: a.learned(), LocalSizeX: size,
 	}.call(groups, uint32(a.members), 1))
-	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Params: a.criticGradient})
-	a.critics.optimizer.Record(r, a.criticGradient)
+	a.critics.optimizer.Record(r, a.critics.pass.Gradient(r, a.atValues))
 }
 
 // descendActor records an update of the actor (equation 12) and, if it is learned, of the temperature (equation 11).
@@ -74,8 +73,7 @@ func (a *discreteSAC) descendActor(r *engine.Recorder, u update) {
 		k.AtLog = a.atLog.Range()
 	}
 	r.Dispatch(k.call(uint32(a.members), 1, 1))
-	a.actor.pass.Backward(r, a.atOutputs, nn.Gradients{Params: a.actorGradient})
-	a.descend(r, a.actor, a.actorGradient)
+	a.descend(r, a.actor, a.actor.pass.Gradient(r, a.atOutputs))
 }
 
 // discreteActorWorkgroup returns the workgroup size of the actor's loss. A row takes 4 · actions + 1 loop iterations:

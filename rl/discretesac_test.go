@@ -226,7 +226,7 @@ func (c torchCase) discreteSAC(t *testing.T, eng *engine.Engine, ref torchRefere
 			got  []float64
 		}{
 			{"value", read(t, a.chosen)}, {"loss/actor", read(t, a.actorRow)},
-			{"gradient/critics", summed(t, a.criticGradient)}, {"gradient/actor", summed(t, a.actorGradient)},
+			{"gradient/critics", summed(t, a.critics.pass.Into())}, {"gradient/actor", summed(t, a.actor.pass.Into())},
 			{"params/actor", read(t, a.actor.params())}, {"params/critics", read(t, a.critics.params())},
 			{"target/critics", read(t, a.targetCritics)}, {"params/log_temperature", read(t, a.temperature)},
 		} {

@@ -319,6 +319,14 @@ func (c dqnCase) compareFused(t *testing.T, hidden []int, batch, updates int) {
 	})
 }
 
+// stepped is the gradient that the optimizer of a learner takes.
+func stepped(q *qLearner) *engine.Tensor {
+	if q.noisy != nil {
+		return q.gradient
+	}
+	return q.network.pass.Into()
+}
+
 // compare makes updates and compares each with float64.
 func (c dqnCase) compare(t *testing.T, o *OffPolicy, updates int) {
 	t.Helper()
@@ -329,7 +337,8 @@ func (c dqnCase) compare(t *testing.T, o *OffPolicy, updates int) {
 	ended, worst := 0, map[string]float64{}
 	for u := range updates {
 		write(t, number, []float64{float64(u)})
-		poison(t, q.values, q.nextValues, q.atValues, q.errors, q.loss, q.chosen, q.share, q.epsilon, q.gradient)
+		poison(t, q.values, q.nextValues, q.atValues, q.errors, q.loss, q.chosen, q.share, q.epsilon)
+		poisonGradient(t, q.network)
 		run(t, o.State().Engine(), func(r *engine.Recorder) {
 			q.explore(r)
 			q.prepare(r)
@@ -401,7 +410,7 @@ func dqnResults(t *testing.T, q *qLearner) map[string][][]float64 {
 		return results
 	}
 	results["errors"] = byMember(q.errors)
-	row, gradient := q.network.params().Size("parameter"), read(t, q.gradient)
+	row, gradient := q.network.params().Size("parameter"), read(t, stepped(q))
 	for m := range dqnMembers {
 		sum := make([]float64, row)
 		for i, v := range gradient {

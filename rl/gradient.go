@@ -11,7 +11,6 @@ import (
 type gradient struct {
 	agent              *Agent
 	network            *network
-	values             *engine.Tensor // [splits, P, row]; nil if updates are fused
 	sums               *engine.Tensor // [4, splits, P]: of the loss and its parts
 	outputs, atOutputs *engine.Tensor // [P, rows, Out], and the gradient with respect to them; nil for networks held in lanes
 	ahead              bool           // forward is recorded before the loss, since the outputs are also needed elsewhere
@@ -24,7 +23,7 @@ func newGradient(s *engine.State, a *Agent, n *network, m *minibatches, fused bo
 	if fused {
 		splits.Size = 1
 	} else {
-		g.values = s.Scratch("gradient", engine.Float32, append([]engine.Dim{splits}, n.params().Dims()...)...)
+		n.pass.Learn(s, n.params())
 	}
 	g.sums = s.Scratch("losses", engine.Float32, engine.Axis("loss", 4), splits, engine.Members(m.members))
 	if n.Layered() && !fused {
@@ -40,7 +39,7 @@ func (g *gradient) kernel(r *engine.Recorder, m minibatch) policyGradientKernel 
 	k := policyGradientKernel{
 		Params: params.Range(), Obs: t.Obs.Range(), Action: t.Action.Range(), LogProb: t.LogProb.Range(),
 		Advantage: e.advantage.Range(), Target: e.target.Range(), Clock: m.clock.Tensor().Range(),
-		Gradient: g.values.Range(), Losses: g.sums.Range(),
+		Gradient: g.network.pass.Into().Range(), Losses: g.sums.Range(),
 		Horizon: uint32(m.horizon), Environments: uint32(m.environments), Row: uint32(params.Size("parameter")),
 		Seed: r.Engine().Seed(), Stream: m.stream, Update: m.update.Range(), Minibatches: uint32(m.count), Trajectories: m.trajectories,
 		ObsLimit: float32(g.agent.cfg.ObsLimit), HeadWidth: 1,
@@ -53,23 +52,23 @@ func (g *gradient) kernel(r *engine.Recorder, m minibatch) policyGradientKernel 
 
 // record records the gradient of the loss that k configures, and returns it.
 func (g *gradient) record(r *engine.Recorder, m minibatch, k policyGradientKernel) *engine.Tensor {
-	splits := g.values.Size("split")
+	into := g.network.pass.Into()
+	splits := into.Size("split")
 	if g.network.Layered() {
-		g.recordLayered(r, m, k, splits)
-		return g.values
+		return g.recordLayered(r, m, k, splits)
 	}
 	net := g.network.Model()
 	lanes, err := nn.LanesOf(net, r.Engine().Device().Info())
 	if err != nil {
 		r.Fail(err)
-		return g.values
+		return into
 	}
 	k.Lanes, k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = lanes.Lanes, lanes.Hidden1, lanes.Hidden2, lanes.Activation, lanes.LayerNorm
 	k.In, k.Out = uint32(net.Inputs().Size()), uint32(net.Outputs())
 	call := k.call(uint32(m.members), uint32(splits), 1)
 	call.Subgroup = lanes.Lanes
 	r.Dispatch(call)
-	return g.values
+	return into
 }
 
 // keepOutputs allocates the outputs [P, rows, Out] of a minibatch, which forward must write before each record.
@@ -94,7 +93,7 @@ func (g *gradient) forward(r *engine.Recorder, m minibatch) {
 }
 
 // recordLayered is record, layer by layer, for the minibatch whose observations have been gathered.
-func (g *gradient) recordLayered(r *engine.Recorder, m minibatch, k policyGradientKernel, splits int) {
+func (g *gradient) recordLayered(r *engine.Recorder, m minibatch, k policyGradientKernel, splits int) *engine.Tensor {
 	if !g.ahead {
 		g.forward(r, m)
 	}
@@ -109,5 +108,5 @@ func (g *gradient) recordLayered(r *engine.Recorder, m minibatch, k policyGradie
 		Workgroup: r.WorkgroupFor((m.rows + splits - 1) / splits),
 	}
 	r.Dispatch(loss.call(uint32(m.members), uint32(splits), 1))
-	g.network.pass.Backward(r, g.atOutputs, nn.Gradients{Params: g.values})
+	return g.network.pass.Gradient(r, g.atOutputs)
 }

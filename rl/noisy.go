@@ -22,7 +22,6 @@ type noisy struct {
 	learningStream, actingStream uint32
 	online, target, choice       *engine.Tensor // [P, row]: noisy parameters for an update's losses, for its targets, for choosing the next actions
 	actor                        *engine.Tensor // [P, row]: noisy parameters of a rollout
-	gradient                     *engine.Tensor // [splits, P, row]
 }
 
 // Constant factors at the start of every row of factors (shaders/rl/noisy_draw.comp).
@@ -122,13 +121,13 @@ func (y *noisy) learn(r *engine.Recorder, params, target, update *engine.Tensor,
 	}
 }
 
-// back records the gradient [1, P, 2 row] with respect to means and deviations, from that with respect to an update's
-// noisy parameters.
-func (y *noisy) back(r *engine.Recorder, gradient *engine.Tensor) {
-	splits, members, _, _ := y.gradient.Split(engine.MemberAxis)
+// back records the gradient `to` [1, P, 2 row] with respect to means and deviations, from that with respect to an update's
+// noisy parameters, [splits, P, row].
+func (y *noisy) back(r *engine.Recorder, gradient, to *engine.Tensor) {
+	splits, members, _, _ := gradient.Split(engine.MemberAxis)
 	groups := r.Share(members, y.row)
 	r.Dispatch(noisyGradientKernel{
-		Gradient: y.gradient.Range(), Factor: y.learning.Index(0).Range(), Table: y.table.Range(), AtParams: gradient.Range(),
+		Gradient: gradient.Range(), Factor: y.learning.Index(0).Range(), Table: y.table.Range(), AtParams: to.Range(),
 		Splits: uint32(splits), Row: uint32(y.row), Units: uint32(y.units), LocalSizeX: r.WorkgroupFor(y.row / int(groups)),
 	}.call(groups, uint32(members), 1))
 }

@@ -125,9 +125,6 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig, rate *engine.T
 // recordMinibatches records an update of actor and critic for every minibatch of every epoch. prepare records what the
 // losses need first.
 func (o *onPolicy) recordMinibatches(r *engine.Recorder, prepare func(r *engine.Recorder, m minibatch)) {
-	for _, g := range []*gradient{o.actorLoss.gradient, o.criticLoss.gradient} {
-		r.Fill(g.values, 0) // kernels do not write the padding after the parameters
-	}
 	r.Repeat(o.common.epochs*o.common.minibatches, func(r *engine.Recorder, i engine.Counter) {
 		mb := minibatch{o.minibatches, i.Tensor()}
 		prepare(r, mb)

@@ -31,7 +31,7 @@ type qLearner struct {
 	nextValues           *engine.Tensor // [P, B, Out]: the targets' values at the next observations
 	nextChoices          *engine.Tensor // [P, B, Out]: the networks' values there; nil without double
 	errors, loss, chosen *engine.Tensor // [P, B]
-	gradient             *engine.Tensor // [splits, P, row]
+	gradient             *engine.Tensor // [1, P, 2 row], of noisy networks by means and deviations; fused, [1, P, row]; nil otherwise
 	fused                int            // updates per dispatch; 0: an update is several dispatches
 
 	rows struct{ loss, value, norm, refused, epsilon *engine.Tensor } // metrics [P]
@@ -93,12 +93,14 @@ func (q *qLearner) makeScratch(s *engine.State) {
 	}
 	q.errors, q.loss = s.Scratch("errors", engine.Float32, p, b), s.Scratch("loss", engine.Float32, p, b)
 	q.chosen = s.Scratch("chosen", engine.Float32, p, b)
-	split := engine.Axis("split", q.network.pass.Splits())
-	if q.noisy != nil {
-		q.noisy.gradient = s.Scratch("noisy_gradient", engine.Float32, split, p, engine.Axis("parameter", q.noisy.row))
-		split.Size = 1
+	if q.noisy != nil || q.fused > 0 {
+		q.gradient = s.Cleared("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", 1)}, q.network.params().Dims()...)...)
 	}
-	q.gradient = s.Scratch("gradient", engine.Float32, append([]engine.Dim{split}, q.network.params().Dims()...)...)
+	learned := q.network.params()
+	if q.noisy != nil {
+		learned = q.noisy.online
+	}
+	q.network.pass.Learn(s, learned)
 }
 
 func (q *qLearner) members() int { return q.cfg.Members }
@@ -133,17 +135,8 @@ func (q *qLearner) explore(r *engine.Recorder) {
 	}.call(uint32(q.members()+63)/64, 1, 1))
 }
 
-// prepare implements learner: kernels do not write the padding after the parameters.
-func (q *qLearner) prepare(r *engine.Recorder) { r.Fill(q.ofNetwork(), 0) }
-
-// ofNetwork returns the gradient [splits, P, row] with respect to the network's parameters; of noisy networks, with
-// respect to the noisy parameters.
-func (q *qLearner) ofNetwork() *engine.Tensor {
-	if q.noisy != nil {
-		return q.noisy.gradient
-	}
-	return q.gradient
-}
+// prepare implements learner.
+func (q *qLearner) prepare(*engine.Recorder) {}
 
 // update implements learner.
 func (q *qLearner) update(r *engine.Recorder, u update) {
@@ -160,11 +153,12 @@ func (q *qLearner) update(r *engine.Recorder, u update) {
 	q.network.pass.Forward(r, nn.Weights{Params: online}, inputs(b.Obs, nil), q.values)
 	q.recordLoss(r, u)
 	b.Reprioritize(r, q.errors)
-	q.network.pass.Backward(r, q.atValues, nn.Gradients{Params: q.ofNetwork()})
+	gradient := q.network.pass.Gradient(r, q.atValues)
 	if q.noisy != nil {
-		q.noisy.back(r, q.gradient)
+		q.noisy.back(r, gradient, q.gradient)
+		gradient = q.gradient
 	}
-	q.network.optimizer.Record(r, q.gradient) // update of the targets
+	q.network.optimizer.Record(r, gradient) // update of the targets
 }
 
 // recordLoss records the loss of a batch, the gradient with respect to the outputs, and the errors for priorities.

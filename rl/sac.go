@@ -166,10 +166,9 @@ func (a *sac) descendActor(r *engine.Recorder, u update) {
 	if a.distribution != nil {
 		a.distribution.slope(r, a.actorCritic, atValues)
 	}
-	a.critics.pass.Backward(r, a.atValues, nn.Gradients{Inputs: []*engine.Tensor{nil, a.atTwins}})
+	a.critics.pass.InputGradients(r, a.atValues, nil, a.atTwins)
 	a.head.Backward(r, b, nn.HeadGradients{Action: a.atTwins, LogProb: a.atLogProb, Outputs: a.atOutputs})
-	a.actor.pass.Backward(r, a.perActor(a.atOutputs), nn.Gradients{Params: a.actorGradient})
-	a.descend(r, a.actor, a.actorGradient)
+	a.descend(r, a.actor, a.actor.pass.Gradient(r, a.perActor(a.atOutputs)))
 }
 
 // inherit implements learner.

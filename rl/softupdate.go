@@ -28,20 +28,12 @@ func (a *sac) makeFused(s *engine.State) {
 		return
 	}
 	p, row := engine.Members(a.members), a.critics.params().Size("parameter")+a.actor.params().Size("parameter")
-	a.gradients = s.Scratch("gradients", engine.Float32, p, engine.Axis("parameter", row))
+	a.gradients = s.Cleared("gradients", engine.Float32, p, engine.Axis("parameter", row))
 	a.sums = s.Scratch("sums", engine.Float32, engine.Axis("sum", 2), p)
 }
 
 // fuses implements fusing.
 func (a *sac) fuses() int { return a.fused }
-
-// prepare implements learner, for fused and other updates.
-func (a *sac) prepare(r *engine.Recorder) {
-	a.actorCritic.prepare(r)
-	if a.fused > 0 {
-		r.Fill(a.gradients, 0)
-	}
-}
 
 // recordFused implements fusing.
 func (a *sac) recordFused(r *engine.Recorder, batch ReplayBatch, chunk *engine.Tensor, updates int) {

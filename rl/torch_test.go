@@ -224,7 +224,7 @@ func (c torchCase) tensors(l learner) (tensors, gradients map[string]*engine.Ten
 		of.nextStream, of.ownStream = engine.Stream("next"), engine.Stream("own")
 	}
 	tensors["actor"], tensors["critics"], tensors["target_critics"] = ac.actor.params(), ac.critics.params(), ac.targetCritics
-	return tensors, map[string]*engine.Tensor{"actor": ac.actorGradient, "critics": ac.criticGradient}
+	return tensors, map[string]*engine.Tensor{"actor": ac.actor.pass.Into(), "critics": ac.critics.pass.Into()}
 }
 
 // TestTorchIMPALA compares updates of IMPALA with PyTorch's in float64: targets, advantages, gradients, clipping,

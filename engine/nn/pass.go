@@ -15,6 +15,8 @@ type Pass struct {
 	kept   *activations     // nil if the form keeps none
 	opened *engine.Recorder // the recording in which the pass is open; nil: not open
 	batch  batch            // of the open pass
+
+	gradient *engine.Tensor // [splits, P, row]; nil: the pass does not learn
 }
 
 // NewPass makes a pass over up to rows rows of a network; rows must not exceed the network's own. It fails with a
@@ -35,6 +37,15 @@ func (n *Network) NewPass(s *engine.State, rows int) (*Pass, error) {
 // Splits returns a good number of parts for a gradient of the parameters. It depends on sizes only, never on the
 // device, so that sums over the parts are the same everywhere.
 func (p *Pass) Splits() int { return p.net.form.splits(p.rows) }
+
+// Learn makes the tensor that Gradient writes. The parameters have the shape of params, [P, row] or [P, network, row].
+func (p *Pass) Learn(s *engine.State, params *engine.Tensor) {
+	p.gradient = s.Cleared("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", p.Splits())}, params.Dims()...)...)
+}
+
+// Into returns the tensor [splits, P, row] that Gradient writes, in parts to be added over splits; nil before Learn. A loss may write the
+// gradient of parameters behind the network's there, such as those of a head. Floats that nothing writes are zero.
+func (p *Pass) Into() *engine.Tensor { return p.gradient }
 
 // Forward records the outputs [P, B, Out] of inputs [P, B, In] and opens the pass. It is an error if the pass is
 // open.
@@ -106,6 +117,22 @@ func (p *Pass) Backward(r *engine.Recorder, gradOutputs *engine.Tensor, g Gradie
 	}
 	p.opened = nil
 	p.net.form.backward(r, p.batch, p.kept, back)
+}
+
+// Gradient records the gradient of the open pass with respect to the parameters and closes the pass. gradOutputs is the loss gradient at the
+// outputs. It returns what an optimizer steps by; the next Gradient overwrites it. It is an error before Learn.
+func (p *Pass) Gradient(r *engine.Recorder, gradOutputs *engine.Tensor) *engine.Tensor {
+	if p.gradient == nil {
+		r.Fail(fmt.Errorf("nn: %v: the gradient of a pass that does not learn; want its Learn first", p.net))
+		return nil
+	}
+	p.Backward(r, gradOutputs, Gradients{Params: p.gradient})
+	return p.gradient
+}
+
+// InputGradients records the gradients of the open pass at the parts of its inputs and closes the pass (Gradients.Inputs).
+func (p *Pass) InputGradients(r *engine.Recorder, gradOutputs *engine.Tensor, inputs ...*engine.Tensor) {
+	p.Backward(r, gradOutputs, Gradients{Inputs: inputs})
 }
 
 // Release closes the pass without a Backward, so that another Forward may follow.

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,6 +116,10 @@ func TestNetworkErrors(t *testing.T) {
 		{"gradient of a vector", "gradient short", backward(y, Gradients{Params: short})},
 		{"gradient at inputs", "gradient y", backward(y, Gradients{Inputs: []*engine.Tensor{y}})},
 		{"gradient at a second part", "2 parts of the inputs, which have 1", backward(y, Gradients{Inputs: []*engine.Tensor{x, x}})},
+		{"gradient of a pass that does not learn", "does not learn", func(r *engine.Recorder, p *Pass) {
+			p.Forward(r, w, of(x), y)
+			p.Gradient(r, y)
+		}},
 		{"no gradient", "without a gradient", backward(y, Gradients{Inputs: []*engine.Tensor{nil}})},
 	} {
 		for _, layered := range []bool{false, true} {
@@ -183,6 +188,40 @@ func TestNewErrors(t *testing.T) {
 	} {
 		if _, err := s.Engine().Record(name, f); err == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestPassLearns: Gradient writes what Backward does into a tensor of the pass, of which the floats behind the parameters are zero.
+func TestPassLearns(t *testing.T) {
+	for _, layered := range []bool{false, true} {
+		s := testState(t)
+		f := networkCase{net: MLP{In: 3, Out: 2, Hidden: []int{7}, Activation: Tanh}, layered: layered, members: 2, inner: 5}.fixture(t, s)
+		pass, err := f.network.NewPass(s, f.rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pass.Learn(s.Sub("learn"), f.w.Params)
+		other := s.Scratch("other", engine.Float32, pass.Into().Dims()...)
+		record(t, s, func(r *engine.Recorder) {
+			r.Fill(other, 0)
+			pass.Forward(r, f.w, f.inputs, f.outputs)
+			if got := pass.Gradient(r, f.atOutputs); got != pass.Into() {
+				t.Errorf("Gradient returns %v; want %v", got, pass.Into())
+			}
+			pass.Forward(r, f.w, f.inputs, f.outputs)
+			pass.Backward(r, f.atOutputs, Gradients{Params: other})
+		})
+		got, err := pass.Into().ReadFloat32(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := other.ReadFloat32(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) || slices.Max(got) == 0 {
+			t.Errorf("layered %v: the gradient is %v; want %v", layered, got, want)
 		}
 	}
 }
