@@ -11,19 +11,36 @@ import (
 type activations struct {
 	of     *layered
 	rows   int              // capacity, in rows per network
-	hidden []*engine.Tensor // [N, rows, pitch]
+	hidden []*engine.Tensor // [N, rows, width]
 	// affine holds the affine outputs with swish and GELU, the normalized values with layer normalization, and nil otherwise.
-	affine []*engine.Tensor // [N, rows, pitch]
-	rstd   []*engine.Tensor // [N, rows]: reciprocal standard deviations of layer normalization
+	affine []*engine.Tensor // [N, rows, width]
+	rstd   []*engine.Tensor // [N, rows, places]: reciprocal standard deviations of layer normalization
 }
 
-// matrix describes the tensor t of a layer's values as a matrix operand.
-func (a *activations) matrix(t *engine.Tensor, units int) Matrix {
-	pitch := a.of.pitch(units)
-	return Matrix{Tensor: t, Stride: a.rows * pitch, Row: pitch}
+// matrix describes the tensor t of a layer's values as a matrix operand with a row for each input.
+func (a *activations) matrix(t *engine.Tensor, layer Layer) Matrix {
+	width := a.of.width(layer)
+	return Matrix{Tensor: t, Stride: a.rows * width, Row: width}
 }
 
-// pitch returns the number of floats from one row of a layer's values to the next. On software drivers rows are padded: every
+// byPlace returns a layer's values, or their gradient, as a matrix with a row for each place of its window.
+func (x Matrix) byPlace(layer Layer) Matrix {
+	if layer.Kind == Convolution {
+		x.Row = layer.Out
+	}
+	return x
+}
+
+// width returns the number of floats from a layer's values of one input to those of the next. A convolution's follow each other without padding,
+// so that they are rows of channels for one layer and rows of all places for the next.
+func (l *layered) width(layer Layer) int {
+	if layer.Kind == Convolution {
+		return layer.Units()
+	}
+	return l.pitch(layer.Out)
+}
+
+// pitch returns the number of floats from one row of so many floats to the next. On software drivers rows are padded: every
 // row begins at a multiple of eight floats, as panels need to store fast, and rows do not begin at multiples of a
 // large power of two, which share few sets of a first-level cache. Layer normalization has no padding.
 func (l *layered) pitch(units int) int {
@@ -37,8 +54,11 @@ func (l *layered) pitch(units int) int {
 	return pitch
 }
 
-// padded reports whether rows of layers' values are padded: on software drivers, without layer normalization.
+// padded reports whether rows are padded: on software drivers, without layer normalization.
 func (l *layered) padded() bool { return l.info.Type == vk.CPU && !l.norms }
+
+// pads reports whether the rows of a layer's values are padded.
+func (l *layered) pads(layer Layer) bool { return l.padded() && layer.Kind == Dense }
 
 // keep implements form.
 func (l *layered) keep(s *engine.State, rows int) *activations {
@@ -46,14 +66,14 @@ func (l *layered) keep(s *engine.State, rows int) *activations {
 	s = s.Sub("activations")
 	n, b := engine.Members(l.networks), engine.Axis("row", rows)
 	for i, h := range l.hidden() {
-		u := engine.Axis("unit", l.pitch(h.Out))
+		u := engine.Axis("unit", l.width(h))
 		a.hidden = append(a.hidden, s.Scratch(fmt.Sprintf("hidden_%d", i+1), engine.Float32, n, b, u))
 		var affine, rstd *engine.Tensor
 		if h.Norms || h.Activation.needsInput() {
 			affine = s.Scratch(fmt.Sprintf("affine_%d", i+1), engine.Float32, n, b, u)
 		}
 		if h.Norms {
-			rstd = s.Scratch(fmt.Sprintf("rstd_%d", i+1), engine.Float32, n, b)
+			rstd = s.Scratch(fmt.Sprintf("rstd_%d", i+1), engine.Float32, n, b, engine.Axis("place", h.places()))
 		}
 		a.affine, a.rstd = append(a.affine, affine), append(a.rstd, rstd)
 	}

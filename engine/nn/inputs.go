@@ -92,6 +92,9 @@ func (n *Network) parts(b *batch, tensors []*engine.Tensor) error {
 	if len(tensors) < 1 || len(tensors) > MaxParts {
 		return fmt.Errorf("nn: %v: inputs of %d parts; want 1 to %d", n, len(tensors), MaxParts)
 	}
+	if len(tensors) > 1 && len(n.model.Inputs()) > 1 {
+		return fmt.Errorf("nn: %v: inputs of %d parts, which are no image; want one", n, len(tensors))
+	}
 	features := 0
 	for _, t := range tensors {
 		p := part{tensor: t, at: features, features: n.model.Inputs().Size()}

@@ -944,6 +944,126 @@ func (k normalizerMergeKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(normalizerMergeShader, &k, x, y, z)
 }
 
+var patchesShader = &vk.Shader{
+	Name:  "engine/nn/patches",
+	SPIRV: shaders.Code("engine/nn/patches"),
+	Bindings: []vk.Binding{
+		{Name: "Images", Index: 0, Access: vk.Read},
+		{Name: "images_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Images"},
+		{Name: "Patches", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// patchesKernel is shaders/engine/nn/patches.comp.
+type patchesKernel struct {
+	Images  vk.Range // readonly float
+	Patches vk.Range // writeonly float
+
+	Rows        uint32 // push constants, in order
+	ImageAt     uint32
+	ImageStride uint32
+	ImageRow    uint32
+	SharedBy    uint32
+	PatchStride uint32
+	Pitch       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k patchesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(patchesShader, &k, x, y, z) }
+
+var patchesBackwardShader = &vk.Shader{
+	Name:  "engine/nn/patches_backward",
+	SPIRV: shaders.Code("engine/nn/patches_backward"),
+	Bindings: []vk.Binding{
+		{Name: "Patches", Index: 0, Access: vk.Read},
+		{Name: "patches_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Patches"},
+		{Name: "Images", Index: 2, Access: vk.Write},
+		{Name: "Outputs", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "outputs_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Outputs"},
+		{Name: "Inputs", Index: 5, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "SLOPE", ID: 10, Default: 0},
+		{Name: "HAS_OUTPUTS", ID: 11, Default: 0, Has: "Outputs"},
+		{Name: "HAS_INPUTS", ID: 12, Default: 0, Has: "Inputs"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// patchesBackwardKernel is shaders/engine/nn/patches_backward.comp.
+type patchesBackwardKernel struct {
+	Patches vk.Range // readonly float
+	Images  vk.Range // writeonly float
+	Outputs vk.Range // readonly float, optional
+	Inputs  vk.Range // readonly float, optional
+
+	Rows        uint32 // push constants, in order
+	ImageStride uint32
+	ImageRow    uint32
+	PatchStride uint32
+	Pitch       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	Slope      uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k patchesBackwardKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(patchesBackwardShader, &k, x, y, z)
+}
+
 var rowsShader = &vk.Shader{
 	Name:  "engine/nn/rows",
 	SPIRV: shaders.Code("engine/nn/rows"),

@@ -8,7 +8,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// layered computes networks of any size layer by layer. Each layer is one matrix product, batched over all networks.
+// layered computes networks of any size layer by layer. Each layer is one matrix product, batched over all networks. A convolution is that of the
+// patches under its window, gathered from its images, with its weights.
 type layered struct {
 	layers   []Layer
 	in, out  int  // floats of an input, and outputs
@@ -20,7 +21,8 @@ type layered struct {
 
 	inputs  *engine.Tensor   // [N, capacity, In]: normalized or concatenated inputs
 	scratch []*engine.Tensor // [N, capacity, widest row]: gradients of the backward pass, and layers of evaluations without one
-	rstd    *engine.Tensor   // [N, capacity], with layer normalization: reciprocal deviations of evaluations without a backward pass
+	rstd    *engine.Tensor   // [N, capacity, most places], with layer normalization: reciprocal deviations of evaluations without a backward pass
+	patches *engine.Tensor   // [N, capacity, most floats of an input's patches]: of the convolution at work, then the gradient at them; nil: no convolution
 }
 
 // newLayered makes the scratch tensors for batches of up to rows rows per network, or fewer if they would exceed the
@@ -31,9 +33,8 @@ func newLayered(s *engine.State, model Model, networks, rows int) *layered {
 		networks: networks, info: s.Engine().Device().Info(),
 	}
 	l.norms = slices.ContainsFunc(l.layers, func(x Layer) bool { return x.Norms })
-	widest := l.widest()
 	// If not even one row fits, the allocation reports it.
-	l.capacity = max(1, min(rows, int(l.info.Limits.MaxStorageRange)/(4*networks*widest)))
+	l.capacity = max(1, min(rows, l.most()))
 	n, b := engine.Members(networks), engine.Axis("row", l.capacity)
 	l.inputs = s.Scratch("inputs", engine.Float32, n, b, engine.Axis("feature", l.in))
 	if len(l.hidden()) == 0 {
@@ -42,10 +43,13 @@ func newLayered(s *engine.State, model Model, networks, rows int) *layered {
 	tensors := 2
 	if l.norms {
 		tensors = 3
-		l.rstd = s.Scratch("rstd", engine.Float32, n, b)
+		l.rstd = s.Scratch("rstd", engine.Float32, n, b, engine.Axis("place", l.places()))
 	}
 	for i := range tensors {
-		l.scratch = append(l.scratch, s.Scratch(fmt.Sprintf("scratch_%d", i+1), engine.Float32, n, b, engine.Axis("unit", widest)))
+		l.scratch = append(l.scratch, s.Scratch(fmt.Sprintf("scratch_%d", i+1), engine.Float32, n, b, engine.Axis("unit", l.widest())))
+	}
+	if floats := l.patchFloats(); floats > 0 {
+		l.patches = s.Scratch("patches", engine.Float32, n, b, engine.Axis("float", floats))
 	}
 	return l
 }
@@ -57,14 +61,33 @@ func (l *layered) hidden() []Layer { return l.layers[:len(l.layers)-1] }
 func (l *layered) widest() int {
 	widest := max(l.in, l.out)
 	for _, h := range l.hidden() {
-		widest = max(widest, l.pitch(h.Out))
+		widest = max(widest, l.width(h))
 	}
 	return widest
 }
 
+// places returns the largest number of rows that a layer's products have for one input.
+func (l *layered) places() int {
+	most := 1
+	for _, h := range l.hidden() {
+		most = max(most, h.places())
+	}
+	return most
+}
+
+// most returns the number of rows of every network that a binding has room for, and whose products stay within the loop limits of the device.
+func (l *layered) most() int {
+	rows := int(l.info.Limits.MaxStorageRange) / (4 * l.networks * max(l.widest(), l.patchFloats()))
+	if loops := int(l.info.Limits.MaxLoopIterations); loops > 0 && l.patchFloats() > 0 {
+		const turn = 4 // rows that a loop of the products without panels takes at once
+		rows = min(rows, turn*loops/l.places())
+	}
+	return rows
+}
+
 // room returns a *vk.OutOfMemoryError if the given rows of every network exceed the size of a binding.
 func (l *layered) room(what string, rows int) error {
-	need, have := 4*uint64(l.networks)*uint64(l.widest())*uint64(max(rows, 1)), l.info.Limits.MaxStorageRange
+	need, have := 4*uint64(l.networks)*uint64(max(l.widest(), l.patchFloats()))*uint64(max(rows, 1)), l.info.Limits.MaxStorageRange
 	if need <= have {
 		return nil
 	}
@@ -72,7 +95,7 @@ func (l *layered) room(what string, rows int) error {
 }
 
 // splits implements form: enough parts that one network fills a device, each of enough rows to be worth a separate
-// gradient.
+// gradient. A convolution's product has a row for each of its places.
 func (l *layered) splits(rows int) int {
 	const (
 		workgroups = 64
@@ -80,7 +103,7 @@ func (l *layered) splits(rows int) int {
 		least      = 256     // rows per part
 	)
 	n := l.networks * (l.size + tile - 1) / tile
-	return max(1, min((workgroups+n-1)/n, rows/least))
+	return max(1, min((workgroups+n-1)/n, rows*l.places()/least))
 }
 
 // forward implements form.
@@ -98,8 +121,9 @@ func (l *layered) forward(r *engine.Recorder, b batch, kept *activations) {
 func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, count int) {
 	inputs := l.take(r, b, first, count)
 	for i, layer := range l.layers {
+		rows := count * layer.places()
 		g := Gemm{
-			Members: l.networks, M: count, N: layer.Out, K: layer.In, B: b.matrix(layer, 0), Precision: layer.Precision,
+			Members: l.networks, M: rows, N: layer.Out, K: layer.In, B: b.matrix(layer, 0), Precision: layer.Precision,
 			Bias: b.weights.Params, BiasAt: b.weights.Base + layer.Bias, BiasStride: b.row,
 		}
 		switch {
@@ -110,20 +134,26 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 				g.C.At, g.First, g.Inner, g.Block = first*layer.Out, 0, 0, 0
 			}
 		case layer.Norms:
-			g.C = kept.matrix(kept.affine[i], layer.Out)
+			g.C = kept.matrix(kept.affine[i], layer).byPlace(layer)
 		default:
-			g.C, g.Activation = kept.matrix(kept.hidden[i], layer.Out), layer.Activation
-			g.Padded = l.padded()
+			g.C, g.Activation = kept.matrix(kept.hidden[i], layer).byPlace(layer), layer.Activation
+			g.Padded = l.pads(layer)
 			g.Kept = kept.affine[i]
 		}
 		if i > 0 {
-			g.A = kept.matrix(kept.hidden[i-1], layer.In)
-		} else {
+			inputs = []input{{matrix: kept.matrix(kept.hidden[i-1], l.layers[i-1]), features: layer.In}}
+		}
+		switch {
+		case layer.Kind == Convolution:
+			g.A = l.gather(r, layer, inputs[0].matrix, count)
+		case i > 0:
+			g.A = inputs[0].matrix
+		default:
 			g = l.first(r, b, g, inputs)
 		}
 		g.Record(r)
 		if layer.Norms {
-			l.norm(r, b, kept, i, count)
+			l.norm(r, b, kept, i, rows)
 		}
 	}
 }
@@ -183,17 +213,17 @@ func (l *layered) normWidth() uint32 {
 	return min(l.info.SubgroupSize, 32)
 }
 
-// norm records layer normalization and activation of layer i.
-func (l *layered) norm(r *engine.Recorder, b batch, kept *activations, i, count int) {
+// norm records layer normalization and activation of layer i over its rows: one for each place of an input.
+func (l *layered) norm(r *engine.Recorder, b batch, kept *activations, i, rows int) {
 	layer, affine, hidden := l.layers[i], kept.affine[i].Range(), kept.hidden[i].Range()
 	k := normKernel{
 		Affine: affine, Params: b.weights.Params.Range(),
 		Normalized: affine, Hidden: hidden, Rstd: kept.rstd[i].Range(),
-		Units: uint32(layer.Out), Rows: uint32(count), Capacity: uint32(kept.rows), Row: uint32(b.row),
+		Units: uint32(layer.Out), Rows: uint32(rows), Capacity: uint32(kept.rows * layer.places()), Row: uint32(b.row),
 		Scale: uint32(b.weights.Base + layer.Scale), Shift: uint32(b.weights.Base + layer.Shift),
 		Workgroup: l.line(), Width: l.normWidth(), Aligned: b.aligned(layer), Activation: uint32(layer.Activation),
 	}
-	call := k.call((uint32(count)*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
+	call := k.call((uint32(rows)*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
 	call.Subgroup = l.info.SubgroupSize
 	r.Dispatch(call)
 }

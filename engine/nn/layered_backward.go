@@ -19,7 +19,7 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 		layer := l.layers[i]
 		if back.params != nil {
 			if summed := l.weights(r, b, kept, i, dz, back); !summed {
-				l.columns(r, b, layer.Out, dz, nil, layer.Bias, back)
+				l.columns(r, b, layer, dz, nil, layer.Bias, back)
 			}
 		}
 		if i > 0 {
@@ -28,8 +28,13 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 	}
 	for i, to := range back.inputs {
 		if to != nil {
-			p := b.inputs[i]
-			l.inputsOf(b, l.layers[0], p.at, p.features, dz, Matrix{Tensor: to, Stride: b.inner * p.features, Row: p.features}).Record(r)
+			p, layer := b.inputs[i], l.layers[0]
+			at := Matrix{Tensor: to, Stride: b.inner * p.features, Row: p.features}
+			if layer.Kind == Convolution {
+				l.spread(r, b, layer, dz, at, slope{})
+				continue
+			}
+			l.inputsOf(b, layer, p.at, p.features, dz, at).Record(r)
 		}
 	}
 }
@@ -41,12 +46,15 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 	layer := l.layers[i]
 	inputs := []input{{features: layer.In}}
 	if i > 0 {
-		inputs[0].matrix = kept.matrix(kept.hidden[i-1], layer.In)
+		inputs[0].matrix = kept.matrix(kept.hidden[i-1], l.layers[i-1])
 	} else {
 		inputs = l.take(r, b, 0, b.inner)
 	}
+	if layer.Kind == Convolution {
+		inputs = []input{{matrix: l.gather(r, layer, inputs[0].matrix, b.inner), features: layer.In}}
+	}
 	g := Gemm{
-		Members: l.networks, M: layer.In, N: layer.Out, K: b.inner, TransposeA: true, B: dz,
+		Members: l.networks, M: layer.In, N: layer.Out, K: b.inner * layer.places(), TransposeA: true, B: dz.byPlace(layer),
 		C: b.matrix(layer, 0).in(back.params), Splits: back.splits, SplitStride: l.networks * b.row,
 		Precision: layer.Precision, ScaleB: gradientScale(b.inner),
 	}
@@ -67,7 +75,7 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 // inputsOf returns the product that computes the gradient at count inputs of a layer, beginning at input `from`.
 func (l *layered) inputsOf(b batch, layer Layer, from, count int, dz, to Matrix) Gemm {
 	return Gemm{
-		Members: l.networks, M: b.inner, N: count, K: layer.Out, A: dz, B: b.matrix(layer, from), TransposeB: true, C: to,
+		Members: l.networks, M: b.inner * layer.places(), N: count, K: layer.Out, A: dz, B: b.matrix(layer, from), TransposeB: true, C: to,
 		Precision: layer.Precision, ScaleA: gradientScale(b.inner),
 	}
 }
@@ -82,25 +90,32 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 		}
 	}
 	layer, under := l.layers[i], l.layers[i-1]
-	g := l.inputsOf(b, layer, 0, layer.In, dz, kept.matrix(free[0], layer.In))
-	g.Padded = l.padded()
+	to := kept.matrix(free[0], under)
+	var by slope
 	if !under.Norms {
-		g.Slope, g.Outputs = under.Activation, kept.hidden[i-1]
-		if g.Slope.needsInput() {
-			g.Inputs = kept.affine[i-1]
+		by.of, by.outputs = under.Activation, kept.hidden[i-1]
+		if by.of.needsInput() {
+			by.inputs = kept.affine[i-1]
 		}
-		g.Record(r)
-		return g.C
 	}
-	g.Record(r)
-	shifted, affine := kept.matrix(free[1], under.Out), kept.matrix(dz.Tensor, under.Out) // dz is no longer needed
+	if layer.Kind == Convolution {
+		l.spread(r, b, layer, dz, to, by)
+	} else {
+		g := l.inputsOf(b, layer, 0, layer.In, dz, to)
+		g.Padded, g.Slope, g.Outputs, g.Inputs = l.pads(under), by.of, by.outputs, by.inputs
+		g.Record(r)
+	}
+	if !under.Norms {
+		return to
+	}
+	shifted, affine := kept.matrix(free[1], under), kept.matrix(dz.Tensor, under) // dz is no longer needed
 	if len(free) == 3 {
 		affine.Tensor = free[2] // dz belongs to the caller
 	}
 	l.normBackward(r, b, kept, i-1, free[0], shifted.Tensor, affine.Tensor)
 	if back.params != nil {
-		l.columns(r, b, under.Out, shifted, nil, under.Shift, back)
-		l.columns(r, b, under.Out, shifted, kept.affine[i-1], under.Scale, back)
+		l.columns(r, b, under, shifted, nil, under.Shift, back)
+		l.columns(r, b, under, shifted, kept.affine[i-1], under.Scale, back)
 	}
 	return affine
 }
@@ -109,26 +124,29 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 // activations it computes those at its scaled and shifted values (shifted) and at its affine outputs (affine).
 func (l *layered) normBackward(r *engine.Recorder, b batch, kept *activations, i int, gradient, shifted, affine *engine.Tensor) {
 	layer, n, hidden := l.layers[i], kept.affine[i].Range(), kept.hidden[i].Range()
+	rows := b.inner * layer.places()
 	k := normBackwardKernel{
 		Gradient: gradient.Range(), Normalized: n, Hidden: hidden,
 		Params: b.weights.Params.Range(), Rstd: kept.rstd[i].Range(),
 		Shifted: shifted.Range(), Affine: affine.Range(),
-		Units: uint32(layer.Out), Rows: uint32(b.inner), Capacity: uint32(kept.rows), Row: uint32(b.row),
+		Units: uint32(layer.Out), Rows: uint32(rows), Capacity: uint32(kept.rows * layer.places()), Row: uint32(b.row),
 		Scale: uint32(b.weights.Base + layer.Scale), Shift: uint32(b.weights.Base + layer.Shift),
 		Workgroup: l.line(), Width: l.normWidth(), Aligned: b.aligned(layer), Activation: uint32(layer.Activation),
 	}
-	call := k.call((uint32(b.inner)*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
+	call := k.call((uint32(rows)*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
 	call.Subgroup = l.info.SubgroupSize
 	r.Dispatch(call)
 }
 
-// columns records sums over the rows of x, with the given number of units, or of x times y of the same layout, into the
-// gradient, beginning at float `at` of a row.
-func (l *layered) columns(r *engine.Recorder, b batch, units int, x Matrix, y *engine.Tensor, at int, back gradients) {
+// columns records sums over the rows of x, a layer's values, or of x times y of the same layout, into the
+// gradient, beginning at float `at` of a row. A convolution has a row for each place.
+func (l *layered) columns(r *engine.Recorder, b batch, layer Layer, x Matrix, y *engine.Tensor, at int, back gradients) {
+	x = x.byPlace(layer)
+	rows := b.inner * layer.places()
 	k := columnsKernel{
 		Left: x.Tensor.Range(), Sums: back.params.Range(),
-		Columns: uint32(units), Rows: uint32(b.inner), Pitch: uint32(x.Row), Capacity: uint32(x.Stride / x.Row), Row: uint32(b.row), At: uint32(b.weights.Base + at),
-		Chunk: uint32((b.inner + back.splits - 1) / back.splits), Workgroup: l.info.SubgroupSize, Slices: 1, Aligned: x.Row%4 == 0,
+		Columns: uint32(layer.Out), Rows: uint32(rows), Pitch: uint32(x.Row), Capacity: uint32(x.Stride / x.Row), Row: uint32(b.row), At: uint32(b.weights.Base + at),
+		Chunk: uint32((rows + back.splits - 1) / back.splits), Workgroup: l.info.SubgroupSize, Slices: 1, Aligned: x.Row%4 == 0,
 	}
 	if y != nil {
 		k.Right = y.Range()

@@ -4,8 +4,10 @@ package nn
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 )
 
 // Model describes a network: what maps inputs to outputs, and where its parameters are. Parameters are one flat row of floats, so optimizers,
@@ -41,14 +43,27 @@ func (s Shape) Size() int {
 	return n
 }
 
+// String formats the shape as, for example, "84x84x4".
+func (s Shape) String() string {
+	var b strings.Builder
+	for i, d := range s {
+		if i > 0 {
+			b.WriteByte('x')
+		}
+		fmt.Fprint(&b, d)
+	}
+	return b.String()
+}
+
 // Layer is one layer of a model: an affine map, whose parameters have a place in the model's row, and in hidden layers an activation.
 type Layer struct {
 	Kind          Kind
-	In, Out       int // rows and columns of the weights: in dense layers the inputs and units
-	Weight, Bias  int // offsets of [In, Out] and [Out]; in cells of [In, gates Out] and [gates Out]
-	Scale, Shift  int // offsets of [Out] each; only in hidden layers with layer normalization
-	Recurrent     int // offset of [Out, gates Out]; only in cells
-	RecurrentBias int // offset of [Out]; only in GRUs
+	Window        Window // of a convolution
+	In, Out       int    // rows and columns of the weights: inputs and units, or a convolution's floats under its window and channels
+	Weight, Bias  int    // offsets of [In, Out] and [Out]; in cells of [In, gates Out] and [gates Out]
+	Scale, Shift  int    // offsets of [Out] each; only in hidden layers with layer normalization
+	Recurrent     int    // offset of [Out, gates Out]; only in cells
+	RecurrentBias int    // offset of [Out]; only in GRUs
 	Hidden, Norms bool
 	Activation    Activation // Linear unless the layer is hidden
 	Precision     Precision  // of its product, where the network is computed layer by layer
@@ -58,12 +73,13 @@ type Layer struct {
 type Kind uint32
 
 const (
-	Dense Kind = iota // all its inputs
-	LSTM              // its inputs and its state: see Recurrent
-	GRU               // likewise
+	Dense       Kind = iota // all its inputs
+	LSTM                    // its inputs and its state: see Recurrent
+	GRU                     // likewise
+	Convolution             // at every place of a window, the part of an image under it
 )
 
-var kindNames = [...]string{"dense", "lstm", "gru"}
+var kindNames = [...]string{"dense", "lstm", "gru", "conv"}
 
 // String returns the kind's name in a configuration.
 func (k Kind) String() string {
@@ -72,6 +88,27 @@ func (k Kind) String() string {
 	}
 	return fmt.Sprintf("Kind(%d)", uint32(k))
 }
+
+// UnmarshalText parses a kind's name: dense, lstm, gru or conv.
+func (k *Kind) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(k, "type of layer", kindNames[:], text)
+}
+
+// MarshalText returns a kind's name.
+func (k Kind) MarshalText() ([]byte, error) {
+	return config.MarshalName(k, "type of layer", kindNames[:])
+}
+
+// places returns how often the layer's weights are applied to one input.
+func (l Layer) places() int {
+	if l.Kind == Convolution {
+		return l.Window.places()
+	}
+	return 1
+}
+
+// Units returns the number of the layer's values of one input.
+func (l Layer) Units() int { return l.places() * l.Out }
 
 // layout places the parameters of layers one after the other and returns their number.
 func layout(layers []Layer) int {

@@ -5,14 +5,14 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// narrow reports whether the backward step of the last layer is one dispatch: with few outputs and a hidden layer below, on
+// narrow reports whether the backward step of the last layer is one dispatch: with few outputs and a dense hidden layer below, on
 // software drivers, and with so few rows in a split that its loop stays within the driver's limit.
 func (l *layered) narrow(b batch, back gradients) bool {
 	const (
 		outputs = 8 // at most
 		turn    = 4 // the fewest rows that the kernel's loop takes at once
 	)
-	if !l.padded() || len(l.layers) < 2 || l.out > outputs || l.info.SubgroupSize != 8 || !l.info.Features.Has(vk.Int64) {
+	if len(l.layers) < 2 || !l.pads(l.layers[len(l.layers)-2]) || l.out > outputs || l.info.SubgroupSize != 8 || !l.info.Features.Has(vk.Int64) {
 		return false
 	}
 	most := int(l.info.Limits.MaxLoopIterations)
@@ -24,7 +24,7 @@ func (l *layered) narrow(b batch, back gradients) bool {
 func (l *layered) narrowBackward(r *engine.Recorder, b batch, kept *activations, dy *engine.Tensor, back gradients) Matrix {
 	const turn = 8 // a multiple of the rows that the kernel's loop takes at once
 	last, under := l.layers[len(l.layers)-1], len(l.layers)-2
-	to, weight := kept.matrix(l.scratch[0], last.In), b.weights.Base+last.Weight
+	to, weight := kept.matrix(l.scratch[0], l.layers[under]), b.weights.Base+last.Weight
 	k := narrowBackwardKernel{
 		At: dy.Range(), Hidden: kept.hidden[under].Range(), Params: b.weights.Params.Range(), Below: to.Tensor.Range(),
 		Units: uint32(last.In), Rows: uint32(b.inner), Chunk: uint32(b.inner), Capacity: uint32(kept.rows), Pitch: uint32(to.Row),

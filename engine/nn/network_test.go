@@ -11,39 +11,52 @@ import (
 
 // The reference's backward pass agrees with central differences of its forward pass.
 func TestReferenceGradient(t *testing.T) {
-	for _, activation := range []Activation{Linear, Tanh, ELU, Swish, GELU} { // not relu, which has a kink
-		for _, norm := range []bool{false, true} {
-			net := MLP{In: 3, Out: 2, Hidden: []int{5, 4}, Activation: activation, LayerNorm: norm}
-			r := newReference(net, normals(net.Size()))
-			x, dy := []float64{0.3, -1.2, 0.7}, []float64{1, -0.5}
-			loss := func() (sum float64) {
-				for o, y := range r.forward(x) {
-					sum += dy[o] * y
-				}
-				return sum
+	var nets []Model
+	for _, norm := range []bool{false, true} {
+		for _, activation := range []Activation{Linear, Tanh, ELU, Swish, GELU} { // not relu, which has a kink
+			nets = append(nets, MLP{In: 3, Out: 2, Hidden: []int{5, 4}, Activation: activation, LayerNorm: norm})
+		}
+		nets = append(nets, Sequential{
+			In: Shape{5, 4, 2}, Out: 2, LayerNorm: norm,
+			Hidden: []LayerConfig{
+				{Kind: Convolution, Channels: 3, Kernel: 3, Stride: 2, Padding: Same, Activation: Tanh},
+				{Kind: Convolution, Channels: 2, Kernel: 2, Activation: Swish},
+			},
+		})
+	}
+	for _, net := range nets {
+		r := newReference(net, normals(net.Size()))
+		x, dy := make([]float64, net.Inputs().Size()), []float64{1, -0.5}
+		for i := range x {
+			x[i] = rand.NormFloat64()
+		}
+		loss := func() (sum float64) {
+			for o, y := range r.forward(x) {
+				sum += dy[o] * y
 			}
-			got := make([]float64, net.Size())
-			loss()
-			dx := r.backward(dy, got)
-			difference := func(at *float64) float64 {
-				const h = 1e-5
-				was := *at
-				*at = was + h
-				up := loss()
-				*at = was - h
-				down := loss()
-				*at = was
-				return (up - down) / (2 * h)
+			return sum
+		}
+		got := make([]float64, net.Size())
+		loss()
+		dx := r.backward(dy, got)
+		difference := func(at *float64) float64 {
+			const h = 1e-5
+			was := *at
+			*at = was + h
+			up := loss()
+			*at = was - h
+			down := loss()
+			*at = was
+			return (up - down) / (2 * h)
+		}
+		for i := range got {
+			if want := difference(&r.row[i]); math.Abs(got[i]-want) > 1e-6*(1+math.Abs(want)) {
+				t.Errorf("%v: parameter %d: gradient %v, difference %v", net, i, got[i], want)
 			}
-			for i := range got {
-				if want := difference(&r.row[i]); math.Abs(got[i]-want) > 1e-6*(1+math.Abs(want)) {
-					t.Errorf("%v: parameter %d: gradient %v, difference %v", net, i, got[i], want)
-				}
-			}
-			for i := range dx {
-				if want := difference(&x[i]); math.Abs(dx[i]-want) > 1e-6*(1+math.Abs(want)) {
-					t.Errorf("%v: input %d: gradient %v, difference %v", net, i, dx[i], want)
-				}
+		}
+		for i := range dx {
+			if want := difference(&x[i]); math.Abs(dx[i]-want) > 1e-6*(1+math.Abs(want)) {
+				t.Errorf("%v: input %d: gradient %v, difference %v", net, i, dx[i], want)
 			}
 		}
 	}
@@ -51,7 +64,7 @@ func TestReferenceGradient(t *testing.T) {
 
 // networkCase is a network in one form, evaluated on one batch.
 type networkCase struct {
-	net       MLP
+	net       Model
 	layered   bool // false: the form that New chooses
 	gpu       bool // layered as on GPUs
 	members   int
@@ -122,14 +135,14 @@ func (c networkCase) axes(own bool, last string, n int) []engine.Dim {
 func (c networkCase) fixture(t *testing.T, s *engine.State) *networkFixture {
 	t.Helper()
 	c.stack, c.outer, c.splits = max(c.stack, 1), max(c.outer, 1), max(c.splits, 1)
-	f := &networkFixture{networkCase: c, rows: c.outer * c.inner, networks: c.members * c.stack, features: []int{c.net.In}}
+	f := &networkFixture{networkCase: c, rows: c.outer * c.inner, networks: c.members * c.stack, features: []int{c.net.Inputs().Size()}}
 	capacity := c.capacity
 	if capacity == 0 {
 		capacity = f.rows
 	}
 	f.network = f.networkCase.network(t, s, capacity)
 	if c.first > 0 {
-		f.features = []int{c.first, c.net.In - c.first}
+		f.features = []int{c.first, c.net.Inputs().Size() - c.first}
 	}
 	f.row = Align(testBase + c.net.Size() + 3)
 	p := []engine.Dim{engine.Members(c.members)}
@@ -139,8 +152,8 @@ func (c networkCase) fixture(t *testing.T, s *engine.State) *networkFixture {
 	row := append(p, engine.Axis("parameter", f.row))
 	params := s.Tensor("params", engine.Float32, row...)
 	f.w = Weights{Params: params, Base: testBase}
-	f.outputs = s.Tensor("outputs", engine.Float32, f.axes(true, "out", c.net.Out)...)
-	f.atOutputs = s.Tensor("at_outputs", engine.Float32, f.axes(true, "out", c.net.Out)...)
+	f.outputs = s.Tensor("outputs", engine.Float32, f.axes(true, "out", c.net.Outputs())...)
+	f.atOutputs = s.Tensor("at_outputs", engine.Float32, f.axes(true, "out", c.net.Outputs())...)
 	f.gradients.Params = s.Tensor("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", c.splits)}, row...)...)
 	f.inputs.Limit = testLimit
 	for i, n := range f.features {
@@ -227,10 +240,10 @@ func (f *networkFixture) check(t *testing.T, back bool) {
 		var got, want []float64
 		for i := range f.rows {
 			at := f.place(n, f.networks, i)
-			y, dy := ref.forward(f.input(n, i)), make([]float64, net.Out)
+			y, dy := ref.forward(f.input(n, i)), make([]float64, net.Outputs())
 			for o := range y {
-				got, want = append(got, float64(yv[at*net.Out+o])), append(want, y[o])
-				dy[o] = float64(f.dv[at*net.Out+o])
+				got, want = append(got, float64(yv[at*net.Outputs()+o])), append(want, y[o])
+				dy[o] = float64(f.dv[at*net.Outputs()+o])
 			}
 			dx := ref.backward(dy, sum)
 			for part, features := range f.features {
@@ -342,7 +355,7 @@ func TestNetworkShapes(t *testing.T) {
 		{net: MLP{In: 7, Out: 4, Hidden: []int{256, 256}, Activation: ReLU}, members: 2, inner: 17},
 		{net: MLP{In: 3, Out: 2, Hidden: []int{256, 256}, Activation: Tanh, LayerNorm: true}, members: 1, inner: 5},
 	} {
-		if testing.Short() && len(c.net.Hidden) > 0 && c.net.Hidden[0] > 33 {
+		if testing.Short() && c.net.Layers()[0].Out > 33 {
 			continue
 		}
 		t.Run(fmt.Sprint(c.net, "/", c.layered), c.run)

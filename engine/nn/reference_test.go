@@ -2,13 +2,44 @@ package nn
 
 import "math"
 
-// reference evaluates a perceptron in float64 and back-propagates through it.
+// reference evaluates a network in float64 and back-propagates through it.
 type reference struct {
 	net Model
 	row []float64 // parameters
 	// of the last sample, by layer: inputs, affine outputs before and after normalization, inputs of the activation
 	in, n, z [][]float64
-	rstd     []float64
+	rstd     [][]float64 // by place
+}
+
+// affine calls f for every product of an affine map: that of input in by the weight at offset weight of the row, added to output out. Both are
+// places of the layer's inputs and of its affine outputs. A convolution is computed as it is defined, by its window.
+func affine(l Layer, f func(in, weight, out int)) {
+	if l.Kind != Convolution {
+		for k := range l.In {
+			for j := range l.Out {
+				f(k, l.Weight+k*l.Out+j, j)
+			}
+		}
+		return
+	}
+	w := l.Window
+	for y := range w.OutHeight {
+		for x := range w.OutWidth {
+			for ky := range w.Kernel {
+				for kx := range w.Kernel {
+					row, column := y*w.Stride+ky-w.Top, x*w.Stride+kx-w.Left
+					if row < 0 || row >= w.Height || column < 0 || column >= w.Width {
+						continue
+					}
+					for c := range w.Channels {
+						for o := range l.Out {
+							f((row*w.Width+column)*w.Channels+c, l.Weight+((ky*w.Kernel+kx)*w.Channels+c)*l.Out+o, (y*w.OutWidth+x)*l.Out+o)
+						}
+					}
+				}
+			}
+		}
+	}
 }
 
 func newReference(net Model, row []float32) *reference {
@@ -41,15 +72,17 @@ func activate(a Activation, z float64) (h, slope float64) {
 func (r *reference) forward(x []float64) []float64 {
 	r.in, r.n, r.z, r.rstd = nil, nil, nil, nil
 	for _, l := range r.net.Layers() {
-		z := make([]float64, l.Out)
+		z := make([]float64, l.Units())
 		for j := range z {
-			z[j] = r.row[l.Bias+j]
-			for k, v := range x {
-				z[j] += v * r.row[l.Weight+k*l.Out+j]
-			}
+			z[j] = r.row[l.Bias+j%l.Out]
 		}
-		n, rstd := make([]float64, l.Out), 0.0
-		if l.Norms {
+		affine(l, func(in, weight, out int) { z[out] += x[in] * r.row[weight] })
+		n, rstd := make([]float64, len(z)), make([]float64, len(z)/l.Out)
+		for p := range rstd {
+			if !l.Norms {
+				break
+			}
+			z, n := z[p*l.Out:][:l.Out], n[p*l.Out:][:l.Out]
 			mean, square := 0.0, 0.0
 			for _, v := range z {
 				mean += v / float64(l.Out)
@@ -57,14 +90,14 @@ func (r *reference) forward(x []float64) []float64 {
 			for _, v := range z {
 				square += (v - mean) * (v - mean) / float64(l.Out)
 			}
-			rstd = 1 / math.Sqrt(square+1e-6)
+			rstd[p] = 1 / math.Sqrt(square+1e-6)
 			for j := range z {
-				n[j] = (z[j] - mean) * rstd
+				n[j] = (z[j] - mean) * rstd[p]
 				z[j] = r.row[l.Scale+j]*n[j] + r.row[l.Shift+j]
 			}
 		}
 		r.in, r.n, r.z, r.rstd = append(r.in, x), append(r.n, n), append(r.z, z), append(r.rstd, rstd)
-		h := make([]float64, l.Out)
+		h := make([]float64, len(z))
 		for j := range z {
 			h[j] = z[j]
 			if l.Hidden {
@@ -88,27 +121,31 @@ func (r *reference) backward(d []float64, sum []float64) []float64 {
 				d[j] *= slope
 			}
 		}
-		if l.Norms {
+		for p := range r.rstd[i] {
+			if !l.Norms {
+				break
+			}
+			d, n := d[p*l.Out:][:l.Out], r.n[i][p*l.Out:][:l.Out]
 			mean, dot := 0.0, 0.0
 			for j := range d {
-				sum[l.Scale+j] += d[j] * r.n[i][j]
+				sum[l.Scale+j] += d[j] * n[j]
 				sum[l.Shift+j] += d[j]
 				d[j] *= r.row[l.Scale+j]
 				mean += d[j] / float64(l.Out)
-				dot += d[j] * r.n[i][j] / float64(l.Out)
+				dot += d[j] * n[j] / float64(l.Out)
 			}
 			for j := range d {
-				d[j] = r.rstd[i] * (d[j] - mean - r.n[i][j]*dot)
+				d[j] = r.rstd[i][p] * (d[j] - mean - n[j]*dot)
 			}
 		}
-		below := make([]float64, l.In)
+		below := make([]float64, len(r.in[i]))
 		for j := range d {
-			sum[l.Bias+j] += d[j]
-			for k, x := range r.in[i] {
-				sum[l.Weight+k*l.Out+j] += x * d[j]
-				below[k] += d[j] * r.row[l.Weight+k*l.Out+j]
-			}
+			sum[l.Bias+j%l.Out] += d[j]
 		}
+		affine(l, func(in, weight, out int) {
+			sum[weight] += r.in[i][in] * d[out]
+			below[in] += d[out] * r.row[weight]
+		})
 		d = below
 	}
 	return d

@@ -1,0 +1,86 @@
+package nn
+
+import (
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// patchFloats returns how many floats of scratch memory the patches of one input take, at all places of the convolution for which they are most:
+// OutHeight × OutWidth × Kernel × Kernel × Channels, with rows padded as those of layers are. 0: there is no convolution.
+func (l *layered) patchFloats() int {
+	most := 0
+	for _, h := range l.hidden() {
+		if h.Kind == Convolution {
+			most = max(most, h.places()*l.pitch(h.In))
+		}
+	}
+	return most
+}
+
+// patchesOf describes the patches of a convolution as a matrix with a row for each place of each input.
+func (l *layered) patchesOf(layer Layer) Matrix {
+	pitch := l.pitch(layer.In)
+	return Matrix{Tensor: l.patches, Stride: l.capacity * layer.places() * pitch, Row: pitch}
+}
+
+// gather records gathering the patches of count images of each network, and returns them.
+func (l *layered) gather(r *engine.Recorder, layer Layer, images Matrix, count int) Matrix {
+	to, w := l.patchesOf(layer), layer.Window
+	k := patchesKernel{
+		Images: images.Tensor.Range(), Patches: to.Tensor.Range(),
+		Rows: uint32(count), ImageAt: uint32(images.At), ImageStride: uint32(images.Stride), ImageRow: uint32(images.Row), SharedBy: uint32(images.shared()),
+		PatchStride: uint32(to.Stride), Pitch: uint32(to.Row),
+		Height: uint32(w.Height), Width: uint32(w.Width), Channels: uint32(w.Channels), Kernel: uint32(w.Kernel), Stride: uint32(w.Stride),
+		Top: uint32(w.Top), Left: uint32(w.Left), OutHeight: uint32(w.OutHeight), OutWidth: uint32(w.OutWidth),
+	}
+	var groups uint32
+	k.LocalSizeX, groups = r.Invocations(w.places() * w.patch())
+	r.Dispatch(k.call(groups, l.imageGroups(count, 0), uint32(l.networks)))
+	return to
+}
+
+// slope is the activation by whose derivative a gradient at a layer's values is multiplied: values and, where it needs them, its inputs. The zero
+// value is none.
+type slope struct {
+	of              Activation
+	outputs, inputs *engine.Tensor
+}
+
+// spread records the gradient at the images of a convolution, to, from dz, that at its affine outputs. Both have a row for each input. It
+// overwrites the patches.
+func (l *layered) spread(r *engine.Recorder, b batch, layer Layer, dz, to Matrix, by slope) {
+	g := l.inputsOf(b, layer, 0, layer.In, dz.byPlace(layer), l.patchesOf(layer))
+	g.Padded = l.padded()
+	g.Record(r)
+	l.sum(r, layer, b.inner, to, by)
+}
+
+// sum records adding up the gradient at the patches of count images of each network, to that at the images.
+func (l *layered) sum(r *engine.Recorder, layer Layer, count int, to Matrix, by slope) {
+	patches, w := l.patchesOf(layer), layer.Window
+	k := patchesBackwardKernel{
+		Patches: patches.Tensor.Range(), Images: to.Tensor.Range(), Outputs: optional(by.outputs), Inputs: optional(by.inputs),
+		Rows: uint32(count), ImageStride: uint32(to.Stride), ImageRow: uint32(to.Row), PatchStride: uint32(patches.Stride), Pitch: uint32(patches.Row),
+		Height: uint32(w.Height), Width: uint32(w.Width), Channels: uint32(w.Channels), Kernel: uint32(w.Kernel), Stride: uint32(w.Stride),
+		Top: uint32(w.Top), Left: uint32(w.Left), OutHeight: uint32(w.OutHeight), OutWidth: uint32(w.OutWidth), Slope: uint32(by.of),
+	}
+	var groups uint32
+	k.LocalSizeX, groups = r.Invocations(w.Height * w.Width * w.Channels)
+	across := ceil(w.Kernel, w.Stride) // windows that hold a pixel, along each side
+	r.Dispatch(k.call(groups, l.imageGroups(count, across*(across+1)), uint32(l.networks)))
+}
+
+// imageGroups returns how many workgroups along y the images of a network are divided among, whose invocations loop over them and for each image
+// over the given number of iterations.
+func (l *layered) imageGroups(images, iterations int) uint32 {
+	n := images
+	if l.info.Type == vk.CPU {
+		const few = 64 // images of a workgroup of one subgroup
+		each := few
+		if most := int(l.info.Limits.MaxLoopIterations); most > 0 {
+			each = max(1, min(few, most/(1+iterations)))
+		}
+		n = ceil(images, each)
+	}
+	return uint32(min(n, int(l.info.Limits.MaxGroups[1])))
+}
