@@ -145,8 +145,8 @@ func (c LayerConfig) convolve(image Shape) (Shape, error) {
 	case c.Padding != Valid && c.Padding != Same:
 		return nil, fmt.Errorf("a convolution with padding %v; want one of %v", c.Padding, paddingNames)
 	case c.Padding == Valid && c.Kernel > min(image[0], image[1]):
-		return nil, fmt.Errorf("a convolution with a kernel of %d × %d over an image of %d × %d; want a smaller kernel, a smaller stride before it, or padding \"same\"",
-			c.Kernel, c.Kernel, image[0], image[1])
+		return nil, fmt.Errorf("a convolution with a kernel of %d × %d over an image of %d × %d; want a smaller kernel, "+
+			"a smaller stride before it, or padding \"same\"", c.Kernel, c.Kernel, image[0], image[1])
 	}
 	w := windowOver(image, c.Kernel, max(c.Stride, 1), c.Padding)
 	if n := w.places() * max(w.patch(), c.Channels); n > maxPatch {
