@@ -38,7 +38,7 @@ validate: setup-test
 	$(must) go run ./tools/validate -- -timeout 20m ./...
 
 # What runs kernels, while the layer looks for accesses behind the end of a buffer. It instruments them, and takes minutes to compile an
-# unrolled network, so these are the tests that it can take in reasonable time. rl/policy_update is not among them: Debian 12's layer
+# unrolled network, so these are the tests that it can take in reasonable time. rl/internal/lane/policy_update is not among them: Debian 12's layer
 # (1.3.239) turns its loops of one block into SPIR-V that is invalid. Nor are products by panels, which it takes minutes each to compile.
 kernels = Gemm|Normalizer|Returns|Slices|Sampling|Mode|Noise|Ranking|GAE|Gradient|Choosing|Exchange|Lineage|VTrace
 validate-gpu: setup-test

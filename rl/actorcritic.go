@@ -8,6 +8,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl/internal/lane"
 )
 
 // actorCritic holds the actor and the critics of every member, the common part of DDPG, TD3 and SAC. A member's
@@ -24,6 +25,7 @@ type actorCritic struct {
 	twins   int     // critics per member
 	head    nn.Head // of the actor, without exploration
 
+	form     *lane.Updates   // makes many updates in one dispatch; nil: none
 	together bool            // the workflow's members share critics: they are the actors of 1 member
 	metrics  *engine.Metrics // with one value per member with critics
 
@@ -56,7 +58,7 @@ type actorCriticConfig struct {
 	tau                   *engine.Tensor // [P]
 	critic                CriticConfig   // of continuous actions
 	criticMaxNorm         float64        // gradients of critics are scaled down to this norm; 0: no limit
-	contiguous            bool           // parameters are in one buffer, the actors' first
+	form                  *lane.Updates  // of many updates in one dispatch; nil: none
 }
 
 // actorCopies is a hyperparameter of members, copied for each of their actors.
@@ -65,9 +67,7 @@ type actorCopies struct{ of, each *engine.Tensor } // [P], [P · actors]
 func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	s := o.State().Sub("agent")
 	c.actorRate, c.criticRate = o.rates.of("actor_learning_rate", c.actorRate), o.rates.of("critic_learning_rate", c.criticRate)
-	if c.contiguous {
-		s = s.Contiguous()
-	}
+	s = c.form.Scope(s)
 	members, actors := o.cfg.Members, max(c.actors, 1)
 	if c.together {
 		members, actors = 1, members
@@ -75,6 +75,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	a := &actorCritic{
 		cfg: c.network, scope: s, clock: o.Clock(), members: members, actors: actors, batch: c.batch, rows: actors * c.batch, twins: c.twins, head: c.head,
 		rewardScale: c.rewardScale, tau: c.tau, metrics: o.Metrics(), together: c.together,
+		form: c.form,
 	}
 	if c.together {
 		// The critics use the first agent's values; none of these can be varied.
@@ -172,12 +173,15 @@ func (a *actorCritic) headBatch(u update, stream uint32) nn.HeadBatch {
 	return nn.HeadBatch{Parameters: a.actor.weights(), Outputs: a.outputs, Draws: nn.Draws{Stream: stream, Clock: a.clock, Update: u.number}}
 }
 
-// descendCritics records an update of the critics towards values of the next actions, which are in a.actions. Unless
-// temperature is nil, these values include the entropy term, with the log-probabilities in a.logProb; a logarithmic
-// temperature is the first of four.
-func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *engine.Tensor, logarithms bool) {
-	b := u.batch
+// evaluateTargets records the values of the next actions, which are in a.actions, by the target critics.
+func (a *actorCritic) evaluateTargets(r *engine.Recorder, b ReplayBatch) {
 	a.critics.Evaluate(r, nn.Weights{Params: a.targetCritics}, inputs(b.NextObs, a.actions), a.nextValues)
+}
+
+// descendCritics records an update of the critics towards the smallest value of the next actions in a.nextValues. Unless
+// temperature is nil, this value includes the entropy term, with the log-probabilities in a.logProb; a logarithmic
+// temperature is the first of four.
+func (a *actorCritic) descendCritics(r *engine.Recorder, b ReplayBatch, temperature *engine.Tensor, logarithms bool) {
 	a.critics.pass.Forward(r, a.critics.weights(), inputs(b.Obs, b.Action), a.values)
 	size, groups := r.Invocations(a.rows)
 	k := qLossKernel{
@@ -195,8 +199,31 @@ func (a *actorCritic) descendCritics(r *engine.Recorder, u update, temperature *
 	a.critics.optimizer.Record(r, a.critics.pass.Gradient(r, a.atValues))
 }
 
+// behaviour implements learner: the actor acts by its own head.
+func (a *actorCritic) behaviour() behaviour {
+	return behaviour{policy: a.policy(a.head), normalizer: a.normalizer}
+}
+
+// block implements learner: all updates are the same.
+func (a *actorCritic) block(int) int { return 1 }
+
 // explore implements learner: exploration needs nothing beyond the head.
 func (a *actorCritic) explore(*engine.Recorder) {}
+
+// many implements learner.
+func (a *actorCritic) many() *lane.Updates { return a.form }
+
+// inLanes describes actor and critics to the form of many updates.
+func (a *actorCritic) inLanes() lane.ActorCritic {
+	return lane.ActorCritic{
+		Actor: a.actor.optimizer, Critics: a.critics.optimizer, TargetCritics: a.targetCritics, Twins: a.twins,
+		Inputs: a.critics.Model().Inputs().Size(), Outputs: a.actor.Model().Outputs(),
+		Clock: a.clock, RewardScale: a.rewardScale, Tau: a.tau, Value: a.values, Loss: a.loss, LogProb: a.logProb,
+	}
+}
+
+// restart implements learner.
+func (a *actorCritic) restart(r *engine.Recorder) { a.actor.optimizer.Reset(r) }
 
 // prepare implements learner: hyperparameters of members are copied for each of their actors.
 func (a *actorCritic) prepare(r *engine.Recorder) {

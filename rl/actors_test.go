@@ -14,7 +14,7 @@ import (
 // sharedCase is a learner of two members with so many actors each, and a batch.
 type sharedCase struct {
 	o     *OffPolicy
-	d     *deterministic
+	d     *td3
 	batch ReplayBatch
 }
 
@@ -32,7 +32,7 @@ func newSharedCase(t *testing.T, eng *engine.Engine, actors int) *sharedCase {
 	adam := optim.DefaultAdam
 	adam.Epsilon = 1e-3
 	parts := learnerParts{env: env, network: network, batch: updateRows, actors: actors, optimizer: adam, rewardScale: o.Hyper().Add("reward_scale", 1)}
-	d, err := newDeterministic(o, parts, deterministicConfig{twins: 2, delay: 1, smooths: true})
+	d, err := newTD3(o, parts, TD3Config{PolicyDelay: 1, DelayTargets: true, TargetActor: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl/internal/lane"
 )
 
 // Agent holds, for P members, an actor and a critic, the head that turns the actor's outputs into actions, and the
@@ -114,6 +115,13 @@ func (a *Agent) init(ctx context.Context) error {
 		err = errors.Join(err, a.rewards.init(ctx))
 	}
 	return err
+}
+
+// learner describes the agent's actor or critic to its loss.
+func (a *Agent) learner(n *network) lane.Learner {
+	return lane.Learner{
+		Network: n.Network, Pass: n.pass, Params: n.params(), Head: a.head, Normalizer: a.normalizerValues(), ObsLimit: float32(a.cfg.ObsLimit),
+	}
 }
 
 // headBase returns the offset of the head's parameters in an actor's row.

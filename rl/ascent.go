@@ -41,10 +41,11 @@ type Ascent struct {
 // Errors: settings out of range, other agents, agents whose members have several actors or share a critic,
 // distributional critics, and *vk.OutOfMemoryError.
 func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error) {
-	d, ok := o.learner.(*deterministic)
+	d, err := o.deterministic()
+	if err != nil {
+		return nil, fmt.Errorf("an ascent: %w", err)
+	}
 	switch {
-	case !ok:
-		return nil, fmt.Errorf("rl: %s has no critic for an ascent; want ddpg or td3", o.name)
 	case d.distribution != nil:
 		return nil, config.Invalid(o.name+".atoms", "an ascent needs critics that output values, not distributions; want 0")
 	case d.actors != 1:
@@ -58,7 +59,6 @@ func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error
 	a := &Ascent{cfg: cfg, agents: o, learner: d, stream: s.Stream("sample"), batch: o.replay.newBatch(s.Sub("batch"), rows, engine.Members(members))}
 	rate := engine.Constant(s, "learning_rate", engine.Same(all.Size, float32(cfg.LearningRate)), all)
 	mlp := d.actor.Model()
-	var err error
 	a.actors, err = newNetwork(s.Sub("actors"), mlp, nn.Align(mlp.Size()), agentConfig{
 		members: all.Size, rows: d.batch, optimizer: d.actor.optimizer.Config(), rate: rate,
 	})

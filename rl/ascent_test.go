@@ -33,7 +33,10 @@ func newAscent(t *testing.T, steps int) (*OffPolicy, *Ascent) {
 // TestAscent: an ascent's gradient is that of float64 in batches of each actor's own, and its step is Adam's first, in memory that may hold anything.
 func TestAscent(t *testing.T) {
 	o, a := newAscent(t, 1)
-	d := o.learner.(*deterministic)
+	d, err := o.deterministic()
+	if err != nil {
+		t.Fatal(err)
+	}
 	rows := read(t, a.Actors())
 	critics, agents := read(t, d.critics.params()), read(t, d.actor.params())
 	for _, x := range []*engine.Tensor{a.batch.Obs, a.outputs, a.actions, a.atActions, a.atOutputs, a.value, a.actors.optimizer.Norm()} {

@@ -11,9 +11,9 @@ import (
 var updateAtoms = CriticConfig{Atoms: 7, MinValue: -2, MaxValue: 3, ClippedDouble: true}
 
 // distributional are settings with such critics.
-func distributional(c deterministicConfig, clipped bool) deterministicConfig {
-	c.critic = updateAtoms
-	c.critic.ClippedDouble = clipped
+func distributional(c TD3Config, clipped bool) TD3Config {
+	c.CriticConfig = updateAtoms
+	c.ClippedDouble = clipped
 	return c
 }
 

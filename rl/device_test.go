@@ -58,7 +58,7 @@ func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network
 	if err := p.buildLearner(network); err != nil {
 		t.Fatal(err)
 	}
-	p.minibatches.stream = engine.Stream("minibatch") // of the permutations that the reference data were made with
+	p.minibatches.Stream = engine.Stream("minibatch") // of the permutations that the reference data were made with
 	p.makeTrajectory(t)
 	return p
 }
@@ -91,7 +91,7 @@ func (o *onPolicy) makeTrajectory(t testing.TB) {
 		return o.State().Sub("rollout").Scratch(name, typ, append(append([]engine.Dim(nil), tpe...), more...)...)
 	}
 	feature := engine.Axis("feature", o.env.ObsSize())
-	o.minibatches.trajectory = &envs.Trajectory{
+	o.minibatches.Trajectory = &envs.Trajectory{
 		Obs: tensor("obs", engine.Float32, feature), Action: tensor("action", engine.Float32, engine.Axis("action", o.agent.head.Words())),
 		LogProb: tensor("log_prob", engine.Float32), Reward: tensor("reward", engine.Float32), Done: tensor("done", engine.Uint32),
 		NextObs: tensor("next_obs", engine.Float32, feature),
@@ -200,7 +200,7 @@ func (o *onPolicy) joint(name string) joint {
 }
 
 func (o *onPolicy) gradients() joint {
-	return joint{o.actorLoss.network.pass.Into(), o.criticLoss.network.pass.Into()}
+	return joint{o.agent.actor.pass.Into(), o.agent.critic.pass.Into()}
 }
 
 // poisonGradient poisons the gradient of networks, except for the padding behind their parameters, which no kernel writes.

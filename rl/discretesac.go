@@ -1,7 +1,6 @@
 package rl
 
 import (
-	"context"
 	"errors"
 
 	"github.com/evorl/evorl/engine"
@@ -9,33 +8,20 @@ import (
 )
 
 // discreteSAC is the learner of SAC with discrete actions (P. Christodoulou, "Soft Actor-Critic for Discrete Action Settings", 2019).
-type discreteSAC struct {
-	*actorCritic
-	temperatures
-
-	entropyRow *engine.Tensor // metric [P]
-}
+type discreteSAC struct{ *soft }
 
 func newDiscreteSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*discreteSAC, error) {
 	if err := parts.oneActor(); err != nil {
 		return nil, err
 	}
-	ac, t, err := newSoft(o, parts, c, nn.Head{Kind: nn.Categorical, Size: parts.env.Action.Size()}, false)
+	common, err := newSoft(o, parts, c, nn.Head{Kind: nn.Categorical, Size: parts.env.Action.Size()}, 2, nil)
 	if err != nil {
 		return nil, err
 	}
-	a := &discreteSAC{actorCritic: ac, temperatures: t, entropyRow: o.Metrics().Row("policy/entropy")}
-	a.targetEntropy = o.Hyper().Add("target_entropy_scale", c.TargetEntropyScale)
+	a := &discreteSAC{common}
+	a.entropyRow, a.targetEntropy = o.Metrics().Row("policy/entropy"), o.Hyper().Add("target_entropy_scale", c.TargetEntropyScale)
 	return a, o.State().Err()
 }
-
-// behaviour implements learner.
-func (a *discreteSAC) behaviour() behaviour {
-	return behaviour{policy: a.policy(a.head), normalizer: a.normalizer}
-}
-
-// block implements learner.
-func (a *discreteSAC) block(int) int { return 1 }
 
 // update implements learner: algorithm 1.
 func (a *discreteSAC) update(r *engine.Recorder, u update) {
@@ -73,7 +59,7 @@ func (a *discreteSAC) descendActor(r *engine.Recorder, u update) {
 		k.AtLog = a.atLog.Range()
 	}
 	r.Dispatch(k.call(uint32(a.members), 1, 1))
-	a.descend(r, a.actor, a.actor.pass.Gradient(r, a.atOutputs))
+	a.step(r, a.actor.pass.Gradient(r, a.atOutputs))
 }
 
 // discreteActorWorkgroup returns the workgroup size of the actor's loss. A row takes 4 · actions + 1 loop iterations:
@@ -82,13 +68,7 @@ func discreteActorWorkgroup(r *engine.Recorder, rows, actions int) uint32 {
 	return r.WorkgroupFor(max(rows, rows*(4*actions+1)/58))
 }
 
-// inherit implements learner.
-func (a *discreteSAC) inherit(r *engine.Recorder, source *engine.Tensor) {
-	a.actorCritic.inherit(r, source)
-	a.temperatures.inherit(r, source)
-}
-
-// init implements learner.
-func (a *discreteSAC) init(ctx context.Context) error {
-	return errors.Join(a.actorCritic.init(ctx), a.temperatures.init(ctx))
+// restart implements learner.
+func (a *discreteSAC) restart(r *engine.Recorder) {
+	r.Fail(errors.New("rl: sac with discrete actions does not restart; want ddpg, td3, or sac with continuous actions"))
 }

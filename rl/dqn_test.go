@@ -314,7 +314,7 @@ func (c dqnCase) compareFused(t *testing.T, hidden []int, batch, updates int) {
 			cfg.UpdatesPerStep, n.Hidden, r.Batch = 7, hidden, batch
 		}
 		o := newDQNCase(t, c)
-		requireFused(t, o, true, o.learner.(*qLearner).fused)
+		requireFused(t, o, true)
 		c.compare(t, o, updates)
 	})
 }
@@ -343,8 +343,8 @@ func (c dqnCase) compare(t *testing.T, o *OffPolicy, updates int) {
 			q.explore(r)
 			q.prepare(r)
 			batch := o.replay.Sample(r, o.Clock(), number, o.discount)
-			if q.fused > 0 {
-				q.recordFused(r, batch, number, q.updates)
+			if q.form.On() {
+				q.form.Record(r, batch.inLanes(), number, q.updates)
 				return
 			}
 			q.update(r, update{batch: batch, number: number})
@@ -406,7 +406,7 @@ func dqnResults(t *testing.T, q *qLearner) map[string][][]float64 {
 		}
 		results["loss"] = append(results["loss"], []float64{sum})
 	}
-	if q.fused > 0 {
+	if q.form.On() {
 		return results
 	}
 	results["errors"] = byMember(q.errors)

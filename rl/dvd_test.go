@@ -131,7 +131,7 @@ type dvdReference struct {
 
 // step is an update: TD3's, with the states of the first agent's batch and the diversity for the actors.
 func (r dvdReference) step(now bool) {
-	d := r.o.learner.(*deterministic)
+	d := r.o.learner.(*td3)
 	policy := func(actor, obs []float64) []float64 {
 		y := forward(d.actor.Model(), actor, obs)
 		for o := range y {
@@ -212,9 +212,9 @@ func TestDvDUpdate(t *testing.T) {
 			eng := engine.New(open(t), engine.Seed(3))
 			o, batch := bareOffPolicy(t, eng, updateMembers, parts, func(o *OffPolicy, parts learnerParts) (learner, error) {
 				o.cfg.UpdatesPerStep, o.cfg.Environments, o.cfg.RolloutLength = 1, 1, 4
-				return newDeterministic(o, parts, deterministicConfig{twins: 2, delay: 2, smooths: true, diversity: &cfg})
+				return newTD3(o, parts, TD3Config{PolicyDelay: 2, DelayTargets: true, TargetActor: true}, &cfg)
 			})
-			d := o.learner.(*deterministic)
+			d := o.learner.(*td3)
 			r := dvdReference{&updateCase{o: o, ac: d.actorCritic, batch: batch}, cfg}
 			equal := func(x float64) [updateMembers]float64 { return [updateMembers]float64{x, x, x} }
 			r.draw(t, map[string][updateMembers]float64{
@@ -246,7 +246,7 @@ func TestDvDUpdate(t *testing.T) {
 // compare compares the parameters with the references'.
 func (r dvdReference) compare(t *testing.T, update int) {
 	t.Helper()
-	d := r.o.learner.(*deterministic)
+	d := r.o.learner.(*td3)
 	for name, x := range map[string]*engine.Tensor{
 		"actor": d.actor.params(), "target actor": d.targetActor, "critics": d.critics.params(), "target critics": d.targetCritics,
 	} {

@@ -66,19 +66,19 @@ func TestFused(t *testing.T) {
 			actor, critic := p.agent.actor.optimizer, p.agent.critic.optimizer
 			results := map[string]map[string][]float64{}
 			for _, form := range []string{"separate", "fused", "fused, moments held"} {
-				p.fused, p.held = form != "separate", form == "fused, moments held"
+				p.form.On, p.form.Held = form != "separate", form == "fused, moments held"
 				p.joint("params").write(t, g.params)
 				for _, name := range []string{"optimizer/first_moment", "optimizer/second_moment", "optimizer/updates", "optimizer/refused"} {
 					zero(t, p.joint(name).actor, p.joint(name).critic)
 				}
-				poison(t, p.actorLoss.sums, p.criticLoss.sums, actor.Norm())
+				poison(t, p.actorLoss.Sums, p.criticLoss.Sums, actor.Norm())
 				run(t, eng, p.recordUpdates)
 				results[form] = map[string][]float64{
 					"parameters":    p.joint("params").read(t),
 					"first moments": p.joint("optimizer/first_moment").read(t), "second moments": p.joint("optimizer/second_moment").read(t),
 					"norms": read(t, actor.Norm()), "updates": read(t, actor.Updates()), "refusals": read(t, actor.Refused()),
 					"critic's updates": read(t, critic.Updates()), "critic's refusals": read(t, critic.Refused()),
-					"actor losses": byMember(t, p.actorLoss.sums, cfg.Members), "critic losses": byMember(t, p.criticLoss.sums, cfg.Members),
+					"actor losses": byMember(t, p.actorLoss.Sums, cfg.Members), "critic losses": byMember(t, p.criticLoss.Sums, cfg.Members),
 				}
 			}
 			for what, want := range results["separate"] {

@@ -63,15 +63,15 @@ func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs
 			return dice.NormFloat64() / 3
 		})
 	}
-	g.obs = draw(p.minibatches.trajectory.Obs, normal)
-	g.action = draw(p.minibatches.trajectory.Action, func(int) float64 {
+	g.obs = draw(p.minibatches.Trajectory.Obs, normal)
+	g.action = draw(p.minibatches.Trajectory.Action, func(int) float64 {
 		if a.head.Kind != nn.Gaussian {
 			return float64(dice.IntN(a.head.Width()))
 		}
 		return dice.NormFloat64()
 	})
 	// The policy and the values that made the trajectories are near the present ones, so that some samples are clipped and some not.
-	g.logProb = draw(p.minibatches.trajectory.LogProb, func(i int) float64 {
+	g.logProb = draw(p.minibatches.Trajectory.LogProb, func(i int) float64 {
 		y, logStd := g.outputs(g.memberParams(g.member(i)), g.member(i), i)
 		lp, _ := logProb(a.head, y, logStd, g.act(i))
 		return lp + 0.2*dice.NormFloat64()
@@ -83,10 +83,10 @@ func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs
 	vary := func(around float64) func(int) float64 {
 		return func(int) float64 { return around * (1 + 0.5*dice.Float64()) }
 	}
-	draw(p.actorLoss.clip, vary(0.2))
-	draw(p.actorLoss.entropyWeight, vary(0.05))
-	draw(p.actorLoss.weight, vary(0.8))
-	draw(p.criticLoss.weight, vary(0.5))
+	draw(p.actorLoss.Clip, vary(0.2))
+	draw(p.actorLoss.EntropyWeight, vary(0.05))
+	draw(p.actorLoss.Weight, vary(0.8))
+	draw(p.criticLoss.Weight, vary(0.5))
 	write(t, p.Clock().Tensor(), []float64{11, 0})
 	return g
 }
@@ -139,7 +139,7 @@ func (g *gradientCase) loss(row []float64, m int, at []int, hyper func(*engine.T
 	if cfg.NormalizeAdvantage {
 		mean, variance = moments(advantages)
 	}
-	epsilon, share := hyper(g.ppo.actorLoss.clip), 1/float64(len(at))
+	epsilon, share := hyper(g.ppo.actorLoss.Clip), 1/float64(len(at))
 	var l losses
 	for k, i := range at {
 		y, logStd := g.outputs(row, m, i)
@@ -159,14 +159,14 @@ func (g *gradientCase) loss(row []float64, m int, at []int, hyper func(*engine.T
 		}
 		l.critic += share * square / 2
 	}
-	l.total = hyper(g.ppo.actorLoss.weight)*l.actor + hyper(g.ppo.criticLoss.weight)*l.critic - hyper(g.ppo.actorLoss.entropyWeight)*l.entropy
+	l.total = hyper(g.ppo.actorLoss.Weight)*l.actor + hyper(g.ppo.criticLoss.Weight)*l.critic - hyper(g.ppo.actorLoss.EntropyWeight)*l.entropy
 	return l
 }
 
 // minibatch lists the elements in [T, P, E] of a member's minibatch.
 func (g *gradientCase) minibatch(m, epoch, index int) []int {
 	c := g.ppo.cfg
-	key := engine.Philox([2]uint32{g.eng.Seed(), g.ppo.minibatches.stream}, [4]uint32{uint32(m), 0, 11, uint32(epoch)})
+	key := engine.Philox([2]uint32{g.eng.Seed(), g.ppo.minibatches.Stream}, [4]uint32{uint32(m), 0, 11, uint32(epoch)})
 	n := c.RolloutLength * c.Environments
 	size, more := n/c.Minibatches, n%c.Minibatches
 	begin := index*size + min(index, more)

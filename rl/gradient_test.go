@@ -84,9 +84,9 @@ func (g *gradientCase) check(t *testing.T, each int) {
 	cfg, a := p.cfg, p.agent
 	epoch, index := cfg.Epochs-1, cfg.Minibatches-1
 	// Gaps between the parts stay zero; everything else must be written.
-	poison(t, p.actorLoss.sums, p.criticLoss.sums)
-	if p.minibatches.moments != nil {
-		poison(t, p.minibatches.moments)
+	poison(t, p.actorLoss.Sums, p.criticLoss.Sums)
+	if p.minibatches.Moments != nil {
+		poison(t, p.minibatches.Moments)
 	}
 	row, criticBase := p.gradients().row(), rowOf(a.Actor())
 	gaps := make([]float64, cfg.Members*row)
@@ -124,15 +124,15 @@ func (g *gradientCase) check(t *testing.T, each int) {
 		at := g.minibatch(m, epoch, index)
 		hyper := func(tensor *engine.Tensor) float64 { return read(t, tensor)[m] }
 		fixed := map[*engine.Tensor]float64{}
-		for _, tensor := range []*engine.Tensor{p.actorLoss.clip, p.actorLoss.weight, p.criticLoss.weight, p.actorLoss.entropyWeight} {
+		for _, tensor := range []*engine.Tensor{p.actorLoss.Clip, p.actorLoss.Weight, p.criticLoss.Weight, p.actorLoss.EntropyWeight} {
 			fixed[tensor] = hyper(tensor)
 		}
 		hyper = func(tensor *engine.Tensor) float64 { return fixed[tensor] }
 		want := g.loss(g.memberParams(m), m, at, hyper)
 		for name, pair := range map[string][2]float64{
-			"actor loss": {reported(p.actorLoss.sums, 0, m), want.actor}, "entropy": {reported(p.actorLoss.sums, 1, m), want.entropy},
-			"divergence": {reported(p.actorLoss.sums, 2, m), want.divergence}, "clipped share": {reported(p.actorLoss.sums, 3, m), want.clipped},
-			"critic loss": {reported(p.criticLoss.sums, 0, m), want.critic},
+			"actor loss": {reported(p.actorLoss.Sums, 0, m), want.actor}, "entropy": {reported(p.actorLoss.Sums, 1, m), want.entropy},
+			"divergence": {reported(p.actorLoss.Sums, 2, m), want.divergence}, "clipped share": {reported(p.actorLoss.Sums, 3, m), want.clipped},
+			"critic loss": {reported(p.criticLoss.Sums, 0, m), want.critic},
 		} {
 			if d := math.Abs(pair[0] - pair[1]); !(d <= 2e-6*max(1, math.Abs(pair[1]))) {
 				t.Errorf("%s: %s of member %d is %g; want %g", g.name, name, m, pair[0], pair[1])
@@ -165,8 +165,8 @@ func (p *PPO) recordGradients(r *engine.Recorder, count int) {
 	r.Repeat(count, func(r *engine.Recorder, i engine.Counter) {
 		mb := minibatch{p.minibatches, i.Tensor()}
 		mb.recordObs(r, p.agent)
-		p.actorLoss.Record(r, mb)
-		p.criticLoss.Record(r, mb)
+		p.actorLoss.Gradient(r, mb.inLanes())
+		p.criticLoss.Gradient(r, mb.inLanes())
 	})
 }
 

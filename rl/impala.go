@@ -5,8 +5,10 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl/internal/lane"
 )
 
 // IMPALAConfig are the settings of IMPALA. Fields with the tag member are tensors [P] on the device, which PBT may
@@ -95,14 +97,9 @@ func NewIMPALA(ctx context.Context, eng *engine.Engine, env *envs.Environment, c
 	if err != nil {
 		return nil, err
 	}
-	p, with := &IMPALA{onPolicy: common, cfg: cfg}, newSettings(settings{network: DefaultNetwork()}, opts)
-	if err = p.check(cfg, with); err == nil {
-		if err = p.buildLearner(with.network); err == nil {
-			err = p.complete(ctx, with.options, p.Record)
-		}
-	}
-	if err != nil {
-		return nil, p.fail(err)
+	p := &IMPALA{onPolicy: common, cfg: cfg}
+	if err := p.make(ctx, cfg, opts, p.buildLearner, p.Record); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -124,18 +121,18 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 	if network.NormalizeReward {
 		p.agent.rewards = newRewardScale(s.Sub("agent"), p.vtrace.discount, network.RewardLimit, p.common)
 	}
-	m.obs = m.observations(scratch, "observations", p.env)
+	m.Obs = m.observations(scratch, "observations", p.env)
 	p.vtrace.makeTensors(scratch, p.env, m)
-	m.estimates = &estimates{advantage: p.vtrace.advantage, target: p.vtrace.target}
-	actor := newGradient(scratch.Sub("actor"), p.agent, p.agent.actor, m, false)
-	actor.keepOutputs(scratch.Sub("actor"), m)
-	critic := newGradient(scratch.Sub("critic"), p.agent, p.agent.critic, m, false)
-	critic.keepOutputs(scratch.Sub("critic"), m)
-	p.actorLoss = &actorLoss{
-		gradient: actor, clip: p.vtrace.rho, ratioInAdvantage: true,
-		weight: hyper.Add("actor_weight", c.ActorWeight), entropyWeight: hyper.Add("entropy_weight", c.EntropyWeight),
-	}
-	p.criticLoss = &criticLoss{gradient: critic, clip: p.vtrace.rho, weight: hyper.Add("critic_weight", c.CriticWeight)}
+	m.Advantage, m.Target = p.vtrace.advantage, p.vtrace.target
+	p.actorLoss = lane.NewLoss(scratch.Sub("actor"), p.agent.learner(p.agent.actor), &m.Minibatches, lane.LossConfig{
+		Clip: p.vtrace.rho, RatioInAdvantage: true,
+		Weight: hyper.Add("actor_weight", c.ActorWeight), EntropyWeight: hyper.Add("entropy_weight", c.EntropyWeight),
+	}, false)
+	p.actorLoss.KeepOutputs(scratch.Sub("actor"), &m.Minibatches)
+	p.criticLoss = lane.NewLoss(scratch.Sub("critic"), p.agent.learner(p.agent.critic), &m.Minibatches, lane.LossConfig{
+		Critic: true, Clip: p.vtrace.rho, Weight: hyper.Add("critic_weight", c.CriticWeight),
+	}, false)
+	p.criticLoss.KeepOutputs(scratch.Sub("critic"), &m.Minibatches)
 	return s.Err()
 }
 
@@ -153,6 +150,64 @@ func (p *IMPALA) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 func (p *IMPALA) recordUpdates(r *engine.Recorder) {
 	p.rates.record(r)
 	p.recordMinibatches(r, func(r *engine.Recorder, m minibatch) {
-		p.vtrace.Record(r, m, p.actorLoss.gradient, p.criticLoss.gradient)
+		p.vtrace.Record(r, m, p.agent, p.actorLoss, p.criticLoss)
 	})
+}
+
+// vtrace is V-trace (L. Espeholt et al., "IMPALA: Scalable Distributed Deep-RL with Importance Weighted Actor-Learner
+// Architectures", 2018, section 4): value targets of the current policy π, from whole trajectories of an older
+// policy μ, and advantages for its gradient. Both are computed with the current networks for each minibatch, from its
+// transitions alone (shaders/rl/vtrace.comp):
+//
+//	ρ = min(rho_threshold, π/μ), c = lambda min(c_threshold, π/μ), δ = r + γ V(s') - V(s)
+//	target:    v(s) = V(s) + ρ δ + γ c (v(s') - V(s'))    (equation 1; lambda as in remark 2)
+//	advantage: min(pg_rho_threshold, π/μ) (r + γ u(s') - V(s))    (section 4.2)
+//
+// where u is v or, with mixed, lambda v + (1 - lambda) V, as in DeepMind's acme. At a terminated step γ is 0; at a
+// truncated step, and at the last of the trajectory, v(s') = V(s') of the true next observation.
+type vtrace struct {
+	discount, lambda  *engine.Tensor // [P]
+	rho, c, policyRho *engine.Tensor // [P]: the largest ratios in targets, in corrections passed to earlier steps, and in advantages
+	mixed             bool
+	nextObs           *engine.Tensor // [P, rows, O]: normalized
+	nextValue         *engine.Tensor // [P, rows, 1]
+	advantage, target *engine.Tensor // [T, P, E]: of the current minibatch
+}
+
+// makeTensors makes the scratch tensors for minibatches of whole trajectories.
+func (v *vtrace) makeTensors(s *engine.State, env *envs.Environment, m *minibatches) {
+	v.nextObs = m.observations(s, "next_observations", env)
+	v.nextValue = s.Scratch("next_value", engine.Float32, engine.Members(m.Members), engine.Axis("transition", m.Rows), engine.Axis("output", 1))
+	tensor := func(name string) *engine.Tensor {
+		return s.Scratch(name, engine.Float32, engine.Time(m.Horizon), engine.Members(m.Members), engine.Environments(m.Environments))
+	}
+	v.advantage, v.target = tensor("advantage"), tensor("target")
+}
+
+// Record records targets and advantages of a minibatch. It leaves the outputs of actor and critic for their losses.
+func (v *vtrace) Record(r *engine.Recorder, m minibatch, of *Agent, actor, critic *lane.Loss) {
+	m.recordObs(r, of)
+	m.gather(r, of, m.Trajectory.NextObs, v.nextObs)
+	of.critic.Evaluate(r, of.critic.weights(), nn.Inputs{Parts: []*engine.Tensor{v.nextObs}}, v.nextValue)
+	actor.Forward(r, m.inLanes())
+	critic.Forward(r, m.inLanes())
+	v.recordCorrection(r, m, of, actor.Outputs, critic.Outputs)
+}
+
+// recordCorrection is Record after the forward passes.
+func (v *vtrace) recordCorrection(r *engine.Recorder, m minibatch, of *Agent, outputs, value *engine.Tensor) {
+	t, h, params := m.Trajectory, of.head.Constants(), of.actor.params()
+	width := m.Rows / m.Horizon
+	size := r.WorkgroupFor(width)
+	r.Dispatch(vtraceKernel{
+		Output: outputs.Range(), Params: params.Range(), Value: value.Range(), NextValue: v.nextValue.Range(),
+		Action: t.Action.Range(), LogProb: t.LogProb.Range(), Reward: t.Reward.Range(), Done: t.Done.Range(),
+		Discount: v.discount.Range(), Lambda: v.lambda.Range(), Rho: v.rho.Range(), C: v.c.Range(), PgRho: v.policyRho.Range(),
+		Clock: m.Clock.Tensor().Range(), Update: m.update.Range(), Advantage: v.advantage.Range(), Target: v.target.Range(),
+		Horizon: uint32(m.Horizon), Environments: uint32(m.Environments), Rows: uint32(m.Rows),
+		Row: uint32(params.Size("parameter")), HeadBase: uint32(of.headBase()),
+		Seed: r.Engine().Seed(), Stream: m.Stream, Minibatches: uint32(m.Count), Trajectories: true,
+		LocalSizeX: size, Out: uint32(of.actor.Model().Outputs()), MixValues: v.mixed,
+		Head: h.Head, HeadWidth: h.HeadWidth, LogStdLow: h.LogStdLow, LogStdHigh: h.LogStdHigh,
+	}.call((uint32(width)+size-1)/size, uint32(m.Members), 1))
 }

@@ -80,7 +80,7 @@ func newImpalaCase(t *testing.T, p *IMPALA) *impalaCase {
 	if p.agent.normalizer != nil {
 		c.normalizer = draw(p.agent.normalizer.Values(), uniform(0.3, 1.2))
 	}
-	x, v, head := p.minibatches.trajectory, p.vtrace, p.agent.head
+	x, v, head := p.minibatches.Trajectory, p.vtrace, p.agent.head
 	c.obs, c.nextObs = draw(x.Obs, dice.NormFloat64), draw(x.NextObs, dice.NormFloat64)
 	c.reward, c.flags = draw(x.Reward, dice.NormFloat64), draw(x.Done, func() float64 { return float64(max(0, dice.IntN(12)-8)) })
 	all, features := p.common.members*p.common.environments, p.env.ObsSize()
@@ -108,8 +108,8 @@ func newImpalaCase(t *testing.T, p *IMPALA) *impalaCase {
 	for m := range p.common.members {
 		c.hyper = append(c.hyper, thresholds{discount[m], lambda[m], rho[m], cs[m], policyRho[m]})
 	}
-	c.rate, c.entropyWeight = draw(p.Hyper().Lookup("learning_rate"), uniform(0.01, 0.02)), draw(p.actorLoss.entropyWeight, uniform(0.01, 0.1))
-	c.actorWeight, c.criticWeight = draw(p.actorLoss.weight, uniform(0.5, 1.5)), draw(p.criticLoss.weight, uniform(0.5, 1.5))
+	c.rate, c.entropyWeight = draw(p.Hyper().Lookup("learning_rate"), uniform(0.01, 0.02)), draw(p.actorLoss.EntropyWeight, uniform(0.01, 0.1))
+	c.actorWeight, c.criticWeight = draw(p.actorLoss.Weight, uniform(0.5, 1.5)), draw(p.criticLoss.Weight, uniform(0.5, 1.5))
 	write(t, p.Clock().Tensor(), []float64{clockAt, stepsBefore})
 	return c
 }
@@ -142,7 +142,7 @@ func (c *impalaCase) critic(params, obs []float64, m, at int) float64 {
 // check runs the updates and compares.
 func (c *impalaCase) check(t *testing.T, eng *engine.Engine) {
 	t.Helper()
-	poison(t, c.actorLoss.sums, c.criticLoss.sums, c.actorLoss.outputs, c.criticLoss.outputs, c.vtrace.nextValue, c.vtrace.advantage, c.vtrace.target)
+	poison(t, c.actorLoss.Sums, c.criticLoss.Sums, c.actorLoss.Outputs, c.criticLoss.Outputs, c.vtrace.nextValue, c.vtrace.advantage, c.vtrace.target)
 	run(t, eng, c.recordUpdates)
 	got, row := c.joint("params").read(t), c.joint("params").row()
 	for m := range c.common.members {
@@ -163,9 +163,9 @@ func (c *impalaCase) check(t *testing.T, eng *engine.Engine) {
 			return sum
 		}
 		for what, pair := range map[string][2]float64{
-			"actor loss": {reported(c.actorLoss.sums, 0), losses.actor}, "entropy": {reported(c.actorLoss.sums, 1), losses.entropy},
-			"divergence": {reported(c.actorLoss.sums, 2), losses.divergence}, "clipped share": {reported(c.actorLoss.sums, 3), losses.clipped},
-			"critic loss": {reported(c.criticLoss.sums, 0), losses.critic},
+			"actor loss": {reported(c.actorLoss.Sums, 0), losses.actor}, "entropy": {reported(c.actorLoss.Sums, 1), losses.entropy},
+			"divergence": {reported(c.actorLoss.Sums, 2), losses.divergence}, "clipped share": {reported(c.actorLoss.Sums, 3), losses.clipped},
+			"critic loss": {reported(c.criticLoss.Sums, 0), losses.critic},
 		} {
 			if d := math.Abs(pair[0] - pair[1]); !(d <= 1e-5) {
 				t.Errorf("the last %s of member %d is %g; want %g", what, m, pair[0], pair[1])

@@ -21,27 +21,27 @@ func TestMinibatchOrder(t *testing.T) {
 		m := newMinibatches(s, engine.NewClock(s), c)
 		m.storeOrder(s)
 		m.normalizeAdvantage(s)
-		m.estimates = newEstimates(s, nil, nil, c)
+		m.Advantage = newEstimates(s, nil, nil, c).advantage
 		if err := s.Err(); err != nil {
 			t.Fatal(err)
 		}
 		const iteration = 9
-		write(t, m.clock.Tensor(), []float64{iteration, 0})
-		advantages := make([]float64, m.estimates.advantage.Len())
+		write(t, m.Clock.Tensor(), []float64{iteration, 0})
+		advantages := make([]float64, m.Advantage.Len())
 		for i := range advantages {
 			advantages[i] = rand.NormFloat64()
 		}
-		write(t, m.estimates.advantage, advantages)
-		write(t, m.order, slices.Repeat([]float64{1e9}, m.order.Len()))
-		poison(t, m.moments)
+		write(t, m.Advantage, advantages)
+		write(t, m.Order, slices.Repeat([]float64{1e9}, m.Order.Len()))
+		poison(t, m.Moments)
 		run(t, eng, func(r *engine.Recorder) {
 			m.recordOrder(r)
 			m.recordMoments(r)
 		})
-		moments, got, n := read(t, m.moments), read(t, m.order), c.horizon*c.environments
+		moments, got, n := read(t, m.Moments), read(t, m.Order), c.horizon*c.environments
 		for epoch := range c.epochs {
 			for member := range c.members {
-				key := engine.Philox([2]uint32{eng.Seed(), m.stream}, [4]uint32{uint32(member), 0, iteration, uint32(epoch)})
+				key := engine.Philox([2]uint32{eng.Seed(), m.Stream}, [4]uint32{uint32(member), 0, iteration, uint32(epoch)})
 				for i := range n {
 					x := int(engine.Permute(uint32(i), uint32(n), key))
 					want := (x/c.environments*c.members+member)*c.environments + x%c.environments
@@ -51,10 +51,10 @@ func TestMinibatchOrder(t *testing.T) {
 				}
 			}
 		}
-		m.order = nil
-		poison(t, m.moments)
+		m.Order = nil
+		poison(t, m.Moments)
 		run(t, eng, m.recordMoments)
-		if computed := read(t, m.moments); !slices.Equal(moments, computed) {
+		if computed := read(t, m.Moments); !slices.Equal(moments, computed) {
 			t.Errorf("%+v: moments %v with the stored order, %v without", c, moments, computed)
 		}
 	}

@@ -69,7 +69,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if o.learner, err = build(o, parts); err != nil {
 		return err
 	}
-	if d, ok := o.learner.(*deterministic); with.criticsFirst && (!ok || d.block(0) != 1) {
+	if _, err := o.deterministic(); with.criticsFirst && (err != nil || o.learner.block(0) != 1) {
 		return config.Invalid("cem-rl.critics_first", "updates of the critics come first; want ddpg, or td3 with policy_delay = 1")
 	}
 	m.CountSteps()
@@ -88,8 +88,8 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if o.replay, err = NewReplay(s.Sub("replay"), hyper, *o.collector.Trajectory(), replay); err != nil {
 		return err
 	}
-	if f, ok := o.learner.(fusing); ok && f.fuses() > 0 {
-		o.replay.makeMany(s.Sub("replay"), f.fuses())
+	if many := o.learner.many(); many.On() {
+		o.replay.makeMany(s.Sub("replay"), many.Together)
 	}
 	o.replay.Normalize(o.learner.behaviour().normalizer, with.network.ObsLimit)
 	policy := *o.learner.behaviour().policy

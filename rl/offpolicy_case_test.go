@@ -25,6 +25,10 @@ type updateCase struct {
 	pass       Pass // of the updates
 }
 
+func (a *actorCritic) itself() *actorCritic { return a }
+
+func (t *soft) common() *soft { return t }
+
 // newUpdateCase makes a learner of continuous actions without environments. extra are values of each member for hyperparameters besides those that
 // all learners have.
 func newUpdateCase(
@@ -59,15 +63,7 @@ func newUpdateCaseOfActors(
 	}
 	parts := learnerParts{env: spaces(updateObs, action), network: network, batch: updateRows, actors: actors, optimizer: adam}
 	o, batch := bareOffPolicy(t, engine.New(open(t), engine.Seed(3)), updateMembers, parts, build)
-	c := &updateCase{o: o, batch: batch}
-	switch of := o.learner.(type) {
-	case *deterministic:
-		c.ac = of.actorCritic
-	case *sac:
-		c.ac = of.actorCritic
-	case *discreteSAC:
-		c.ac = of.actorCritic
-	}
+	c := &updateCase{o: o, batch: batch, ac: o.learner.(interface{ itself() *actorCritic }).itself()}
 	c.draw(t, hyper)
 	return c
 }
@@ -141,17 +137,11 @@ func (c *updateCase) draw(t *testing.T, hyper map[string][updateMembers]float64)
 	set("actor", c.ac.actor.params(), normal(0.4))
 	set("critics", c.ac.critics.params(), normal(0.4))
 	set("target critics", c.ac.targetCritics, normal(0.4))
-	var temperature temperatures
-	switch of := c.o.learner.(type) {
-	case *deterministic:
-		set("target actor", of.targetActor, normal(0.4))
-	case *sac:
-		temperature = of.temperatures
-	case *discreteSAC:
-		temperature = of.temperatures
+	if d, err := c.o.deterministic(); err == nil {
+		set("target actor", d.targetActor, normal(0.4))
 	}
-	if temperature.learned() {
-		set("temperature", temperature.temperature, func(i int) float64 { return []float64{math.Log(0.1 + 0.3*float64(i)), 0, 0, 0}[i%4] })
+	if of, ok := c.o.learner.(interface{ common() *soft }); ok && of.common().learned() {
+		set("temperature", of.common().temperature, func(i int) float64 { return []float64{math.Log(0.1 + 0.3*float64(i)), 0, 0, 0}[i%4] })
 	}
 	for name, values := range hyper {
 		set(name, c.o.Hyper().Lookup(name), func(m int) float64 { return values[m] })
@@ -174,8 +164,8 @@ func (c *updateCase) run(t *testing.T, updates int, step func(f *memberReference
 			}
 			run(t, eng, func(r *engine.Recorder) {
 				c.o.learner.prepare(r)
-				if f, ok := c.o.learner.(fusing); ok && f.fuses() > 0 {
-					f.recordFused(r, c.batch, number, updates)
+				if many := c.o.learner.many(); many.On() {
+					many.Record(r, c.batch.inLanes(), number, updates)
 					return
 				}
 				c.o.learner.update(r, update{batch: c.batch, number: number, block: block, at: at, pass: c.pass})

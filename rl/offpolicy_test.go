@@ -96,13 +96,18 @@ func (o *OffPolicy) dispatches() int {
 	switch of := o.learner.(type) {
 	case *deterministic:
 		ac = of.actorCritic
+	case *td3:
+		ac = of.actorCritic
 		if of.diversity != nil {
 			inside += 3 * updates / of.block(updates)
 		}
-		if of.delay != nil && of.delay.masked(of.block(updates)) {
+		if of.delay.masked(of.block(updates)) {
 			inside += updates
-		} else if of.delay != nil {
+		} else {
 			actors /= of.block(updates)
+		}
+		if of.spread != nil {
+			n++
 		}
 	case *sac:
 		ac = of.actorCritic
@@ -114,14 +119,9 @@ func (o *OffPolicy) dispatches() int {
 	// Sample; actions and their values, values, loss, gradient, norm and step.
 	inside += updates * (1 + ways(ac.actor, 1) + 1 + 2*ways(ac.critics, 2) + 1 + gradients(info, ac.critics, 2) + 2)
 	values := ways(ac.critics, 2)
-	if d, ok := o.learner.(*deterministic); ok {
-		if d.spread != nil {
-			n++
-		}
-		if d.distribution == nil && !ac.critics.Layered() {
-			values = 0 // the way back goes forward again
-			n++        // the last update's, for the metrics
-		}
+	if d, err := o.deterministic(); err == nil && d.distribution == nil && !ac.critics.Layered() {
+		values = 0 // the way back goes forward again
+		n++        // the last update's, for the metrics
 	}
 	// Actions and their values; gradients at actions, outputs and parameters, norm and step.
 	inside += actors * (ways(ac.actor, 1) + 1 + values + ascents(ac.critics) + 1 + gradients(info, ac.actor, 1) + 2)
@@ -263,7 +263,7 @@ func TestDelayForms(t *testing.T) {
 				o.Hyper().Vary("policy_delay")
 			}
 			steps(t, begun(t, o), 0, 3)
-			if d := o.learner.(*deterministic); d.delay.masked(d.block(6)) != (i == 1) {
+			if d := o.learner.(*td3); d.delay.masked(d.block(6)) != (i == 1) {
 				t.Fatalf("delay %g: masked %v in form %d", delay, i == 0, i)
 			}
 			forms[i] = map[string][]float64{}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/rl/internal/lane"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -14,7 +15,11 @@ var updateForms = [][]int{{16, 12}, {9, 7, 5}}
 
 // stepDeterministic is an update of DDPG and TD3 (S. Fujimoto et al., 2018, algorithm 1).
 func stepDeterministic(f *memberReference) {
-	d := f.c.o.learner.(*deterministic)
+	d, err := f.c.o.deterministic()
+	if err != nil {
+		panic(err)
+	}
+	twin, delayed := f.c.o.learner.(*td3)
 	policy := func(actor, obs []float64) []float64 {
 		y := forward(d.actor.Model(), actor, obs)
 		for o := range y {
@@ -26,21 +31,21 @@ func stepDeterministic(f *memberReference) {
 	if f.c.pass != ActorsOnly {
 		f.descendCritics(0, func(row int) ([]float64, float64) {
 			action := policy(f.values["target actor"], f.row("next", row, updateObs))
-			if d.smoothing != nil {
-				rng, c := f.rng(d.smoothing.stream, row), f.hyper["noise_clip"]
+			if delayed {
+				rng, c := f.rng(twin.smoothing.stream, row), f.hyper["noise_clip"]
 				for o := range action {
 					action[o] = min(max(action[o]+min(max(f.hyper["target_noise"]*float64(rng.Normal()), -c), c), -1), 1)
 				}
 			}
 			return action, 0
 		})
-		if d.delay != nil {
+		if delayed {
 			f.credit++
 			if due = f.credit >= f.hyper["policy_delay"]; due {
 				f.credit -= f.hyper["policy_delay"]
 			}
 		}
-		if due || d.promptTargets {
+		if due || delayed && twin.promptTargets {
 			f.follow("target critics", "critics")
 		}
 	}
@@ -67,29 +72,28 @@ func stepDeterministic(f *memberReference) {
 // Updates of DDPG and TD3 against float64, as several dispatches and fused, with a delay that is a pattern and one that is a mask.
 func TestDeterministicUpdates(t *testing.T) {
 	all := func(x float64) [updateMembers]float64 { return [updateMembers]float64{x, x, x} }
-	ddpg := deterministicConfig{twins: 1}
-	clipped := deterministicConfig{twins: 1, criticMaxNorm: 0.3}
-	prompt := deterministicConfig{twins: 2, smooths: true, delay: 2, promptTargets: true}
-	td3 := deterministicConfig{twins: 2, smooths: true, delay: 2}
+	td3 := TD3Config{PolicyDelay: 2, DelayTargets: true, TargetActor: true}
+	prompt := td3
+	prompt.DelayTargets = false
 	noise := map[string][updateMembers]float64{"target_noise": {0.2, 1, 0}, "noise_clip": {0.5, 0.3, 0.1}}
 	for _, c := range []struct {
 		name    string
-		cfg     deterministicConfig
+		cfg     any // of DDPG or TD3
 		updates int
 		delay   [updateMembers]float64
 		varied  bool
 		fused   bool
 		forms   [][]int
 	}{
-		{"ddpg", ddpg, 2, all(0), false, false, updateForms},
+		{"ddpg", DDPGConfig{}, 2, all(0), false, false, updateForms},
 		{"td3, delay by pattern", td3, 4, all(2), false, false, updateForms},
 		{"td3, delay by mask", td3, 4, [updateMembers]float64{2, 1, 1.5}, true, false, updateForms},
 		{"td3, distributional", distributional(td3, true), 4, all(2), false, false, updateForms},
 		{"td3, distributional, unclipped, delay by mask", distributional(td3, false), 4, [updateMembers]float64{2, 1, 1.5}, true, false, updateForms},
-		{"ddpg, clipped", clipped, 2, all(0), false, false, updateForms},
+		{"ddpg, clipped", DDPGConfig{CriticMaxGradNorm: 0.3}, 2, all(0), false, false, updateForms},
 		{"td3, prompt targets", prompt, 4, all(2), false, false, updateForms},
 		{"td3, prompt targets, delay by mask", prompt, 4, [updateMembers]float64{2, 1, 1.5}, true, false, updateForms[:1]},
-		{"ddpg, fused", ddpg, 2, all(0), false, true, [][]int{{16}}},
+		{"ddpg, fused", DDPGConfig{}, 2, all(0), false, true, [][]int{{16}}},
 		{"td3, delay by pattern, fused", td3, 4, all(2), false, true, [][]int{{16, 12}, {32, 9}}},
 		{"td3, delay by mask, fused", td3, 4, [updateMembers]float64{2, 1, 1.5}, true, true, [][]int{{16, 12}}},
 	} {
@@ -98,7 +102,8 @@ func TestDeterministicUpdates(t *testing.T) {
 				network := DefaultOffPolicyNetwork()
 				network.Hidden = hidden
 				extra := map[string][updateMembers]float64{}
-				if c.cfg.smooths {
+				twins, ok := c.cfg.(TD3Config)
+				if ok {
 					extra["policy_delay"] = c.delay
 					for name, values := range noise {
 						extra[name] = values
@@ -109,12 +114,18 @@ func TestDeterministicUpdates(t *testing.T) {
 						o.Hyper().Vary("policy_delay")
 					}
 					if c.fused {
-						o.cfg.Environments, o.cfg.RolloutLength, o.cfg.UpdatesPerStep = 1, fusedPasses, 1
+						o.cfg.Environments, o.cfg.RolloutLength, o.cfg.UpdatesPerStep = 1, lane.Worth, 1
 					}
-					return newDeterministic(o, parts, c.cfg)
+					if ok {
+						return newTD3(o, parts, twins, nil)
+					}
+					return newDDPG(o, parts, c.cfg.(DDPGConfig))
 				}, extra)
-				d := u.o.learner.(*deterministic)
-				requireFused(t, u.o, c.fused, d.fused)
+				requireFused(t, u.o, c.fused)
+				d, err := u.o.deterministic()
+				if err != nil {
+					t.Fatal(err)
+				}
 				u.run(t, c.updates, stepDeterministic, map[string]*engine.Tensor{
 					"actor": d.actor.params(), "critics": d.critics.params(), "target critics": d.targetCritics, "target actor": d.targetActor,
 				})
@@ -128,9 +139,9 @@ func TestPasses(t *testing.T) {
 	network := DefaultOffPolicyNetwork()
 	network.Hidden = updateForms[0]
 	u := newUpdateCase(t, network, func(o *OffPolicy, parts learnerParts) (learner, error) {
-		return newDeterministic(o, parts, deterministicConfig{twins: 2, delay: 1})
+		return newTD3(o, parts, TD3Config{PolicyDelay: 1, DelayTargets: true, TargetActor: true}, nil)
 	}, map[string][updateMembers]float64{"policy_delay": {1, 1, 1}})
-	d := u.o.learner.(*deterministic)
+	d := u.o.learner.(*td3)
 	for _, u.pass = range []Pass{CriticsOnly, ActorsOnly} {
 		u.run(t, 2, stepDeterministic, map[string]*engine.Tensor{
 			"actor": d.actor.params(), "critics": d.critics.params(), "target critics": d.targetCritics, "target actor": d.targetActor,
@@ -138,9 +149,10 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// requireFused fails if a learner with so many updates a dispatch has another form than it should, and skips where no updates are fused.
-func requireFused(t *testing.T, o *OffPolicy, want bool, updates int) {
+// requireFused fails if a learner has another form than it should, and skips where no updates are fused.
+func requireFused(t *testing.T, o *OffPolicy, want bool) {
 	t.Helper()
+	updates := o.learner.many().Together
 	if info := o.State().Engine().Device().Info(); want && updates == 0 && (info.Type != vk.CPU || !info.Features.Has(vk.Int64)) {
 		t.Skip("updates are fused on software drivers with 64-bit integers alone")
 	}
@@ -149,24 +161,34 @@ func requireFused(t *testing.T, o *OffPolicy, want bool, updates int) {
 	}
 }
 
+// alpha is the temperature.
+func (f *memberReference) alpha(a *sac) float64 {
+	if a.learned() {
+		return math.Exp(f.values["temperature"][0])
+	}
+	return f.hyper["temperature"]
+}
+
+// sample draws the action of a row, and its log-probability.
+func (f *memberReference) sample(a *sac, actors, obs []float64, stream uint32, row int) (action []float64, logProb float64) {
+	actor := actors[row/updateRows*(len(actors)/a.actors):]
+	rng, y := f.rng(stream, row), forward(a.actor.Model(), actor, obs)
+	for o := range updateAction {
+		low, high := float64(a.head.LogStdLow), float64(a.head.LogStdHigh)
+		logStd, noise := low+(high-low)*(math.Tanh(y[updateAction+o])+1)/2, float64(rng.Normal())
+		u := y[o] + math.Exp(logStd)*noise
+		action = append(action, math.Tanh(u))
+		logProb += -noise*noise/2 - logStd - math.Log(2*math.Pi)/2 + 2*math.Log(math.Cosh(u))
+	}
+	return action, logProb
+}
+
 // stepSAC is an update of SAC (T. Haarnoja et al., 2018, algorithm 1). Each of a member's actors has its own rows.
 func stepSAC(f *memberReference) {
 	a := f.c.o.learner.(*sac)
-	alpha := f.hyper["temperature"]
-	if a.optimizer != nil {
-		alpha = math.Exp(f.values["temperature"][0])
-	}
-	sample := func(actors, obs []float64, stream uint32, row int) (action []float64, logProb float64) {
-		actor := actors[row/updateRows*(len(actors)/a.actors):]
-		rng, y := f.rng(stream, row), forward(a.actor.Model(), actor, obs)
-		for o := range updateAction {
-			low, high := float64(a.head.LogStdLow), float64(a.head.LogStdHigh)
-			logStd, noise := low+(high-low)*(math.Tanh(y[updateAction+o])+1)/2, float64(rng.Normal())
-			u := y[o] + math.Exp(logStd)*noise
-			action = append(action, math.Tanh(u))
-			logProb += -noise*noise/2 - logStd - math.Log(2*math.Pi)/2 + 2*math.Log(math.Cosh(u))
-		}
-		return action, logProb
+	alpha := f.alpha(a)
+	sample := func(actors, obs []float64, stream uint32, row int) ([]float64, float64) {
+		return f.sample(a, actors, obs, stream, row)
 	}
 	f.descendCritics(alpha, func(row int) ([]float64, float64) {
 		return sample(f.values["actor"], f.row("next", row, updateObs), a.nextStream, row)
@@ -186,7 +208,7 @@ func stepSAC(f *memberReference) {
 		}
 		return loss
 	})
-	if a.optimizer != nil {
+	if a.learned() {
 		f.adam("temperature", "temperature_learning_rate", []float64{alpha * (entropy - updateAction*f.hyper["target_entropy"])})
 	}
 }
@@ -215,12 +237,12 @@ func TestSACUpdates(t *testing.T) {
 				}
 				u := newUpdateCase(t, network, func(o *OffPolicy, parts learnerParts) (learner, error) {
 					if c.fused {
-						o.cfg.Environments, o.cfg.RolloutLength, o.cfg.UpdatesPerStep = 1, fusedPasses, 1
+						o.cfg.Environments, o.cfg.RolloutLength, o.cfg.UpdatesPerStep = 1, lane.Worth, 1
 					}
 					return newSAC(o, parts, cfg)
 				}, extra)
 				a := u.o.learner.(*sac)
-				requireFused(t, u.o, c.fused, a.fused)
+				requireFused(t, u.o, c.fused)
 				compared := map[string]*engine.Tensor{"actor": a.actor.params(), "critics": a.critics.params(), "target critics": a.targetCritics}
 				if learned {
 					compared["temperature"] = a.temperature
@@ -239,9 +261,9 @@ func TestActorLoss(t *testing.T) {
 		network.Hidden = hidden
 		delay := map[string][updateMembers]float64{"policy_delay": {1, 1, 1}}
 		u := newUpdateCase(t, network, func(o *OffPolicy, parts learnerParts) (learner, error) {
-			return newDeterministic(o, parts, deterministicConfig{twins: 2, delay: 1})
+			return newTD3(o, parts, TD3Config{PolicyDelay: 1, DelayTargets: true, TargetActor: true}, nil)
 		}, delay)
-		d := u.o.learner.(*deterministic)
+		d := u.o.learner.(*td3)
 		var actors [][]float64
 		for _, f := range u.references {
 			actors = append(actors, append([]float64(nil), f.values["actor"]...))

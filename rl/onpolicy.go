@@ -9,6 +9,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl/internal/lane"
 )
 
 // onPolicy is the common part of PPO and IMPALA: agents, the collection of trajectories, minibatches, and the life
@@ -23,8 +24,8 @@ type onPolicy struct {
 	agent       *Agent
 	collector   *Collector
 	minibatches *minibatches
-	actorLoss   *actorLoss
-	criticLoss  *criticLoss
+	actorLoss   *lane.Loss
+	criticLoss  *lane.Loss
 	evaluator   *envs.Evaluator
 	rates       *rates
 	rows        onPolicyRows
@@ -74,17 +75,25 @@ func newOnPolicy(eng *engine.Engine, env *envs.Environment, name string, config 
 	return onPolicy{Base: engine.NewBase(eng, c.members, maxMetrics), name: name, config: config, env: env, common: c}, nil
 }
 
-// check checks the configuration, for A2C as PPO's, and the options.
-func (o *onPolicy) check(cfg any, with settings) error {
-	if err := errors.Join(config.Check(cfg), with.check()); err != nil {
-		return err
+// make checks the configuration, for A2C as PPO's, and the options, and makes the workflow: build makes what learns, record records an iteration.
+func (o *onPolicy) make(
+	ctx context.Context, cfg any, opts []Option, build func(NetworkConfig) error, record func(*engine.Recorder, func(*engine.Recorder)),
+) error {
+	with := newSettings(settings{network: DefaultNetwork()}, opts)
+	err := errors.Join(config.Check(cfg), with.check())
+	if err == nil {
+		err = o.config.Fits(o.env, with.network, ReplayConfig{})
 	}
-	return o.config.Fits(o.env, with.network, ReplayConfig{})
-}
-
-// fail closes a partly made workflow and returns the error, with the names of workflow and environment.
-func (o *onPolicy) fail(err error) error {
-	return errors.Join(fmt.Errorf("rl: %s on %q: %w", o.name, o.env.Name, err), o.Close())
+	if err == nil {
+		err = build(with.network)
+	}
+	if err == nil {
+		err = o.complete(ctx, with.options, record)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("rl: %s on %q: %w", o.name, o.env.Name, err), o.Close())
+	}
+	return nil
 }
 
 // complete makes collector, metrics and evaluator around the learner. record records an iteration.
@@ -96,7 +105,7 @@ func (o *onPolicy) complete(ctx context.Context, options envs.Options, record fu
 	if err != nil {
 		return err
 	}
-	o.minibatches.trajectory = o.collector.Trajectory()
+	o.minibatches.Trajectory = o.collector.Trajectory()
 	o.rows = onPolicyRows{
 		actorLoss: m.Row("loss/actor"), criticLoss: m.Row("loss/critic"), entropy: m.Row("policy/entropy"),
 		divergence: m.Row("policy/kl"), clipped: m.Row("policy/clipped"), norm: m.Row("gradient/norm"), refused: m.Row("gradient/refused"),
@@ -117,7 +126,7 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig, rate *engine.T
 		rule.MaxNorm = c.maxGradNorm // ClipUp limits its velocity instead, of actor and critic separately
 	}
 	o.agent, err = newAgent(s, o.env, agentConfig{
-		network: cfg, members: c.members, rows: o.minibatches.rows, optimizer: rule, rate: o.rates.of("learning_rate", rate), maxNorm: c.maxGradNorm,
+		network: cfg, members: c.members, rows: o.minibatches.Rows, optimizer: rule, rate: o.rates.of("learning_rate", rate), maxNorm: c.maxGradNorm,
 	})
 	return err
 }
@@ -128,13 +137,20 @@ func (o *onPolicy) recordMinibatches(r *engine.Recorder, prepare func(r *engine.
 	r.Repeat(o.common.epochs*o.common.minibatches, func(r *engine.Recorder, i engine.Counter) {
 		mb := minibatch{o.minibatches, i.Tensor()}
 		prepare(r, mb)
-		o.agent.Step(r, o.actorLoss.Record(r, mb), o.criticLoss.Record(r, mb))
+		o.agent.Step(r, o.actorLoss.Gradient(r, mb.inLanes()), o.criticLoss.Gradient(r, mb.inLanes()))
 	})
 }
 
+// mean records a metric [P] from the parts [splits, P] of a minibatch's mean, which are added.
+func (o *onPolicy) mean(r *engine.Recorder, to, parts *engine.Tensor) {
+	engine.Mean(r, to, parts, nil, float32(parts.Size("split")))
+}
+
 func (o *onPolicy) recordMetrics(r *engine.Recorder) {
-	o.actorLoss.recordMetrics(r, o.rows.actorLoss, o.rows.entropy, o.rows.divergence, o.rows.clipped)
-	o.criticLoss.recordMetrics(r, o.rows.criticLoss)
+	for i, row := range []*engine.Tensor{o.rows.actorLoss, o.rows.entropy, o.rows.divergence, o.rows.clipped} {
+		o.mean(r, row, o.actorLoss.Sums.Index(i))
+	}
+	o.mean(r, o.rows.criticLoss, o.criticLoss.Sums.Index(0))
 	r.Copy(o.rows.norm, o.agent.actor.optimizer.Norm())
 	engine.CopyCounts(r, o.rows.refused, o.agent.actor.optimizer.Refused())
 }

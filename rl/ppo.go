@@ -9,6 +9,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl/internal/lane"
 )
 
 // PPOConfig are the settings of PPO. Fields with the tag member are tensors [P] on the device, which PBT may vary.
@@ -81,9 +82,8 @@ type PPO struct {
 	estimates *estimates
 	explained *engine.Tensor // [P], a metric
 
-	fused bool // updates are a few dispatches, see recordFused
-	held  bool // the fused updates keep moments in registers
-	both  bool // for tests: make the tensors of both forms
+	form *lane.Policy // makes all updates of an iteration in a few dispatches
+	both bool         // for tests: make the tensors of both forms
 }
 
 // NewPPO makes a PPO workflow. Init or a checkpoint must fill its state before the first Step. Close it after use.
@@ -100,14 +100,9 @@ func newPPO(ctx context.Context, name string, given Fitting, eng *engine.Engine,
 	if err != nil {
 		return nil, err
 	}
-	p, with := &PPO{onPolicy: common, cfg: cfg}, newSettings(settings{network: DefaultNetwork()}, opts)
-	if err = p.check(cfg, with); err == nil {
-		if err = p.buildLearner(with.network); err == nil {
-			err = p.complete(ctx, with.options, p.Record)
-		}
-	}
-	if err != nil {
-		return nil, p.fail(err)
+	p := &PPO{onPolicy: common, cfg: cfg}
+	if err := p.make(ctx, cfg, opts, p.buildLearner, p.Record); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -137,35 +132,35 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 		p.minibatches.normalizeAdvantage(scratch)
 	}
 	info := s.Engine().Device().Info()
-	together := p.both || network.alike() && canFuse(info, c, network.model(p.env.ObsSize(), network.head(p.env.Action).Outputs()))
-	if together { // fused updates need actor and critic in one buffer
-		agent = agent.Contiguous()
-	}
-	if err := p.buildAgent(agent, network, rate); err != nil {
+	m := p.minibatches
+	p.form = lane.PlanPolicy(info, &m.Minibatches, c.Optimizer, network.alike(), network.model(p.env.ObsSize(), network.head(p.env.Action).Outputs()))
+	p.form.On = p.form.On || p.both
+	if err := p.buildAgent(p.form.Scope(agent), network, rate); err != nil {
 		return err
 	}
-	p.held = updatedTransitions(c) >= heldPasses
-	p.fused = together && !p.both && uint64(p.agent.Actor().StackBytes()) <= info.Limits.MaxStorageRange
-	if p.fused {
-		p.minibatches.storeOrder(scratch)
+	p.form.Check(info, p.agent.Actor())
+	if p.form.On = p.form.On && !p.both; p.form.On {
+		m.storeOrder(scratch)
 	}
 	if network.NormalizeReward {
 		p.agent.rewards = newRewardScale(s.Sub("agent"), discount, network.RewardLimit, p.common)
 	}
 	p.estimates = newEstimates(scratch, discount, lambda, p.common)
-	p.minibatches.estimates = p.estimates
+	m.Advantage, m.Target, m.Value = p.estimates.advantage, p.estimates.target, p.estimates.value
 	p.explained = p.Metrics().Row("critic/explained_variance")
-	actor := newGradient(scratch.Sub("actor"), p.agent, p.agent.actor, p.minibatches, p.fused)
-	critic := newGradient(scratch.Sub("critic"), p.agent, p.agent.critic, p.minibatches, p.fused)
-	if actor.outputs != nil || critic.outputs != nil {
-		p.minibatches.obs = p.minibatches.observations(scratch, "observations", p.env)
+	p.actorLoss = lane.NewLoss(scratch.Sub("actor"), p.agent.learner(p.agent.actor), &m.Minibatches, lane.LossConfig{
+		Clip: clip, Weight: actorWeight, EntropyWeight: entropyWeight,
+	}, p.form.On)
+	p.criticLoss = lane.NewLoss(scratch.Sub("critic"), p.agent.learner(p.agent.critic), &m.Minibatches, lane.LossConfig{
+		Critic: true, Clip: clip, Weight: criticWeight, ClipValue: c.ClipValue,
+	}, p.form.On)
+	if p.actorLoss.Gathers() || p.criticLoss.Gathers() {
+		m.Obs = m.observations(scratch, "observations", p.env)
 	}
-	p.actorLoss = &actorLoss{gradient: actor, clip: clip, weight: actorWeight, entropyWeight: entropyWeight}
-	p.criticLoss = &criticLoss{gradient: critic, clip: clip, weight: criticWeight, clipped: c.ClipValue}
 	return s.Err()
 }
 
-// Record implements engine.Trainable.
+// Record implements engine.Trainable: algorithm 1.
 func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.collector.Record(r)
 	p.estimates.Record(r, p.agent, p.collector.Trajectory())
@@ -176,14 +171,70 @@ func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.End(r, rows, p.cfg.RolloutLength)
 }
 
-// recordUpdates records the updates of all epochs and minibatches.
+// recordUpdates records the updates of all epochs and minibatches. The actor's loss is minus the clipped surrogate with an entropy bonus,
+//
+//	L = mean min(ρ A, clip(ρ, 1 - ε, 1 + ε) A) + c H(π),    ρ = π(a|s) / π_old(a|s)    (equations 7 and 9)
+//
+// of normalized advantages A, the critic's half the squared error of values; both have one limit on the norm of their joint gradient.
 func (p *PPO) recordUpdates(r *engine.Recorder) {
 	p.rates.record(r)
 	p.minibatches.recordOrder(r)
 	p.minibatches.recordMoments(r)
-	if p.fused {
-		p.recordFused(r)
+	if p.form.On {
+		p.form.Record(r, &p.minibatches.Minibatches, p.agent.actor.optimizer, p.agent.critic.optimizer, p.actorLoss, p.criticLoss, p.cfg.MaxGradNorm)
 		return
 	}
 	p.recordMinibatches(r, func(r *engine.Recorder, m minibatch) { m.recordObs(r, p.agent) })
+}
+
+// estimates holds the critic's values of a trajectory, and the advantages and value targets computed from them:
+// generalized advantage estimation (equations 11 and 12; J. Schulman et al., 2016), target = advantage + value.
+type estimates struct {
+	value, nextValue, advantage, target *engine.Tensor // [T, P, E]
+	discount, lambda                    *engine.Tensor // [P]
+}
+
+func newEstimates(s *engine.State, discount, lambda *engine.Tensor, c onPolicyConfig) *estimates {
+	tensor := func(name string) *engine.Tensor {
+		return s.Scratch(name, engine.Float32, engine.Time(c.horizon), engine.Members(c.members), engine.Environments(c.environments))
+	}
+	return &estimates{
+		value: tensor("value"), nextValue: tensor("next_value"), advantage: tensor("advantage"), target: tensor("target"),
+		discount: discount, lambda: lambda,
+	}
+}
+
+// Record records the estimates of a trajectory.
+func (e *estimates) Record(r *engine.Recorder, a *Agent, t *envs.Trajectory) {
+	a.Values(r, t.Obs, e.value)
+	a.valuesAt(r, t.NextObs, t.Done, e.nextValue)
+	gae(r, t.Reward, t.Done, e.value, e.nextValue, e.discount, e.lambda, e.advantage, e.target)
+}
+
+// explained records the explained variance [P] of each member's critic, see shaders/rl/explained_variance.comp.
+func (e *estimates) explained(r *engine.Recorder, to *engine.Tensor) {
+	t, p, environments, ok := e.value.Split(engine.MemberAxis)
+	if !ok || to.Len() != p {
+		r.Fail(errShape("value", e.value, "[T, P, E] of the members that "+to.Name()+" has"))
+		return
+	}
+	r.Dispatch(explainedVarianceKernel{
+		Value: e.value.Range(), Target: e.target.Range(), Explained: to.Range(), Horizon: uint32(t), Environments: uint32(environments),
+		Workgroup: r.WorkgroupFor(t * environments),
+	}.call(uint32(p), 1, 1))
+}
+
+// gae records generalized advantage estimation: from reward, done, value and nextValue [T, P, E], and each member's
+// discount and lambda [P], to advantage and target [T, P, E]. Of nextValue it reads truncated steps and the last one.
+func gae(r *engine.Recorder, reward, done, value, nextValue, discount, lambda, advantage, target *engine.Tensor) {
+	t, p, e, ok := reward.Split(engine.MemberAxis)
+	if !ok {
+		r.Fail(errShape("reward", reward, "[T, P, E]"))
+		return
+	}
+	r.Dispatch(gaeKernel{
+		Reward: reward.Range(), Done: done.Range(), Value: value.Range(), NextValue: nextValue.Range(),
+		Discount: discount.Range(), Lambda: lambda.Range(), Advantage: advantage.Range(), Target: target.Range(),
+		Horizon: uint32(t), Members: uint32(p), Environments: uint32(e),
+	}.call(uint32(p*e+63)/64, 1, 1))
 }

@@ -3,11 +3,14 @@ package rl
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl/internal/lane"
 )
 
 // SACConfig are the settings of SAC. Fields with the tag member are tensors [P] on the device, which PBT may vary.
@@ -71,21 +74,6 @@ func (c SACConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 	return c.fitsContinuous("sac", env, network, replay, c.Atoms)
 }
 
-// sac is the learner of SAC with continuous actions.
-type sac struct {
-	*actorCritic
-	temperatures
-	cfg                   SACConfig
-	nextStream, ownStream uint32 // random streams of the next actions, and of the actor's own
-
-	atTwins, atLogProb *engine.Tensor // gradients with respect to actions, [P, 2, B, A], and to log-probabilities, [P, B]
-	entropyRow         *engine.Tensor // metric [P]
-
-	fused     int            // updates per dispatch; 0: an update is several dispatches
-	gradients *engine.Tensor // [P, row] of a fused update: of the critics, then of the actor
-	sums      *engine.Tensor // [2, P] of a fused update: the actor's loss and the temperature
-}
-
 // NewSAC makes a workflow of soft actor-critic (T. Haarnoja et al., "Soft Actor-Critic Algorithms and Applications",
 // 2018, algorithm 1). The actor outputs the log standard deviations, from min_log_std to max_log_std. With discrete
 // actions it is the algorithm of P. Christodoulou, "Soft Actor-Critic for Discrete Action Settings", 2019: critics
@@ -104,51 +92,66 @@ func NewSAC(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 	})
 }
 
+// sac is the learner of SAC with continuous actions.
+type sac struct {
+	*soft
+	nextStream, ownStream uint32 // random streams of the next actions, and of the actor's own
+
+	atCritics, atLogProb *engine.Tensor // gradients with respect to actions, [P, critics, B, A], and to log-probabilities, [P, B]
+}
+
 func newSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*sac, error) {
-	if parts.objectives > 1 {
-		return nil, parts.oneActor()
-	}
 	head := parts.network.head(parts.env.Action)
-	fused := fusesSoft(o, parts, c, head)
-	ac, t, err := newSoft(o, parts, c, head, fused > 0)
+	model := parts.network.model(parts.env.ObsSize()+parts.env.Action.Size(), head.Outputs())
+	a, err := newSoftActor(o, parts, c, 2, lane.PlanSoft(parts.inLanes(o, c.Atoms == 0), model, head))
 	if err != nil {
 		return nil, err
 	}
-	s, m := o.State(), o.Metrics()
-	a := &sac{actorCritic: ac, temperatures: t, cfg: c, nextStream: s.Stream("next_action"), ownStream: s.Stream("own_action"), fused: fused}
+	a.form.Soft(o.State().Sub("update"), lane.Soft{
+		ActorCritic: a.inLanes(), Head: a.head, NextStream: a.nextStream, OwnStream: a.ownStream, TargetEntropy: a.targetEntropy,
+		Temperature: a.temperature, Heat: a.heat, ActorLoss: a.actorRow, Applied: a.temperatureRow,
+	})
+	return a, o.State().Err()
+}
+
+// newSoftActor makes a learner with so many critics per member.
+func newSoftActor(o *OffPolicy, parts learnerParts, c SACConfig, critics int, form *lane.Updates) (*sac, error) {
+	if parts.objectives > 1 {
+		return nil, parts.oneActor()
+	}
+	common, err := newSoft(o, parts, c, parts.network.head(parts.env.Action), critics, form)
+	if err != nil {
+		return nil, err
+	}
+	s := o.State()
+	a := &sac{soft: common, nextStream: s.Stream("next_action"), ownStream: s.Stream("own_action")}
 	a.targetEntropy = o.Hyper().Add("target_entropy", c.TargetEntropy)
 	p, b := engine.Members(a.members), engine.Axis("transition", a.rows)
 	scratch := s.Sub("update")
-	a.atTwins = scratch.Scratch("gradient_at_twins_actions", engine.Float32, p, nn.Networks(2), b, engine.Axis("action", a.head.Size))
+	a.atCritics = scratch.Scratch("gradient_at_twins_actions", engine.Float32, p, nn.Networks(critics), b, engine.Axis("action", a.head.Size))
 	a.atLogProb = scratch.Scratch("gradient_at_log_prob", engine.Float32, p, b)
-	a.entropyRow = m.Row("policy/entropy")
-	a.makeFused(scratch)
+	a.entropyRow = o.Metrics().Row("policy/entropy")
 	return a, s.Err()
 }
 
-// behaviour implements learner.
-func (a *sac) behaviour() behaviour {
-	return behaviour{policy: a.policy(a.head), normalizer: a.normalizer}
+// update implements learner: the gradient steps of algorithm 1.
+func (a *sac) update(r *engine.Recorder, u update) {
+	a.sampleNext(r, u)
+	a.evaluateTargets(r, u.batch)
+	a.descendCritics(r, u.batch, a.temperature, a.learned()) // equations 5 and 6
+	a.descendActor(r, u)
 }
 
-// block implements learner.
-func (a *sac) block(int) int { return 1 }
-
-// update implements learner: algorithm 1.
-func (a *sac) update(r *engine.Recorder, u update) {
+// sampleNext records actions of the policy at the next observations, and their log-probabilities.
+func (a *sac) sampleNext(r *engine.Recorder, u update) {
 	a.actor.Evaluate(r, a.actor.weights(), inputs(a.perActor(u.batch.NextObs), nil), a.perActor(a.outputs))
 	a.head.Sample(r, a.headBatch(u, a.nextStream), a.actions, a.logProb)
-	a.descendCritics(r, u, a.temperature, a.learned()) // equations 5 and 6
-	a.descendActor(r, u)
 }
 
 // descendActor records an update of the actor (equations 7 to 9) and, if it is learned, of the temperature (equation
 // 18), with one sample of actions. Of several actors with the same critics, each has the loss of its own batch.
 func (a *sac) descendActor(r *engine.Recorder, u update) {
-	obs, b := u.batch.Obs, a.headBatch(u, a.ownStream)
-	a.actor.pass.Forward(r, a.actor.weights(), inputs(a.perActor(obs), nil), a.perActor(a.outputs))
-	a.head.Sample(r, b, a.actions, a.logProb)
-	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.values)
+	own := a.sampleOwn(r, u)
 	values, atValues := a.values, a.atValues
 	if d := a.distribution; d != nil {
 		d.value(r, a.actorCritic)
@@ -166,28 +169,117 @@ func (a *sac) descendActor(r *engine.Recorder, u update) {
 	if a.distribution != nil {
 		a.distribution.slope(r, a.actorCritic, atValues)
 	}
-	a.critics.pass.InputGradients(r, a.atValues, nil, a.atTwins)
-	a.head.Backward(r, b, nn.HeadGradients{Action: a.atTwins, LogProb: a.atLogProb, Outputs: a.atOutputs})
-	a.descend(r, a.actor, a.actor.pass.Gradient(r, a.perActor(a.atOutputs)))
+	a.followCritics(r, own)
 }
 
-// inherit implements learner.
-func (a *sac) inherit(r *engine.Recorder, source *engine.Tensor) {
-	a.actorCritic.inherit(r, source)
-	a.temperatures.inherit(r, source)
+// sampleOwn records actions of the policy at the observations, which are its outputs as a batch, and opens a pass of the critics with them.
+func (a *sac) sampleOwn(r *engine.Recorder, u update) nn.HeadBatch {
+	obs, b := u.batch.Obs, a.headBatch(u, a.ownStream)
+	a.actor.pass.Forward(r, a.actor.weights(), inputs(a.perActor(obs), nil), a.perActor(a.outputs))
+	a.head.Sample(r, b, a.actions, a.logProb)
+	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.values)
+	return b
+}
+
+// followCritics records the gradient of the actor's loss through the actions and log-probabilities (equation 10), and the steps of actor and
+// temperature. The loss gradients with respect to the critics' outputs and the log-probabilities are in a.atValues and a.atLogProb.
+func (a *sac) followCritics(r *engine.Recorder, own nn.HeadBatch) {
+	a.critics.pass.InputGradients(r, a.atValues, nil, a.atCritics)
+	a.head.Backward(r, own, nn.HeadGradients{Action: a.atCritics, LogProb: a.atLogProb, Outputs: a.atOutputs})
+	a.step(r, a.actor.pass.Gradient(r, a.perActor(a.atOutputs)))
 }
 
 // recordMetrics implements learner.
 func (a *sac) recordMetrics(r *engine.Recorder) {
 	a.actorCritic.recordMetrics(r)
 	engine.Mean(r, a.entropyRow, a.logProb, nil, -1)
-	if a.fused > 0 {
-		r.Copy(a.actorRow, a.sums.Index(0))
-		r.Copy(a.temperatureRow, a.sums.Index(1))
+	a.form.Measure(r)
+}
+
+// soft is what SAC's learners share: an actor, critics whose targets follow in every update, and the members' entropy weights, their temperatures.
+// These are either learned so that policies have a target entropy, or fixed (T. Haarnoja et al., 2018, section 5). Actors that share critics share
+// the temperature too, since the critics' values include the entropy with one weight; its loss is the mean over the actors.
+type soft struct {
+	*actorCritic
+	first float64        // initial temperature, if it is learned
+	begin *engine.Tensor // [P, 4]: the initial logarithms; nil: not learned
+
+	temperature   *engine.Tensor   // [P]; if learned, its logarithm [P, 4], of which only the first of four is used
+	heat          *optim.Optimizer // of the temperature's logarithm; nil: not learned
+	group         *optim.Group     // of actor and temperature; nil: not learned, or a member has several actors
+	atLog         *engine.Tensor   // [1, P, 4]: gradient of the logarithm
+	targetEntropy *engine.Tensor   // [P]: in the learner's unit
+
+	actorRow, temperatureRow, entropyRow *engine.Tensor // metrics [P]
+}
+
+// newSoft makes everything but the target entropy and its metric. form makes many updates in one dispatch; nil: none does.
+func newSoft(o *OffPolicy, parts learnerParts, c SACConfig, head nn.Head, critics int, form *lane.Updates) (*soft, error) {
+	h, s, m := o.Hyper(), o.State(), o.Metrics()
+	ac, err := newActorCritic(o, actorCriticConfig{
+		learnerParts: parts, twins: critics, head: head, critic: c.CriticConfig,
+		actorRate: h.Add("actor_learning_rate", c.ActorLearningRate), criticRate: h.Add("critic_learning_rate", c.CriticLearningRate), tau: h.Add("tau", c.Tau),
+		form: form,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ac.critics.optimizer.Follow(ac.targetCritics, ac.tau)
+	t := &soft{actorCritic: ac, first: c.Temperature}
+	rate := o.rates.of("temperature_learning_rate", h.Add("temperature_learning_rate", c.TemperatureLearningRate))
+	if c.LearnTemperature {
+		t.heat = optim.New(ac.scope.Sub("temperature"), parts.optimizer, rate, 4)
+		t.temperature = t.heat.Params()
+		t.begin = engine.Constant(s.Sub("agent"), "initial_temperature", t.logarithms, t.temperature.Dims()...)
+		t.atLog = s.Sub("update").Scratch("temperature_gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", 1)}, t.temperature.Dims()...)...)
+		if ac.actors == 1 {
+			t.group, err = optim.NewGroup(0, ac.actor.optimizer, t.heat)
+		}
+	} else {
+		t.temperature = h.Add("temperature", c.Temperature)
+	}
+	t.actorRow, t.temperatureRow = m.Row("loss/actor"), m.Row("policy/temperature")
+	return t, errors.Join(err, s.Err())
+}
+
+// learned reports whether the temperatures are learned.
+func (t *soft) learned() bool { return t.heat != nil }
+
+// step records an update of the actor by its gradient and, if they are learned, of the temperatures.
+func (t *soft) step(r *engine.Recorder, gradient *engine.Tensor) {
+	if t.group != nil {
+		t.group.Record(r, gradient, t.atLog)
+		return
+	}
+	t.actor.optimizer.Record(r, gradient)
+	if t.learned() {
+		t.heat.Record(r, t.atLog)
 	}
 }
 
 // init implements learner.
-func (a *sac) init(ctx context.Context) error {
-	return errors.Join(a.actorCritic.init(ctx), a.temperatures.init(ctx))
+func (t *soft) init(ctx context.Context) error {
+	err := t.actorCritic.init(ctx)
+	if t.learned() {
+		err = errors.Join(err, t.temperature.WriteFloat32(ctx, t.logarithms()))
+	}
+	return err
+}
+
+// logarithms returns the logarithms of the initial temperatures, [P, 4], of which only the first of four is used.
+func (t *soft) logarithms() []float32 {
+	logs := make([]float32, t.temperature.Len())
+	for i := 0; i < len(logs); i += 4 {
+		logs[i] = float32(math.Log(t.first))
+	}
+	return logs
+}
+
+// inherit implements learner: learned temperatures begin anew.
+func (t *soft) inherit(r *engine.Recorder, source *engine.Tensor) {
+	t.actorCritic.inherit(r, source)
+	if t.learned() {
+		engine.Renew(r, source, t.temperature, t.begin)
+		t.heat.Renew(r, source)
+	}
 }

@@ -41,7 +41,7 @@ func TestRates(t *testing.T) {
 	}{
 		{soft, common.Environments, common.RolloutLength, map[string]*optim.Optimizer{
 			"actor_learning_rate": learner.actor.optimizer, "critic_learning_rate": learner.critics.optimizer,
-			"temperature_learning_rate": learner.temperatures.optimizer,
+			"temperature_learning_rate": learner.heat,
 		}},
 		{proximal, ppo.Environments, ppo.RolloutLength, map[string]*optim.Optimizer{"learning_rate": proximal.agent.critic.optimizer}},
 	} {

@@ -64,7 +64,7 @@ func TestMixedExploration(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	d := begun(t, o).learner.(*deterministic)
+	d := begun(t, o).learner.(*td3)
 	run(t, o.State().Engine(), func(r *engine.Recorder) {
 		d.explore(r)
 		o.collector.Record(r)

@@ -52,7 +52,7 @@ func (p *PPO) dispatches() int {
 	if p.cfg.NormalizeAdvantage {
 		n++
 	}
-	if p.fused {
+	if p.form.On {
 		return n + 2 + p.around() // the order of transitions, all updates
 	}
 	return n + p.updates(0) + p.around()
@@ -77,7 +77,7 @@ func (o *onPolicy) around() int {
 	if o.agent.rewards != nil {
 		n += 3 // discounted returns, their moments, scaling
 	}
-	if o.actorLoss.sums.Size("split") > 1 {
+	if o.actorLoss.Sums.Size("split") > 1 {
 		n += 4 + 1 // sums of the actor's losses, of the critic's; single parts are copied
 	}
 	return n + 3 + 1 + 1 + 1 // returns, lengths and diverged episodes, refused gradients, ring, clock

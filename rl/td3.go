@@ -5,7 +5,10 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl/internal/lane"
 )
 
 // TD3Config are the settings of TD3. Fields with the tag member are tensors [P] on the device, which PBT may vary.
@@ -67,15 +70,215 @@ func (c TD3Config) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 func NewTD3(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg TD3Config, opts ...Option) (*OffPolicy, error) {
 	with := offPolicySettings(DefaultOffPolicyNetwork(), opts)
 	return newOffPolicy(ctx, "td3", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
-		return newDeterministic(o, parts, cfg.deterministic())
+		return newTD3(o, parts, cfg, nil)
 	})
 }
 
-// deterministic returns the settings of the learner.
-func (c TD3Config) deterministic() deterministicConfig {
-	return deterministicConfig{
-		twins: 2, actorRate: c.ActorLearningRate, criticRate: c.CriticLearningRate, tau: c.Tau, explorationNoise: c.ExplorationNoise,
-		delay: c.PolicyDelay, promptTargets: !c.DelayTargets, smooths: true, targetNoise: c.TargetNoise, noiseClip: c.NoiseClip,
-		critic: c.CriticConfig, ownNext: !c.TargetActor, levels: c.ExplorationLevels, noiseMost: c.ExplorationNoiseMax, weightDecay: c.WeightDecay,
+// td3 is the learner of TD3 and DvD.
+type td3 struct {
+	*deterministic
+	smoothing     *smoothing
+	delay         *delay
+	promptTargets bool       // the targets of the critics follow in every update, not only those of the actor
+	spread        *spread    // nil: all environments of a member explore with one deviation
+	diversity     *diversity // nil: agents learn independently of each other
+}
+
+func newTD3(o *OffPolicy, parts learnerParts, c TD3Config, diverse *diversityConfig) (*td3, error) {
+	h, s := o.Hyper(), o.State()
+	if c.WeightDecay > 0 {
+		parts.optimizer.Rule, parts.optimizer.WeightDecay = optim.AdamW, c.WeightDecay
 	}
+	d, err := newDeterministic(o, parts, deterministicConfig{
+		critics: 2, critic: c.CriticConfig, actorRate: c.ActorLearningRate, criticRate: c.CriticLearningRate, tau: c.Tau,
+		explorationNoise: c.ExplorationNoise, targetActor: c.TargetActor,
+		separate: diverse != nil || c.WeightDecay > 0 || !c.DelayTargets && c.PolicyDelay > 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := &td3{deterministic: d, promptTargets: !c.DelayTargets}
+	if c.ExplorationLevels > 1 {
+		t.spread = newSpread(s.Sub("spread"), c.ExplorationLevels, d.explorer.Noise, h.Add("exploration_noise_max", c.ExplorationNoiseMax), d.actor.params())
+	}
+	if c.TargetActor {
+		d.makeTargetActor()
+	}
+	t.smoothing = &smoothing{noise: h.Add("target_noise", c.TargetNoise), clip: h.Add("noise_clip", c.NoiseClip), stream: s.Stream("smoothing")}
+	t.delay = newDelay(s, h, d.actorCritic, c.PolicyDelay)
+	if diverse != nil {
+		t.diversity = newDiversity(s.Sub("update"), o, d.actorCritic, *diverse)
+	}
+	return t, d.complete(o, lane.Deterministic{
+		Noise: t.smoothing.noise, Clip: t.smoothing.clip, Stream: t.smoothing.stream, Delay: t.delay.each, Credit: t.delay.credit,
+	})
+}
+
+// update implements learner: the loop of algorithm 1. Critics follow their targets when the actor does (lines 12 to 15), or in every update.
+func (t *td3) update(r *engine.Recorder, u update) {
+	u.batch = t.ofCritics(u.batch)
+	if u.pass == ActorsOnly {
+		t.actor.optimizer.Follow(t.targetActor, t.actorTau)
+		t.ascend(r, u, t.diversity)
+		return
+	}
+	due, tau, actorTau := t.delay.record(r, t.tau, t.actorTau, u)
+	t.actor.optimizer.Only(t.delay.mask(u.block))
+
+	t.nextOutputs(r, u.batch)
+	t.smoothing.record(r, t.headBatch(u, 0), t.actions, t.head.Size) // equation 14
+	t.evaluateTargets(r, u.batch)
+	t.critics.optimizer.Follow(nil, nil)
+	if t.promptTargets {
+		tau = t.tau
+	}
+	if due || t.promptTargets {
+		t.critics.optimizer.Follow(t.targetCritics, tau)
+	}
+	t.descendCritics(r, u.batch, nil, false) // equation 10: the smaller value of both
+
+	if due && u.pass == Both {
+		if t.targetActor != nil {
+			t.actor.optimizer.Follow(t.targetActor, actorTau)
+		}
+		t.ascend(r, u, t.diversity) // the deterministic policy gradient of the first critic
+	}
+}
+
+// behaviour implements learner.
+func (t *td3) behaviour() behaviour {
+	b := t.deterministic.behaviour()
+	if t.spread != nil {
+		b.explorer, b.explorers = t.spread.policy(*b.policy), t.spread.levels
+	}
+	return b
+}
+
+// explore implements learner.
+func (t *td3) explore(r *engine.Recorder) {
+	if t.spread != nil {
+		t.spread.record(r, t.actor.params())
+	}
+}
+
+// block implements learner: the number of critic updates per actor update.
+func (t *td3) block(updates int) int { return t.delay.block(updates) }
+
+// recordMetrics implements learner.
+func (t *td3) recordMetrics(r *engine.Recorder) {
+	t.deterministic.recordMetrics(r)
+	if t.diversity != nil {
+		t.diversity.recordMetrics(r)
+	}
+}
+
+// smoothing is the noise of the target policy (S. Fujimoto et al., 2018, equation 14).
+type smoothing struct {
+	noise, clip *engine.Tensor // [P]
+	stream      uint32
+}
+
+// record records computing smoothed actions from outputs [P, B, A].
+func (s *smoothing) record(r *engine.Recorder, b nn.HeadBatch, actions *engine.Tensor, size int) {
+	_, members, elements, _ := actions.Split(engine.MemberAxis)
+	local, groups := r.Invocations(elements / size)
+	k := smoothKernel{
+		Output: b.Outputs.Range(), Noise: s.noise.Range(), Clip: s.clip.Range(), Clock: b.Draws.Clock.Tensor().Range(), Update: b.Draws.Update.Range(),
+		Action: actions.Range(), Rows: uint32(elements / size), Seed: r.Engine().Seed(), Stream: s.stream, Out: uint32(size), LocalSizeX: local,
+	}
+	r.Dispatch(k.call(groups, uint32(members), 1))
+}
+
+// delay is the number of critic updates for each update of the actor and of the targets (S. Fujimoto et al., 2018,
+// section 5.2). If it is an integer, the same for all members, and divides the updates of an iteration, updates are
+// recorded in blocks of that length, and only the last one of a block includes the actor. Otherwise blocks are single
+// updates that all include the actor, and a mask skips the members that are not due.
+type delay struct {
+	hyper  *engine.Hyper
+	common float64        // of all members, unless it is varied
+	each   *engine.Tensor // [P]
+	credit *engine.Tensor // [P]: critic updates since the actor's last update
+	due    *engine.Tensor // [P · actors] u32
+	tau    *engine.Tensor // [P]: of the critics' targets; 0 for members that are not due
+	actor  *engine.Tensor // [P · actors]: the same of the actors' targets
+}
+
+const delayName = "policy_delay"
+
+func newDelay(s *engine.State, h *engine.Hyper, a *actorCritic, common float64) *delay {
+	p, all, update := engine.Members(a.members), engine.Members(a.members*a.actors), s.Sub("update")
+	return &delay{
+		hyper: h, common: common, each: h.Add(delayName, common), credit: s.Sub("agent").Tensor("policy_delay_credit", engine.Float32, p),
+		due: update.Scratch("due", engine.Uint32, all), tau: update.Scratch("due_tau", engine.Float32, p),
+		actor: update.Scratch("actor_tau", engine.Float32, all),
+	}
+}
+
+// block returns the length of the blocks in which an iteration's updates are recorded.
+func (d *delay) block(updates int) int {
+	length := int(d.common)
+	if d.hyper.Varied(delayName) || float64(length) != d.common || updates%length != 0 {
+		return 1
+	}
+	return length
+}
+
+// masked reports whether updates in blocks of a length need the mask.
+func (d *delay) masked(block int) bool {
+	return d.hyper.Varied(delayName) || float64(block) != d.common
+}
+
+// mask returns [P · actors] u32, the actors that an update in blocks of a length changes; nil: all.
+func (d *delay) mask(block int) *engine.Tensor {
+	if d.masked(block) {
+		return d.due
+	}
+	return nil
+}
+
+// record records which members are due in an update. now reports whether any can be; critics and actors are the tau of
+// their targets, tau [P] and actorTau [P · actors] if all are due.
+func (d *delay) record(r *engine.Recorder, tau, actorTau *engine.Tensor, u update) (now bool, critics, actors *engine.Tensor) {
+	if !d.masked(u.block) {
+		return u.at == u.block-1, tau, actorTau
+	}
+	members := d.tau.Len()
+	size, groups := r.Invocations(members)
+	r.Dispatch(dueKernel{
+		Delay: d.each.Range(), Tau: tau.Range(), Credit: d.credit.Range(), Due: d.due.Range(), DueTau: d.tau.Range(), ActorTau: d.actor.Range(),
+		Members: uint32(members), Actors: uint32(d.due.Len() / members), LocalSizeX: size,
+	}.call(groups, 1, 1))
+	return true, d.tau, d.actor
+}
+
+// spread is mixed exploration: a member's environments explore with different deviations, evenly spaced from the
+// lowest to the highest (Z. Li et al., "Parallel Q-Learning", 2023, section 3.3).
+type spread struct {
+	levels          int
+	lowest, highest *engine.Tensor // [P]
+	params, noise   *engine.Tensor // [P · levels, row], [P · levels]
+}
+
+func newSpread(s *engine.State, levels int, lowest, highest, params *engine.Tensor) *spread {
+	all := engine.Members(levels * lowest.Len())
+	return &spread{
+		levels: levels, lowest: lowest, highest: highest,
+		params: s.Scratch("params", engine.Float32, all, engine.Axis("parameter", params.Size("parameter"))), noise: s.Scratch("noise", engine.Float32, all),
+	}
+}
+
+// policy returns a policy that explores with these deviations.
+func (s *spread) policy(of envs.Policy) *envs.Policy {
+	of.Weights, of.Head.Noise = nn.Weights{Params: s.params}, s.noise
+	return &of
+}
+
+// record records copying the actors.
+func (s *spread) record(r *engine.Recorder, params *engine.Tensor) {
+	copies, fours := s.noise.Len(), s.params.Size("parameter")/4
+	groups := r.Share(copies, fours)
+	r.Dispatch(spreadKernel{
+		Params: params.Range(), Lowest: s.lowest.Range(), Highest: s.highest.Range(), Spread: s.params.Range(), Noise: s.noise.Range(),
+		Row: uint32(fours), Copies: uint32(s.levels), LocalSizeX: r.WorkgroupFor(fours / int(groups)),
+	}.call(groups, uint32(copies), 1))
 }

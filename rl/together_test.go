@@ -64,19 +64,11 @@ func openFused(t *testing.T, w workflow, together int) *OffPolicy {
 	if info := o.State().Engine().Device().Info(); info.Type != vk.CPU || !info.Features.Has(vk.Int64) {
 		t.Skip("updates are fused on software drivers with 64-bit integers alone")
 	}
-	var fused *int
-	switch of := o.learner.(type) {
-	case *deterministic:
-		fused = &of.fused
-	case *sac:
-		fused = &of.fused
-	case *qLearner:
-		fused = &of.fused
-	}
-	if *fused == 0 {
+	many := o.learner.many()
+	if !many.On() {
 		t.Fatal("the updates are not fused")
 	}
-	if *fused = together; together > 0 {
+	if many.Together = together; together > 0 {
 		o.replay.makeMany(o.State().Sub("test"), together)
 	}
 	if err := o.Init(t.Context()); err != nil {
@@ -89,7 +81,7 @@ func openFused(t *testing.T, w workflow, together int) *OffPolicy {
 func updated(t *testing.T, l learner) (tensors map[string]*engine.Tensor, networks map[string]*network) {
 	t.Helper()
 	switch of := l.(type) {
-	case *deterministic:
+	case *td3:
 		return map[string]*engine.Tensor{
 			"targets of critics": of.targetCritics, "targets of actors": of.targetActor, "credit": of.delay.credit,
 			"losses of critics": of.lossRow, "values": of.valueRow, "losses of actors": of.actorRow, "norms": of.normRow,
@@ -101,7 +93,7 @@ func updated(t *testing.T, l learner) (tensors map[string]*engine.Tensor, networ
 			"entropies": of.entropyRow, "applied temperatures": of.temperatureRow,
 		}
 		if of.learned() {
-			tensors["updates of temperatures"], tensors["refusals of temperatures"] = of.optimizer.Updates(), of.optimizer.Refused()
+			tensors["updates of temperatures"], tensors["refusals of temperatures"] = of.heat.Updates(), of.heat.Refused()
 			for _, moments := range []string{"first_moment", "second_moment"} {
 				tensors[moments+" of temperatures"] = of.scope.Lookup("agent/temperature/optimizer/" + moments)
 			}
@@ -197,7 +189,7 @@ func TestFusedIterations(t *testing.T) {
 		return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), cfg, Network(network), Replays(replay))
 	}}
 	results := map[int][]float64{}
-	most := w.open(t, open(t), 8).(*OffPolicy).learner.(*sac).fused
+	most := w.open(t, open(t), 8).(*OffPolicy).learner.many().Together
 	for _, together := range []int{3, most} {
 		o := openFused(t, w, together)
 		run(t, o.State().Engine(), o.RecordUpdates)

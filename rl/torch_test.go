@@ -147,15 +147,15 @@ func (c torchCase) actorCritic(t *testing.T, eng *engine.Engine, ref torchRefere
 			return newSAC(o, parts, SACConfig{LearnTemperature: true})
 		}
 		parts.network.StateDependentStd = false
-		cfg := deterministicConfig{twins: c.Critics, smooths: c.Hyper["noise_clip"] != nil}
-		if c.Delay > 1 {
-			cfg.delay = float64(c.Delay)
+		if c.Critics == 1 {
+			return newDDPG(o, parts, DDPGConfig{})
 		}
+		cfg := TD3Config{PolicyDelay: float64(max(c.Delay, 1)), DelayTargets: true, TargetActor: c.Atoms == 0}
 		if c.Atoms > 0 {
-			cfg.critic = CriticConfig{Atoms: c.Atoms, MinValue: c.Range[0], MaxValue: c.Range[1], ClippedDouble: c.Clipped}
-			cfg.ownNext, cfg.weightDecay = true, c.WeightDecay
+			cfg.CriticConfig = CriticConfig{Atoms: c.Atoms, MinValue: c.Range[0], MaxValue: c.Range[1], ClippedDouble: c.Clipped}
+			cfg.WeightDecay = c.WeightDecay
 		}
-		return newDeterministic(o, parts, cfg)
+		return newTD3(o, parts, cfg, nil)
 	})
 	tensors, gradients := c.tensors(o.learner)
 	for name, values := range c.Hyper {
@@ -191,7 +191,7 @@ func (c torchCase) actorCritic(t *testing.T, eng *engine.Engine, ref torchRefere
 			}
 			torchCompare(t, fmt.Sprintf("update %d: %s", i, what), c.members(), got, want.aligned(), tolerance)
 		}
-		if d, ok := o.learner.(*deterministic); ok && d.distribution != nil {
+		if d, ok := o.learner.(*td3); ok && d.distribution != nil {
 			torchCompare(t, "values", c.members(), read(t, d.chosen), u.Expect["value"].Data, torchGradient)
 		}
 		for name, x := range gradients {
@@ -213,12 +213,12 @@ func (c torchCase) tensors(l learner) (tensors, gradients map[string]*engine.Ten
 	tensors = map[string]*engine.Tensor{}
 	switch of := l.(type) {
 	case *deterministic:
+		ac, tensors["target_actor"] = of.actorCritic, of.targetActor
+	case *td3:
 		if ac = of.actorCritic; of.targetActor != nil {
 			tensors["target_actor"] = of.targetActor
 		}
-		if of.smoothing != nil {
-			of.smoothing.stream = engine.Stream("next")
-		}
+		of.smoothing.stream = engine.Stream("next")
 	case *sac:
 		ac, tensors["log_temperature"] = of.actorCritic, of.temperature
 		of.nextStream, of.ownStream = engine.Stream("next"), engine.Stream("own")
@@ -266,7 +266,7 @@ func (c torchCase) impala(t *testing.T, eng *engine.Engine, ref torchReference) 
 	for name, values := range c.Hyper {
 		write(t, p.Hyper().Lookup(name), values)
 	}
-	x := p.minibatches.trajectory
+	x := p.minibatches.Trajectory
 	for name, to := range map[string]*engine.Tensor{
 		"obs": x.Obs, "next_obs": x.NextObs, "action": x.Action, "reward": x.Reward, "log_prob": x.LogProb,
 	} {

@@ -74,7 +74,7 @@ func TestUpdate(t *testing.T) {
 				action = envs.Symmetric(make([]float32, c.Actions)...)
 			}
 			p := newLearner(t, eng, spaces(ref.Sizes.Obs, action), network, cfg)
-			a, trajectory, estimates := p.agent, p.minibatches.trajectory, p.estimates
+			a, trajectory, estimates := p.agent, p.minibatches.Trajectory, p.estimates
 
 			worst := 0.0
 			compare := func(what string, got, want []float64, tolerance float64) {
@@ -108,8 +108,8 @@ func TestUpdate(t *testing.T) {
 			in := c.Input
 			p.joint("params").write(t, assemble(in))
 			for tensor, name := range map[*engine.Tensor]string{
-				p.Hyper().Lookup("learning_rate"): "learning_rate", p.estimates.discount: "discount", p.estimates.lambda: "gae_lambda", p.actorLoss.clip: "clip_epsilon",
-				p.actorLoss.entropyWeight: "entropy_weight", p.criticLoss.weight: "value_weight",
+				p.Hyper().Lookup("learning_rate"): "learning_rate", p.estimates.discount: "discount", p.estimates.lambda: "gae_lambda", p.actorLoss.Clip: "clip_epsilon",
+				p.actorLoss.EntropyWeight: "entropy_weight", p.criticLoss.Weight: "value_weight",
 			} {
 				write(t, tensor, ref.Hyper[name])
 			}
@@ -136,7 +136,7 @@ func TestUpdate(t *testing.T) {
 			}
 			write(t, trajectory.LogProb, logProb)
 
-			poison(t, estimates.value, estimates.nextValue, estimates.advantage, estimates.target, p.actorLoss.sums, p.criticLoss.sums)
+			poison(t, estimates.value, estimates.nextValue, estimates.advantage, estimates.target, p.actorLoss.Sums, p.criticLoss.Sums)
 			run(t, eng, func(r *engine.Recorder) {
 				estimates.Record(r, a, trajectory)
 				p.minibatches.recordMoments(r)
@@ -157,7 +157,7 @@ func TestUpdate(t *testing.T) {
 			losses := func(update int) {
 				t.Helper()
 				want := c.Expect.MinibatchLoss
-				actor, critic := read(t, p.actorLoss.sums), read(t, p.criticLoss.sums)
+				actor, critic := read(t, p.actorLoss.Sums), read(t, p.criticLoss.Sums)
 				n := cfg.Members
 				at := func(name string) []float64 { return want[name].Data[update*n : (update+1)*n] }
 				weighted := make([]float64, n)
@@ -177,10 +177,10 @@ func TestUpdate(t *testing.T) {
 			first, second := p.joint("optimizer/first_moment"), p.joint("optimizer/second_moment")
 			last := cfg.Epochs*cfg.Minibatches - 1
 			const afterwards = 5e-6 // the updates, at learning rates to 0.05, widen the first differences
-			for _, p.fused = range []bool{false, true} {
+			for _, p.form.On = range []bool{false, true} {
 				p.joint("params").write(t, assemble(in))
 				zero(t, first.actor, first.critic, second.actor, second.critic, a.actor.optimizer.Updates(), a.critic.optimizer.Updates())
-				poison(t, p.actorLoss.sums, p.criticLoss.sums, a.actor.optimizer.Norm())
+				poison(t, p.actorLoss.Sums, p.criticLoss.Sums, a.actor.optimizer.Norm())
 				run(t, eng, p.recordUpdates)
 				losses(last)
 				compare("gradient norm", read(t, a.actor.optimizer.Norm()), c.Expect.MinibatchLoss["grad_norm"].Data[last*cfg.Members:], 1e-6)

@@ -77,15 +77,15 @@ func (x trajectory) lambdaReturns(h thresholds) []float64 {
 
 // environmentsOf lists the environments of a member's minibatch of whole trajectories.
 func (m *minibatches) environmentsOf(seed uint32, member, iteration, epoch, index int) []int {
-	key := engine.Philox([2]uint32{seed, m.stream}, [4]uint32{uint32(member), 0, uint32(iteration), uint32(epoch)})
-	size, more := m.environments/m.count, m.environments%m.count
+	key := engine.Philox([2]uint32{seed, m.Stream}, [4]uint32{uint32(member), 0, uint32(iteration), uint32(epoch)})
+	size, more := m.Environments/m.Count, m.Environments%m.Count
 	begin := index*size + min(index, more)
 	if index < more {
 		size++
 	}
 	out := make([]int, size)
 	for i := range out {
-		out[i] = int(engine.Permute(uint32(begin+i), uint32(m.environments), key))
+		out[i] = int(engine.Permute(uint32(begin+i), uint32(m.Environments), key))
 	}
 	return out
 }
@@ -148,7 +148,7 @@ func newVTraceCase(t *testing.T, p *IMPALA, spread float64) *vtraceCase {
 	uniform := func(low, high float64) func() float64 {
 		return func() float64 { return low + (high-low)*dice.Float64() }
 	}
-	x, h, v := p.minibatches.trajectory, p.agent.head, p.vtrace
+	x, h, v := p.minibatches.Trajectory, p.agent.head, p.vtrace
 	c := &vtraceCase{IMPALA: p, onPolicy: spread == 0, reward: draw(x.Reward, dice.NormFloat64)}
 	c.done = draw(x.Done, func() float64 { return float64(max(0, dice.IntN(16)-12)) }) // terminated, truncated, or both
 	n, all := len(c.reward), p.common.members*p.common.environments
@@ -203,14 +203,14 @@ func (c *vtraceCase) check(t *testing.T, eng *engine.Engine) {
 	m, worst, size, compared := c.minibatches, 0.0, 0.0, 0
 	for u := range c.cfg.Epochs * c.cfg.Minibatches {
 		var of [][]int // environments of each member
-		for member := range m.members {
-			of = append(of, m.environmentsOf(eng.Seed(), member, 11, u/m.count, u%m.count))
+		for member := range m.Members {
+			of = append(of, m.environmentsOf(eng.Seed(), member, 11, u/m.Count, u%m.Count))
 		}
 		c.writeOutputs(t, of)
 		write(t, update, []float64{float64(u)})
 		poison(t, c.vtrace.advantage, c.vtrace.target)
 		run(t, eng, func(r *engine.Recorder) {
-			c.vtrace.recordCorrection(r, minibatch{m, update}, c.actorLoss.gradient, c.criticLoss.outputs)
+			c.vtrace.recordCorrection(r, minibatch{m, update}, c.agent, c.actorLoss.Outputs, c.criticLoss.Outputs)
 		})
 		advantage, target := read(t, c.vtrace.advantage), read(t, c.vtrace.target)
 		for member, h := range c.hyper {
@@ -252,13 +252,13 @@ func (c *vtraceCase) check(t *testing.T, eng *engine.Engine) {
 func (c *vtraceCase) writeOutputs(t *testing.T, of [][]int) {
 	t.Helper()
 	m, out := c.minibatches, c.agent.head.Outputs()
-	rows := m.rows
-	y, value, next := make([]float64, m.members*rows*out), make([]float64, m.members*rows), make([]float64, m.members*rows)
+	rows := m.Rows
+	y, value, next := make([]float64, m.Members*rows*out), make([]float64, m.Members*rows), make([]float64, m.Members*rows)
 	for i := range y {
 		y[i], value[i/out], next[i/out] = math.NaN(), math.NaN(), math.NaN()
 	}
 	for member, environments := range of {
-		for step := range m.horizon {
+		for step := range m.Horizon {
 			for j, e := range environments {
 				at, row := c.at(step, member, e), member*rows+step*len(environments)+j
 				copy(y[row*out:(row+1)*out], c.outputs[at*out:])
@@ -266,8 +266,8 @@ func (c *vtraceCase) writeOutputs(t *testing.T, of [][]int) {
 			}
 		}
 	}
-	write(t, c.actorLoss.outputs, y)
-	write(t, c.criticLoss.outputs, value)
+	write(t, c.actorLoss.Outputs, y)
+	write(t, c.criticLoss.Outputs, value)
 	write(t, c.vtrace.nextValue, next)
 }
 

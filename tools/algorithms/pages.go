@@ -38,20 +38,20 @@ var scored = []string{"--metric", "archive/qd_score", "--x", "iterations"}
 
 var pages = []page{
 	{name: "ppo", kind: onPolicy, config: "ppo-cartpole", run: iterations("400", "40"), plot: training,
-		files: []string{"rl/ppo.go", "rl/gae.go", "shaders/rl/policy_update.comp", "shaders/rl/loss.glsl"}},
+		files: []string{"rl/ppo.go", "shaders/rl/internal/lane/policy_update.comp", "shaders/rl/loss.glsl"}},
 	{name: "a2c", kind: onPolicy, config: "a2c-cartpole",
-		files: []string{"rl/a2c.go", "rl/ppo.go", "shaders/rl/policy_update.comp"}},
+		files: []string{"rl/a2c.go", "rl/ppo.go", "shaders/rl/internal/lane/policy_update.comp"}},
 	{name: "impala", kind: onPolicy, config: "impala-cartpole",
-		files: []string{"rl/impala.go", "rl/vtrace.go", "shaders/rl/vtrace.comp"}},
+		files: []string{"rl/impala.go", "shaders/rl/vtrace.comp"}},
 
 	{name: "dqn", kind: offPolicy, config: "dqn-cartpole", run: iterations("1000", "100"),
-		files: []string{"rl/dqn.go", "rl/qlearner.go", "shaders/rl/dqn.glsl", "shaders/rl/dqn_update.comp"}},
+		files: []string{"rl/dqn.go", "shaders/rl/dqn.glsl", "shaders/rl/internal/lane/dqn_update.comp"}},
 	{name: "ddpg", kind: offPolicy, config: "ddpg-pendulum", run: iterations("200", "20"), plot: training,
-		files: []string{"rl/ddpg.go", "rl/deterministic.go", "shaders/rl/deterministic_update.comp"}},
+		files: []string{"rl/ddpg.go", "shaders/rl/internal/lane/deterministic_update.comp"}},
 	{name: "td3", kind: offPolicy, config: "td3-pendulum", run: iterations("200", "20"), plot: training,
-		files: []string{"rl/td3.go", "rl/deterministic.go", "shaders/rl/deterministic_update.comp"}},
+		files: []string{"rl/td3.go", "rl/ddpg.go", "shaders/rl/internal/lane/deterministic_update.comp"}},
 	{name: "sac", kind: offPolicy, config: "sac-pendulum", run: iterations("200", "20"), plot: training,
-		files: []string{"rl/sac.go", "rl/discretesac.go", "rl/temperature.go", "shaders/rl/soft_update.comp"}},
+		files: []string{"rl/sac.go", "rl/discretesac.go", "shaders/rl/internal/lane/soft_update.comp"}},
 
 	{name: "openes", kind: gradients, config: "openes-pendulum",
 		files: []string{"ec/openes.go", "shaders/ec/noise_sums.comp"}},
@@ -110,7 +110,7 @@ var pages = []page{
 	{name: "qd-pg", kind: hybrids, config: "qd-pg-pendulum", plot: scored,
 		files: []string{"hybrid/qdpg.go", "hybrid/climbing.go", "shaders/hybrid/novelty.comp"}},
 	{name: "dvd", kind: hybrids, config: "dvd-pendulum", plot: training,
-		files: []string{"rl/dvd.go", "rl/diversity.go", "shaders/rl/diversity_gradient.comp"}},
+		files: []string{"rl/dvd.go", "shaders/rl/diversity_gradient.comp"}},
 	{name: "dvd-es", kind: hybrids, config: "dvd-es-swimmer", run: iterations("100", "5"),
 		files: []string{"hybrid/dvdes.go", "hybrid/thompson.go", "shaders/hybrid/diverse_fitness.comp"}},
 }

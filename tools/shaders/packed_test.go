@@ -18,7 +18,7 @@ func TestPackedModulesReadAlike(t *testing.T) {
 		return
 	}
 	// These have most instructions between them.
-	for _, name := range []string{"envs/rollout.CartPole-v1", "envs/step.Ant-v5.cooperative", "engine/nn/gemm_panel", "rl/policy_update", "ec/ars"} {
+	for _, name := range []string{"envs/rollout.CartPole-v1", "envs/step.Ant-v5.cooperative", "engine/nn/gemm_panel", "rl/internal/lane/policy_update", "ec/ars"} {
 		code, err := shaders.SPIRV(name)
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,7 @@
 
 // Many updates of soft actor-critic with continuous actions in one dispatch: next actions and their values, forward and
 // backward pass of the critics, Adam, the targets' updates, then the actor's update through the critics and that of the
-// temperature, on networks in the lanes of a subgroup (lane_update.glsl). T. Haarnoja et al., "Soft Actor-Critic
+// temperature, on networks in the lanes of a subgroup (update.glsl). T. Haarnoja et al., "Soft Actor-Critic
 // Algorithms and Applications", 2018, algorithm 1.
 //
 // Groups: x = members.
@@ -47,7 +47,7 @@ layout(push_constant) uniform Push {
     float epsilon;
 };
 
-#include "rl/actor_critic_update.glsl"
+#include "rl/internal/lane/actor_critic.glsl"
 
 shared float noise[2u * DIMS * BATCH];  // standard normal, of the next actions and of the actor's own, which its deviations then multiply
 shared float own_slope[DIMS * BATCH];   // derivatives of the actor's actions with respect to samples

@@ -1,4 +1,4 @@
-// Common to the updates of actors with critics of values, in one dispatch for many (lane_update.glsl). The parameters
+// Common to the updates of actors with critics of values, in one dispatch for many (update.glsl). The parameters
 // in memory are actors [3, P, row], and from `critic` on critics [3, P, CRITICS, row] and targets.
 
 layout(constant_id = 7) const uint CRITICS = 1; // per member, 1 or 2
@@ -14,7 +14,7 @@ uint network_ins, network_outs; // of the current network
 #define MLP_INS network_ins
 #define MLP_OUTS network_outs
 
-#include "rl/lane_update.glsl"
+#include "rl/internal/lane/update.glsl"
 #include "engine/nn/mlp_part.glsl"
 #include "engine/nn/head_batch.glsl"
 

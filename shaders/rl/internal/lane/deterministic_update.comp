@@ -2,7 +2,7 @@
 
 // Many updates of DDPG or TD3 in one dispatch: target actions and values, forward and backward pass of the critics,
 // Adam, and, when it is due, the actor's update through the first critic and the targets' updates. It replaces some
-// fourteen dispatches per update and keeps activations and gradients in registers (lane_update.glsl). S. Fujimoto et
+// fourteen dispatches per update and keeps activations and gradients in registers (update.glsl). S. Fujimoto et
 // al., 2018, algorithm 1; with one critic T. P. Lillicrap et al., 2016.
 //
 // Groups: x = members.
@@ -41,7 +41,7 @@ layout(push_constant) uniform Push {
     float epsilon;
 };
 
-#include "rl/actor_critic_update.glsl"
+#include "rl/internal/lane/actor_critic.glsl"
 
 // The noise of the target policy (S. Fujimoto et al., 2018, equation 14).
 void draw_noise(uint member, uint iteration, uint update) {

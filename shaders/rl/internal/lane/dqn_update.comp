@@ -2,7 +2,7 @@
 
 // Many updates of deep Q-learning in one dispatch: values at the next observations by target and network, the loss
 // (dqn_loss.comp), its gradient, Adam and the targets' updates, on networks in the lanes of a subgroup
-// (lane_update.glsl). V. Mnih et al., 2015, algorithm 1.
+// (update.glsl). V. Mnih et al., 2015, algorithm 1.
 //
 // Groups: x = members.
 
@@ -33,7 +33,7 @@ layout(push_constant) uniform Push {
     float epsilon;
 };
 
-#include "rl/lane_update.glsl"
+#include "rl/internal/lane/update.glsl"
 #include "engine/nn/mlp_columns.glsl"
 #include "engine/optim/norm.glsl"
 

@@ -1,0 +1,165 @@
+package lane
+
+import (
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
+)
+
+// Minibatches are slices of permutations of each member's transitions in an iteration, or of its trajectories.
+type Minibatches struct {
+	Trajectory                     *envs.Trajectory
+	Advantage, Target, Value       *engine.Tensor // [T, P, E]; Value only if changes of values are clipped
+	Clock                          engine.Clock
+	Stream                         uint32 // of the permutations
+	Horizon, Members, Environments int
+	Epochs, Count                  int  // passes over the transitions; minibatches per pass
+	Trajectories                   bool // minibatches are of whole trajectories
+	Rows                           int  // transitions of the largest minibatch
+
+	Order   *engine.Tensor // [epochs, P, T * E] u32: the permutations, for many updates in one dispatch, which read them often; nil: computed where needed
+	Moments *engine.Tensor // [epochs * count, P, 2]: of the advantages; nil: advantages are not normalized
+	Obs     *engine.Tensor // [P, rows, O]: normalized observations of a minibatch; nil if no loss needs them gathered
+}
+
+// sampled are the fields of kernels that find the rows of minibatches.
+type sampled struct {
+	Action, LogProb, Advantage, Target, Clock  vk.Range
+	Moments                                    vk.Range
+	Horizon, Environments, Stream, Minibatches uint32
+}
+
+func (m *Minibatches) sampled() sampled {
+	s := sampled{
+		Action: m.Trajectory.Action.Range(), LogProb: m.Trajectory.LogProb.Range(), Advantage: m.Advantage.Range(), Target: m.Target.Range(),
+		Clock: m.Clock.Tensor().Range(), Horizon: uint32(m.Horizon), Environments: uint32(m.Environments), Stream: m.Stream, Minibatches: uint32(m.Count),
+	}
+	if m.Moments != nil {
+		s.Moments = m.Moments.Range()
+	}
+	return s
+}
+
+// Minibatch is the minibatch of one update; Update [1] u32 is its number, counted over all epochs.
+type Minibatch struct {
+	*Minibatches
+	Update *engine.Tensor
+}
+
+// Learner is a network that learns from minibatches.
+type Learner struct {
+	Network    *nn.Network
+	Pass       *nn.Pass
+	Params     *engine.Tensor // [P, row]
+	Head       nn.Head        // of actors
+	Normalizer *engine.Tensor // nil: none
+	ObsLimit   float32
+}
+
+// LossConfig describes a loss of actors or critics; shaders/rl/loss.glsl has the equations. All tensors are [P].
+type LossConfig struct {
+	Critic        bool // half the squared error of values, else the surrogate of actors
+	Clip          *engine.Tensor
+	Weight        *engine.Tensor
+	EntropyWeight *engine.Tensor // of actors
+
+	ClipValue        bool // of critics: the larger of the error and that of values whose change is clipped to ±Clip
+	RatioInAdvantage bool // of actors: advantages contain the importance ratio, so that the loss is -advantage log π
+}
+
+// Loss is the gradient of a loss by one network's parameters, over a minibatch. Networks held in the lanes of a subgroup compute forward pass,
+// loss and backward pass in one dispatch (policy_gradient.comp), others layer by layer, with the loss in between (policy_loss.comp).
+type Loss struct {
+	LossConfig
+	of                 Learner
+	Sums               *engine.Tensor // [4, splits, P]: the loss; of actors also entropy, divergence from the policy that acted, fraction of clipped ratios
+	Outputs, atOutputs *engine.Tensor // [P, rows, Out], and the gradient with respect to them; nil if networks in lanes keep none
+	ahead              bool           // Forward precedes the gradient, since others need the outputs too
+}
+
+// NewLoss makes the tensors of a loss. If updates are made in one dispatch (together), only its sums are needed.
+func NewLoss(s *engine.State, of Learner, m *Minibatches, c LossConfig, together bool) *Loss {
+	l := &Loss{LossConfig: c, of: of}
+	splits := engine.Axis("split", 1)
+	if !together {
+		of.Pass.Learn(s, of.Params)
+		splits.Size = of.Pass.Splits()
+	}
+	l.Sums = s.Scratch("losses", engine.Float32, engine.Axis("loss", 4), splits, engine.Members(m.Members))
+	if of.Network.Layered() && !together {
+		l.Outputs, l.atOutputs = l.makeOutputs(s, "outputs", m), l.makeOutputs(s, "gradient_at_outputs", m)
+	}
+	return l
+}
+
+// KeepOutputs makes Forward precede Gradient.
+func (l *Loss) KeepOutputs(s *engine.State, m *Minibatches) {
+	if l.ahead = true; l.Outputs == nil {
+		l.Outputs = l.makeOutputs(s, "outputs", m)
+	}
+}
+
+func (l *Loss) makeOutputs(s *engine.State, name string, m *Minibatches) *engine.Tensor {
+	return s.Scratch(name, engine.Float32, engine.Members(m.Members), engine.Axis("transition", m.Rows), engine.Axis("output", l.of.Network.Model().Outputs()))
+}
+
+// Gathers reports whether the loss needs the observations of minibatches gathered (Minibatches.Obs).
+func (l *Loss) Gathers() bool { return l.Outputs != nil }
+
+// Forward records the outputs at the observations of a minibatch.
+func (l *Loss) Forward(r *engine.Recorder, m Minibatch) {
+	forward := l.of.Network.Evaluate
+	if l.of.Network.Layered() {
+		forward = l.of.Pass.Forward
+	}
+	forward(r, nn.Weights{Params: l.of.Params}, nn.Inputs{Parts: []*engine.Tensor{m.Obs}}, l.Outputs)
+}
+
+// weighted are the fields of both kernels.
+type weighted struct {
+	Params, Value, ClipEpsilon, LossWeight, EntropyWeight, Gradient, Losses, Update vk.Range
+	Row, HeadBase, Seed, Out                                                        uint32
+	Critic, ClipValue, Trajectories, RatioInAdvantage                               bool
+}
+
+// Gradient records the gradient [splits, P, row] of the loss over a minibatch.
+func (l *Loss) Gradient(r *engine.Recorder, m Minibatch) *engine.Tensor {
+	into, net := l.of.Pass.Into(), l.of.Network.Model()
+	members, splits := uint32(m.Members), into.Size("split")
+	common := weighted{
+		Params: l.of.Params.Range(), ClipEpsilon: l.Clip.Range(), LossWeight: l.Weight.Range(), Gradient: into.Range(), Losses: l.Sums.Range(),
+		Update: m.Update.Range(), Row: uint32(l.of.Params.Size("parameter")), Seed: r.Engine().Seed(), Out: uint32(net.Outputs()),
+		Critic: l.Critic, ClipValue: l.ClipValue, Trajectories: m.Trajectories, RatioInAdvantage: l.RatioInAdvantage,
+	}
+	of := head{HeadWidth: 1}
+	if l.ClipValue {
+		common.Value = m.Value.Range()
+	}
+	if !l.Critic {
+		common.EntropyWeight, common.HeadBase, of = l.EntropyWeight.Range(), uint32(net.Size()), headOf(l.of.Head)
+	}
+	if l.of.Network.Layered() {
+		if !l.ahead {
+			l.Forward(r, m)
+		}
+		k := policyLossKernel{
+			Output: l.Outputs.Range(), AtOutputs: l.atOutputs.Range(), Rows: uint32(m.Rows), Workgroup: r.WorkgroupFor((m.Rows + splits - 1) / splits),
+		}
+		fill(r, &k, common, m.sampled(), of)
+		r.Dispatch(k.call(members, uint32(splits), 1))
+		return l.of.Pass.Gradient(r, l.atOutputs)
+	}
+	held, err := nn.LanesOf(net, r.Engine().Device().Info())
+	if err != nil {
+		r.Fail(err)
+		return into
+	}
+	k := policyGradientKernel{Obs: m.Trajectory.Obs.Range(), ObsLimit: l.of.ObsLimit, LayerNorm: held.LayerNorm, In: uint32(net.Inputs().Size())}
+	if l.of.Normalizer != nil {
+		k.Normalizer = l.of.Normalizer.Range()
+	}
+	fill(r, &k, common, m.sampled(), of, lanesOf(held))
+	dispatch(r, k.call(members, uint32(splits), 1), held.Lanes)
+	return into
+}

@@ -1,0 +1,80 @@
+package lane
+
+import (
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/vk"
+)
+
+const (
+	policyBindings      = 25
+	heldTransitions     = 1 << 19 // with as many, moments stay in registers: faster, but twice as long to compile
+	iterationsPerRow    = 4       // up to eight transitions take a dozen iterations, and those of computing their permutation: ten on average in the worst case
+	mostRowsOfIteration = 8
+)
+
+// Policy makes all updates of an iteration of PPO in a few dispatches of policy_update.comp.
+type Policy struct {
+	On    bool // whether updates are made so; otherwise each is a few dispatches of its own
+	Held  bool // moments stay in registers
+	lanes nn.Lanes
+	model nn.Model
+	rows  int
+}
+
+// PlanPolicy decides by the sizes of an iteration and the networks of actors whether updates are made so: on software drivers, with small
+// networks and enough work to repay the longer compilation. The other form takes two to four times as long per update. ClipUp needs the norm of
+// the velocity before it moves a parameter, which would be a second pass over the moments.
+func PlanPolicy(info vk.Info, m *Minibatches, rule optim.Rule, alike bool, actor nn.Model) *Policy {
+	transitions := m.Members * m.Environments * m.Horizon * m.Epochs
+	lanes, err := nn.LanesOf(actor, info)
+	p := &Policy{Held: transitions >= heldTransitions, lanes: lanes, model: actor, rows: m.Rows}
+	p.On = alike && info.Type == vk.CPU && transitions >= Worth && rule != optim.ClipUp && info.Limits.MaxBindings >= policyBindings &&
+		err == nil && lanes.Lanes%blockRows == 0 && p.iterations() <= maxIterations
+	return p
+}
+
+// iterations returns the loop iterations of an update: over the minibatch and over the rows of the matrices.
+func (p *Policy) iterations() int {
+	rows := (p.rows + mostRowsOfIteration - 1) / mostRowsOfIteration * mostRowsOfIteration
+	return rows*iterationsPerRow + p.model.Inputs().Size() + int(p.lanes.Hidden1) + p.model.Outputs()
+}
+
+// Scope returns the scope for the agent's networks, which must be in one buffer.
+func (p *Policy) Scope(s *engine.State) *engine.State {
+	if p.On {
+		return s.Contiguous()
+	}
+	return s
+}
+
+// Check gives up updates of parameters that a kernel cannot bind, once the networks are made.
+func (p *Policy) Check(info vk.Info, actor *engine.Tensor) { p.On = p.On && bindable(info, actor) }
+
+// Record records all updates of an iteration in the fewest dispatches that the limit of loop iterations allows.
+func (p *Policy) Record(r *engine.Recorder, m *Minibatches, actor, critic *optim.Optimizer, policy, value *Loss, maxNorm float64) {
+	c := actor.Config()
+	params, _ := actor.Params().Stacked()
+	k := policyUpdateKernel{
+		Params: params, Updated: params, Obs: m.Trajectory.Obs.Range(), Value: m.Value.Range(), LearningRate: actor.Rate().Range(),
+		ClipEpsilon: policy.Clip.Range(), ActorWeight: policy.Weight.Range(), CriticWeight: value.Weight.Range(), EntropyWeight: policy.EntropyWeight.Range(),
+		Norm: actor.Norm().Range(), ActorLosses: policy.Sums.Range(), CriticLosses: value.Sums.Range(),
+		HeadBase: uint32(p.model.Size()), Seed: r.Engine().Seed(), ObsLimit: policy.of.ObsLimit, MaxNorm: float32(maxNorm), WeightDecay: float32(c.WeightDecay),
+		LocalSizeX: 2 * p.lanes.Lanes, LayerNorm: p.lanes.LayerNorm, In: uint32(p.model.Inputs().Size()), Out: uint32(p.model.Outputs()),
+		ClipValue: value.ClipValue, MomentsHeld: p.Held, Rule: uint32(c.Rule),
+	}
+	fill(r, &k, m.sampled(), rowsOf(actor, critic, 1), constantsOf(c), lanesOf(p.lanes), headOf(policy.of.Head))
+	if policy.of.Normalizer != nil {
+		k.Normalizer = policy.of.Normalizer.Range()
+	}
+	if m.Order != nil {
+		k.Order = m.Order.Range()
+	}
+	updates := m.Epochs * m.Count
+	step := max(1, maxIterations/p.iterations())
+	for first := 0; first < updates; first += step {
+		k.First, k.Last = uint32(first), uint32(min(first+step, updates))
+		dispatch(r, k.call(uint32(m.Members), 1, 1), p.lanes.Lanes)
+	}
+}
