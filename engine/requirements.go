@@ -30,7 +30,8 @@ func (r *requirement) raise(need int, kernel string) {
 var fast = map[string]bool{
 	"engine/nn/gemm_float16": true, "engine/nn/gemm_panel": true, "engine/nn/narrow_backward": true,
 	"engine/optim/update_pair_wide": true, "engine/optim/update_wide": true,
-	"rl/internal/lane/deterministic_update": true, "rl/internal/lane/dqn_update": true, "rl/internal/lane/policy_update": true, "rl/internal/lane/soft_update": true,
+	"rl/internal/lane/deterministic_update": true, "rl/internal/lane/dqn_update": true,
+	"rl/internal/lane/policy_update": true, "rl/internal/lane/soft_update": true,
 }
 
 // Missing lists the requirements of the kernels that a device does not meet, one sentence each. Without any, everything runs there.

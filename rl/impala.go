@@ -127,11 +127,11 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 	p.actorLoss = lane.NewLoss(scratch.Sub("actor"), p.agent.learner(p.agent.actor), &m.Minibatches, lane.LossConfig{
 		Clip: p.vtrace.rho, RatioInAdvantage: true,
 		Weight: hyper.Add("actor_weight", c.ActorWeight), EntropyWeight: hyper.Add("entropy_weight", c.EntropyWeight),
-	}, false)
+	}, nil)
 	p.actorLoss.KeepOutputs(scratch.Sub("actor"), &m.Minibatches)
 	p.criticLoss = lane.NewLoss(scratch.Sub("critic"), p.agent.learner(p.agent.critic), &m.Minibatches, lane.LossConfig{
 		Critic: true, Clip: p.vtrace.rho, Weight: hyper.Add("critic_weight", c.CriticWeight),
-	}, false)
+	}, nil)
 	p.criticLoss.KeepOutputs(scratch.Sub("critic"), &m.Minibatches)
 	return s.Err()
 }
@@ -149,7 +149,7 @@ func (p *IMPALA) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 // previous update.
 func (p *IMPALA) recordUpdates(r *engine.Recorder) {
 	p.rates.record(r)
-	p.recordMinibatches(r, func(r *engine.Recorder, m minibatch) {
+	p.recordMinibatches(r, nil, func(r *engine.Recorder, m minibatch) {
 		p.vtrace.Record(r, m, p.agent, p.actorLoss, p.criticLoss)
 	})
 }

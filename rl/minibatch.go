@@ -35,11 +35,6 @@ func (m *minibatches) normalizeAdvantage(s *engine.State) {
 	m.Moments = s.Scratch("advantage_moments", engine.Float32, engine.Axis("update", m.Epochs*m.Count), engine.Members(m.Members), engine.Axis("moment", 2))
 }
 
-// storeOrder allocates the permutations of an iteration.
-func (m *minibatches) storeOrder(s *engine.State) {
-	m.Order = s.Scratch("order", engine.Uint32, engine.Axis("epoch", m.Epochs), engine.Members(m.Members), engine.Axis("transition", m.Horizon*m.Environments))
-}
-
 // recordOrder records the permutations of an iteration, if they are stored.
 func (m *minibatches) recordOrder(r *engine.Recorder) {
 	if m.Order == nil {

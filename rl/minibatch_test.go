@@ -19,7 +19,7 @@ func TestMinibatchOrder(t *testing.T) {
 		s := eng.NewState()
 		defer s.Close()
 		m := newMinibatches(s, engine.NewClock(s), c)
-		m.storeOrder(s)
+		m.StoreOrder(s)
 		m.normalizeAdvantage(s)
 		m.Advantage = newEstimates(s, nil, nil, c).advantage
 		if err := s.Err(); err != nil {

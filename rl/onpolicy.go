@@ -131,9 +131,13 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig, rate *engine.T
 	return err
 }
 
-// recordMinibatches records an update of actor and critic for every minibatch of every epoch. prepare records what the
-// losses need first.
-func (o *onPolicy) recordMinibatches(r *engine.Recorder, prepare func(r *engine.Recorder, m minibatch)) {
+// recordMinibatches records an update of actor and critic for every minibatch of every epoch, by a form that makes all of them if it is on. prepare
+// records what the losses of separate updates need first.
+func (o *onPolicy) recordMinibatches(r *engine.Recorder, form *lane.Policy, prepare func(r *engine.Recorder, m minibatch)) {
+	actor, critic := o.agent.actor.optimizer, o.agent.critic.optimizer
+	if form.Record(r, &o.minibatches.Minibatches, actor, critic, o.actorLoss, o.criticLoss, o.common.maxGradNorm) {
+		return
+	}
 	r.Repeat(o.common.epochs*o.common.minibatches, func(r *engine.Recorder, i engine.Counter) {
 		mb := minibatch{o.minibatches, i.Tensor()}
 		prepare(r, mb)

@@ -134,14 +134,11 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	info := s.Engine().Device().Info()
 	m := p.minibatches
 	p.form = lane.PlanPolicy(info, &m.Minibatches, c.Optimizer, network.alike(), network.model(p.env.ObsSize(), network.head(p.env.Action).Outputs()))
-	p.form.On = p.form.On || p.both
+	p.form.Both = p.both
 	if err := p.buildAgent(p.form.Scope(agent), network, rate); err != nil {
 		return err
 	}
-	p.form.Check(info, p.agent.Actor())
-	if p.form.On = p.form.On && !p.both; p.form.On {
-		m.storeOrder(scratch)
-	}
+	p.form.Begin(scratch, &m.Minibatches, p.agent.Actor())
 	if network.NormalizeReward {
 		p.agent.rewards = newRewardScale(s.Sub("agent"), discount, network.RewardLimit, p.common)
 	}
@@ -150,10 +147,10 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	p.explained = p.Metrics().Row("critic/explained_variance")
 	p.actorLoss = lane.NewLoss(scratch.Sub("actor"), p.agent.learner(p.agent.actor), &m.Minibatches, lane.LossConfig{
 		Clip: clip, Weight: actorWeight, EntropyWeight: entropyWeight,
-	}, p.form.On)
+	}, p.form)
 	p.criticLoss = lane.NewLoss(scratch.Sub("critic"), p.agent.learner(p.agent.critic), &m.Minibatches, lane.LossConfig{
 		Critic: true, Clip: clip, Weight: criticWeight, ClipValue: c.ClipValue,
-	}, p.form.On)
+	}, p.form)
 	if p.actorLoss.Gathers() || p.criticLoss.Gathers() {
 		m.Obs = m.observations(scratch, "observations", p.env)
 	}
@@ -180,11 +177,7 @@ func (p *PPO) recordUpdates(r *engine.Recorder) {
 	p.rates.record(r)
 	p.minibatches.recordOrder(r)
 	p.minibatches.recordMoments(r)
-	if p.form.On {
-		p.form.Record(r, &p.minibatches.Minibatches, p.agent.actor.optimizer, p.agent.critic.optimizer, p.actorLoss, p.criticLoss, p.cfg.MaxGradNorm)
-		return
-	}
-	p.recordMinibatches(r, func(r *engine.Recorder, m minibatch) { m.recordObs(r, p.agent) })
+	p.recordMinibatches(r, p.form, func(r *engine.Recorder, m minibatch) { m.recordObs(r, p.agent) })
 }
 
 // estimates holds the critic's values of a trajectory, and the advantages and value targets computed from them:

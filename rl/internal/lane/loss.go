@@ -23,6 +23,11 @@ type Minibatches struct {
 	Obs     *engine.Tensor // [P, rows, O]: normalized observations of a minibatch; nil if no loss needs them gathered
 }
 
+// StoreOrder allocates the permutations of an iteration.
+func (m *Minibatches) StoreOrder(s *engine.State) {
+	m.Order = s.Scratch("order", engine.Uint32, engine.Axis("epoch", m.Epochs), engine.Members(m.Members), engine.Axis("transition", m.Horizon*m.Environments))
+}
+
 // sampled are the fields of kernels that find the rows of minibatches.
 type sampled struct {
 	Action, LogProb, Advantage, Target, Clock  vk.Range
@@ -78,8 +83,9 @@ type Loss struct {
 	ahead              bool           // Forward precedes the gradient, since others need the outputs too
 }
 
-// NewLoss makes the tensors of a loss. If updates are made in one dispatch (together), only its sums are needed.
-func NewLoss(s *engine.State, of Learner, m *Minibatches, c LossConfig, together bool) *Loss {
+// NewLoss makes the tensors of a loss: only its sums, if form makes the updates.
+func NewLoss(s *engine.State, of Learner, m *Minibatches, c LossConfig, form *Policy) *Loss {
+	together := form != nil && form.On
 	l := &Loss{LossConfig: c, of: of}
 	splits := engine.Axis("split", 1)
 	if !together {

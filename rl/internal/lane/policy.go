@@ -14,10 +14,13 @@ const (
 	mostRowsOfIteration = 8
 )
 
-// Policy makes all updates of an iteration of PPO in a few dispatches of policy_update.comp.
+// Policy makes all updates of an iteration of PPO in a few dispatches of policy_update.comp, if it is on; otherwise each is a few dispatches of its
+// own. nil is off.
 type Policy struct {
-	On    bool // whether updates are made so; otherwise each is a few dispatches of its own
-	Held  bool // moments stay in registers
+	On   bool
+	Held bool // moments stay in registers
+	Both bool // for tests: off, but with the networks in one buffer, so that On can be set
+
 	lanes nn.Lanes
 	model nn.Model
 	rows  int
@@ -43,17 +46,26 @@ func (p *Policy) iterations() int {
 
 // Scope returns the scope for the agent's networks, which must be in one buffer.
 func (p *Policy) Scope(s *engine.State) *engine.State {
-	if p.On {
+	if p.On || p.Both {
 		return s.Contiguous()
 	}
 	return s
 }
 
-// Check gives up updates of parameters that a kernel cannot bind, once the networks are made.
-func (p *Policy) Check(info vk.Info, actor *engine.Tensor) { p.On = p.On && bindable(info, actor) }
+// Begin makes what the updates need besides the networks, now made. If a kernel cannot bind all parameters, updates are made separately.
+func (p *Policy) Begin(s *engine.State, m *Minibatches, actor *engine.Tensor) {
+	p.On = p.On && !p.Both && bindable(s.Engine().Device().Info(), actor)
+	if p.On {
+		m.StoreOrder(s)
+	}
+}
 
-// Record records all updates of an iteration in the fewest dispatches that the limit of loop iterations allows.
-func (p *Policy) Record(r *engine.Recorder, m *Minibatches, actor, critic *optim.Optimizer, policy, value *Loss, maxNorm float64) {
+// Record records all updates of an iteration in the fewest dispatches that the limit of loop iterations allows, if the form is on, and reports
+// whether it is. The norm of the joint gradient is limited to maxNorm.
+func (p *Policy) Record(r *engine.Recorder, m *Minibatches, actor, critic *optim.Optimizer, policy, value *Loss, maxNorm float64) bool {
+	if p == nil || !p.On {
+		return false
+	}
 	c := actor.Config()
 	params, _ := actor.Params().Stacked()
 	k := policyUpdateKernel{
@@ -77,4 +89,5 @@ func (p *Policy) Record(r *engine.Recorder, m *Minibatches, actor, critic *optim
 		k.First, k.Last = uint32(first), uint32(min(first+step, updates))
 		dispatch(r, k.call(uint32(m.Members), 1, 1), p.lanes.Lanes)
 	}
+	return true
 }
