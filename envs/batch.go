@@ -63,6 +63,9 @@ func NewBatch(ctx context.Context, dev *vk.Device, env *Environment, members, en
 	if err := engine.Require(map[string]any{"device": dev, "environment": env}); err != nil {
 		return nil, fmt.Errorf("envs: batch: %w", err)
 	}
+	if n := env.Seats(); n > 1 {
+		return nil, fmt.Errorf("envs: a batch of %q, which has %d agents; want one: rollouts step several", env.Name, n)
+	}
 	options, err := options.resolved(env.Spec)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,11 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 	if err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}
-	s, err := builtIn[cartPole().Name].With(key, code)
+	declared := cartPole().Name
+	if e.Seats() > 1 {
+		declared = seatsSample
+	}
+	s, err := builtIn[declared].With(key, code)
 	if err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}
@@ -68,6 +72,9 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 
 // functions returns the declarations of the functions that the GLSL must define.
 func (e *Environment) functions() []string {
+	if e.Seats() > 1 {
+		return e.seatFunctions()
+	}
 	action := "const float action[ACTION_SIZE]"
 	if e.Action.IsDiscrete() {
 		action = "uint action"

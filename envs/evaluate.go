@@ -9,7 +9,8 @@ import (
 
 // Evaluator runs whole episodes of every member, all members × episodes in one batch, without auto-reset and with the
 // mode of the policy's distribution as action. Rewards are the environment's own; reward scale and sparsity of the
-// training options are ignored.
+// training options are ignored. In a world of several agents a member's policy plays all seats, and an episode's return
+// is the mean over the seats.
 type Evaluator struct {
 	eng     *engine.Engine
 	env     *Environment
@@ -66,6 +67,10 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 	}
 	return func(r *engine.Recorder, fitness *engine.Tensor) {
 		rollout.Record(r, clock, ev.policy)
+		if rollout.seated != nil && fitness.Len() == rollout.seated.world.Len() {
+			rollout.seated.recordMeans(r, fitness)
+			return
+		}
 		if fitness.Len() == rollout.ret.Len() {
 			r.Copy(fitness, rollout.ret) // every environment runs one episode
 			return
@@ -100,6 +105,7 @@ func (ev *Evaluator) Run(ctx context.Context, clock engine.Clock, episodes int) 
 	if err != nil {
 		return engine.Evaluation{}, err
 	}
+	returns, words = meanEpisodes(returns, words, ev.env.Seats())
 	out := engine.Evaluation{Returns: make([][]float32, ev.members), Lengths: make([][]float32, ev.members)}
 	for p := range ev.members {
 		out.Returns[p] = returns[p*episodes : (p+1)*episodes]

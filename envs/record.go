@@ -13,9 +13,10 @@ import (
 type Episode struct {
 	Member  int         // index of the member whose policy acted
 	States  [][]float32 // [T + 1][S]: the initial state, and those after each action
-	Actions [][]float32 // [T][A]: in the environment's units, before it clips them; for a discrete space the index
-	Rewards []float32   // [T]: summed over the environment steps of the action
-	Returns []float32   // [T]: cumulative sums of the rewards, added as in the environment
+	Actions [][]float32 // [T][A]: in the environment's units, before it clips them; for a discrete space the index; of all seats in turn
+	Rewards []float32   // [T]: summed over the environment steps of the action; with several agents the mean over seats
+	Returns []float32   // [T]: cumulative sums of the rewards, added as in the environment; with several agents the mean over seats
+	Seats   [][]float32 // [T][seats]: cumulative sums of the rewards of each seat; nil with one agent
 	Steps   int         // environment steps
 	Done    Done        // how it ended
 }
@@ -62,7 +63,7 @@ type camera struct {
 	policy  Policy
 	rollout *Rollout
 	states  *engine.Tensor // [T + 1, S]
-	returns *engine.Tensor // [T + 1, 1]
+	returns *engine.Tensor // [T + 1, seats]
 	program *engine.Program
 }
 
@@ -78,7 +79,7 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 		return err
 	}
 	c.states = s.Scratch("states", engine.Float32, engine.Time(steps+1), engine.Axis("field", ev.env.StateSize()))
-	c.returns = s.Scratch("returns", engine.Float32, engine.Time(steps+1), engine.Axis("return", 1))
+	c.returns = s.Scratch("returns", engine.Float32, engine.Time(steps+1), engine.Axis("return", ev.env.Seats()))
 	weights, normalizer, err := ev.policy.Member(ctx, member)
 	if err != nil {
 		return err
@@ -134,6 +135,9 @@ func (c *camera) develop(ctx context.Context) (*Episode, error) {
 		return nil, err
 	}
 	states, returns, actions, rewards := values[0], values[1], values[2], values[3]
+	if seats := env.Seats(); seats > 1 {
+		return developSeats(env, states, returns, actions, words, flags), nil
+	}
 	size, width := env.StateSize(), env.ActionWords()
 	e := &Episode{States: [][]float32{states[:size]}, Steps: EpisodeWord(words[0]).Steps(), Done: EpisodeWord(words[0]).Done()}
 	for t, f := range flags {

@@ -57,11 +57,12 @@ type Rollout struct {
 	reset   *vk.Shader // nil: RecordReset is not supported
 	mapping Mapping
 	stepped *stepped // nil: fused
+	seated  *seated  // nil: one agent
 
 	stream, actionStream uint32 // of the random numbers of environments and of actions
 
 	blockClock       engine.Clock   // of the repeated blocks of a long rollout
-	state, step, ret *engine.Tensor // [S, P, E], [P, E], [P, E]
+	state, step, ret *engine.Tensor // [S, P, E], [P, E], [P, E]; E is E·A in the last two and below
 	scale            *engine.Tensor // [2, A]: middle and half of the action range
 	finished         *engine.Tensor // [4, P, E]
 	cap              *engine.Tensor // [populations]; nil: none
@@ -92,7 +93,8 @@ func (f ActionForm) String() string {
 }
 
 // Trajectory holds the transitions of a rollout, [T, P, E, …] each; its tensors are nil without
-// RolloutConfig.Trajectory.
+// RolloutConfig.Trajectory. If a world has A > 1 seats, E counts seats: A times the environments, the seats of a world
+// one after the other.
 type Trajectory struct {
 	Obs     *engine.Tensor // [T, P, E, O]: the observation acted on
 	Action  *engine.Tensor // [T, P, E, A]: discrete: A = 1, the index; continuous: in the form Actions
@@ -101,6 +103,10 @@ type Trajectory struct {
 	Done    *engine.Tensor // [T, P, E] u32: flags, see Done
 	NextObs *engine.Tensor // [T, P, E, O]: the true observation after the action, before any reset
 	Actions ActionForm
+
+	// Global and NextGlobal, [T, P, worlds, Spec.Global], are the world's state for critics when the action was chosen,
+	// and after it, before any reset; nil unless the environment has one.
+	Global, NextGlobal *engine.Tensor
 }
 
 // NewRollout allocates a rollout's tensors in s: the state of the environments is saved, trajectories are not. An
@@ -132,10 +138,15 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	if ro.mapping, err = env.mapping(options, s.Engine().Device().Info(), cfg.Members*cfg.Environments); err != nil {
 		return nil, err
 	}
-	if ro.shader, err = env.shader(ctx, "envs/rollout", ro.mapping, rolloutShader); err != nil {
+	if env.Seats() > 1 {
+		ro.shader, err = env.shader(ctx, "envs/seats_rollout", Lane, seatsRolloutShader)
+	} else {
+		ro.shader, err = env.shader(ctx, "envs/rollout", ro.mapping, rolloutShader)
+	}
+	if err != nil {
 		return nil, err
 	}
-	p, e, t := engine.Members(cfg.Members), engine.Environments(cfg.Environments), engine.Time(cfg.Horizon)
+	p, e, t := engine.Members(cfg.Members), engine.Environments(cfg.Environments*env.Seats()), engine.Time(cfg.Horizon)
 	// To the kernels, each policy with its environments is a member; the layout of the tensors is the same.
 	ro.cfg.Members, ro.cfg.Environments = cfg.Members*policies, cfg.Environments/policies
 	o, a := engine.Axis("feature", env.ObsSize()), engine.Axis("action", env.ActionWords())
@@ -143,7 +154,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	if cfg.Begin {
 		tensor = s.Scratch // nothing is carried over between recordings
 	}
-	ro.state = tensor("env_state", engine.Float32, engine.Axis("field", env.StateSize()), p, e)
+	ro.state = tensor("env_state", engine.Float32, engine.Axis("field", env.StateSize()), p, engine.Environments(cfg.Environments))
 	ro.step = tensor("episode_step", engine.Uint32, p, e)
 	ro.ret = tensor("episode_return", engine.Float32, p, e)
 	ro.scale = engine.Constant(s, "action_scale", env.Action.scales, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
@@ -174,6 +185,9 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 			return nil, err
 		}
 	}
+	if env.Seats() > 1 {
+		return ro, ro.newSeated(s)
+	}
 	if cfg.Trajectory && cfg.Window == nil {
 		if ro.reset, err = env.shader(ctx, "envs/reset", Lane, resetShader); err != nil {
 			return nil, err
@@ -197,7 +211,7 @@ func (ro *Rollout) RecordWindow(r *engine.Recorder, clock engine.Clock, policy *
 // Horizon returns the number of steps per recording.
 func (ro *Rollout) Horizon() int { return ro.cfg.Horizon }
 
-// Finished returns [4, P, E], over the episodes that ended in the last recording: their number, the sum of their
+// Finished returns [4, P, E], E counting seats if there are several, over the episodes that ended in the last recording: their number, the sum of their
 // returns, the sum of their lengths, and how many of them diverged (Diverged).
 func (ro *Rollout) Finished() *engine.Tensor { return ro.finished }
 
@@ -238,6 +252,11 @@ func (ro *Rollout) RecordFirst(r *engine.Recorder, clock engine.Clock) {
 // RecordReset is RecordFirst before the clock's first tick, for rollouts with a trajectory and without a window. Its
 // kernel only resets, which takes a fraction of the time to compile.
 func (ro *Rollout) RecordReset(r *engine.Recorder) {
+	if ro.seated != nil {
+		r.Fill(ro.seated.began.Tensor(), 0)
+		ro.seated.record(r, ro.seated.began, nil, seatSteps{begin: true})
+		return
+	}
 	if ro.reset == nil {
 		r.Fail(fmt.Errorf("envs: resetting %q; want a rollout with a trajectory and without a window", ro.env.Name))
 		return
@@ -258,6 +277,10 @@ const resetGroup = 64
 
 // record records the given number of steps; before is how many steps of the episodes are already recorded.
 func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy, before, steps int, begin bool, firstCandidate int) {
+	if ro.seated != nil {
+		ro.seated.record(r, clock, policy, seatSteps{before, steps, begin, firstCandidate})
+		return
+	}
 	info := r.Engine().Device().Info()
 	c, o := ro.cfg, ro.options.constants()
 	var n network

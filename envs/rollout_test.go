@@ -32,8 +32,14 @@ type fixture struct {
 // random.
 func newFixture(t testing.TB, eng *engine.Engine, name string, cfg RolloutConfig, network *nn.MLP, more ...func(*Policy)) *fixture {
 	t.Helper()
+	return fixtureIn(t, eng, lookup(t, name), cfg, network, more...)
+}
+
+// fixtureIn is newFixture in any environment.
+func fixtureIn(t testing.TB, eng *engine.Engine, env *Environment, cfg RolloutConfig, network *nn.MLP, more ...func(*Policy)) *fixture {
+	t.Helper()
 	s := eng.NewState()
-	f := &fixture{t: t, eng: eng, env: lookup(t, name), state: s, clock: engine.NewClock(s)}
+	f := &fixture{t: t, eng: eng, env: env, state: s, clock: engine.NewClock(s)}
 	t.Cleanup(func() { _ = s.Close() })
 	dice := rand.New(rand.NewPCG(7, 8))
 	if network != nil {
@@ -146,7 +152,8 @@ func (f *fixture) words(tensor *engine.Tensor) []uint32 {
 // everything returns all results of a recording, as words.
 func (f *fixture) everything() []uint32 {
 	var all []uint32
-	for _, tensor := range []*engine.Tensor{f.ro.Obs, f.ro.Action, f.ro.LogProb, f.ro.Reward, f.ro.NextObs, f.ro.state, f.ro.ret, f.ro.finished} {
+	for _, tensor := range []*engine.Tensor{f.ro.Obs, f.ro.Action, f.ro.LogProb, f.ro.Reward, f.ro.NextObs, f.ro.state, f.ro.ret, f.ro.finished,
+		f.ro.Global, f.ro.NextGlobal} {
 		if tensor != nil {
 			all = append(all, wordsOf(f.floats(tensor))...)
 		}

@@ -16,6 +16,7 @@ import (
 type sourceHeader struct {
 	Summary          string    `doc:"Description of the task, in one line."`
 	State            []string  `doc:"Names of the elements of the state; default s0, s1 …"`
+	Agents           int       `min:"0" max:"64" doc:"Number of agents, as the GLSL defines AGENTS; 0: what it defines, or 1."`
 	ObservationLow   []float32 `doc:"Lower bounds of observations, one, or one per dimension; default none."`
 	ObservationHigh  []float32 `doc:"Upper bounds of observations."`
 	ObservationShape []int     `min:"1" max:"4096" doc:"Shape of observations, such as [10, 10, 4]: height, width and channels; default a vector."`
@@ -38,6 +39,7 @@ const headerMark = "//!"
 //
 //	//! summary = "reach the middle"
 //	//! state = ["x", "v"]          # default s0, s1 …
+//	//! agents = 2                  # default what the GLSL defines as AGENTS, or 1
 //	//! observation_low = [-10]     # one for all or one per dimension; default none
 //	//! observation_high = [10]
 //	//! observation_shape = [10, 10, 4] # height, width, channels; default a vector
@@ -115,6 +117,18 @@ func (h *sourceHeader) spaces(d *config.Document, spec *Spec, glsl string) error
 		}
 		sizes[name] = n
 	}
+	for _, name := range []string{"AGENTS", "GLOBAL_SIZE"} {
+		text, ok := found[name]
+		n, err := strconv.Atoi(text)
+		if ok && (err != nil || n < 1 || n > maxSourceSize) {
+			return fmt.Errorf("%s: #define %s %s; want a whole number from 1 to %d", spec.Source, name, text, maxSourceSize)
+		}
+		sizes[name] = n
+	}
+	if n := max(1, sizes["AGENTS"]); h.Agents != 0 && h.Agents != n {
+		return d.Errorf("agents", "%d agents of GLSL that has %d: want #define AGENTS %d there, or another number here", h.Agents, n, h.Agents)
+	}
+	spec.Agents, spec.Global = sizes["AGENTS"], sizes["GLOBAL_SIZE"]
 	if spec.State = h.State; h.State == nil {
 		for i := range sizes["STATE_SIZE"] {
 			spec.State = append(spec.State, fmt.Sprintf("s%d", i))

@@ -26,6 +26,8 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 	switch {
 	case policy == nil:
 		return false
+	case policy.Placement == Automatic && ro.env.Seats() > 1:
+		return true
 	case policy.Placement == Automatic:
 		_, err := nn.StreamOf(policy.Network, info, ro.cfg.Environments)
 		return err != nil || info.Type.GPU() && ro.env.StateSize()+ro.env.ObsSize() > laneFloats
@@ -36,6 +38,7 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 // newStepped makes the form's tensors and its network, whose weights are a row for each of the kernel's members.
 func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 	c, model := ro.cfg, ro.cfg.Policy.Network
+	c.Environments *= ro.env.Seats()
 	st := &stepped{share: ro.share()}
 	s = s.Sub("stepped")
 	var err error

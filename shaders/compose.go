@@ -54,6 +54,9 @@ func ComposeFrom(fsys fs.FS, kernel string, environment *Environment) (string, e
 		return "", fmt.Errorf("%s: the kernel takes no environment (it has no line #include %q), but %q was given",
 			shown(file), environmentInclude, environment.Name)
 	}
+	if environment != nil && c.seated() != (environment.Agents() > 1) {
+		return "", fmt.Errorf("%s: the kernel is not for environments of %d agents, as %q is", shown(file), environment.Agents(), environment.Name)
+	}
 	if c.version == "" {
 		return "", fmt.Errorf("%s:1: the kernel does not begin with #version (#version 450)", shown(file))
 	}
@@ -70,16 +73,22 @@ func ComposeFrom(fsys fs.FS, kernel string, environment *Environment) (string, e
 
 // TakesEnvironment reports whether a kernel includes "ENVIRONMENT", directly or through another include.
 func TakesEnvironment(fsys fs.FS, kernel string) (bool, error) {
-	file := kernel + ".comp"
-	text, err := fs.ReadFile(fsys, file)
+	c, err := scan(fsys, kernel)
 	if err != nil {
-		return false, fmt.Errorf("shaders: kernel %q (%s): %w", kernel, shown(file), ErrNotFound)
-	}
-	c := composer{fsys: fsys, environment: &Environment{File: environmentInclude}, done: map[string]bool{}}
-	if err := c.add(shown(file), string(text)); err != nil {
 		return false, err
 	}
 	return c.usesEnvironment, nil
+}
+
+// scan composes a kernel with an empty environment.
+func scan(fsys fs.FS, kernel string) (*composer, error) {
+	file := kernel + ".comp"
+	text, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return nil, fmt.Errorf("shaders: kernel %q (%s): %w", kernel, shown(file), ErrNotFound)
+	}
+	c := &composer{fsys: fsys, environment: &Environment{File: environmentInclude}, done: map[string]bool{}}
+	return c, c.add(shown(file), string(text))
 }
 
 // composer flattens one kernel.

@@ -59,6 +59,8 @@ func TestComposeEnvironment(t *testing.T) {
 	tree := files(
 		"envs/roll.comp", "#version 450\n#include \"envs/wrap.glsl\"\n",
 		"envs/wrap.glsl", "#include \"ENVIRONMENT\"\nint w;\n",
+		"envs/seats.comp", "#version 450\n#include \"ENVIRONMENT\"\n#include \"envs/seats.glsl\"\n",
+		"envs/seats.glsl", "int seats;\n",
 		"envs/pole.glsl", "// environment: Pole-v1\n#include \"envs/shared.glsl\"\nint pole;\n",
 		"envs/shared.glsl", "int shared_one;\n",
 		"envs/other.glsl", "// environment: Car-v0\nint car;\n",
@@ -84,6 +86,18 @@ func TestComposeEnvironment(t *testing.T) {
 	}
 	if _, err := ComposeFrom(tree, "envs/roll", nil); err == nil || !strings.Contains(err.Error(), "shaders/envs/wrap.glsl:1: the kernel needs an environment") {
 		t.Errorf("without an environment: %v", err)
+	}
+	tag := &Environment{Name: "Tag-v0", File: "tag.glsl", Text: "#define AGENTS 3\n"}
+	for kernel, want := range map[string]bool{"envs/roll": false, "envs/seats": true, "p/plain": false} {
+		if takes, err := Takes(tree, kernel, tag); err != nil || takes != want {
+			t.Errorf("Takes(%s, three agents) = %v, %v", kernel, takes, err)
+		}
+		if takes, err := Takes(tree, kernel, &all[0]); err != nil || takes != (kernel == "envs/roll") {
+			t.Errorf("Takes(%s, one agent) = %v, %v", kernel, takes, err)
+		}
+	}
+	if _, err := ComposeFrom(tree, "envs/roll", tag); err == nil || !strings.Contains(err.Error(), "environments of 3 agents") {
+		t.Errorf("a kernel for one agent with an environment of three: %v", err)
 	}
 	if _, err := ComposeFrom(tree, "p/plain", &all[0]); err == nil || !strings.Contains(err.Error(), "takes no environment") {
 		t.Errorf("with an environment too many: %v", err)
@@ -154,6 +168,9 @@ func TestEmbeddedTree(t *testing.T) {
 		} else if takes {
 			names = nil
 			for _, e := range environments {
+				if takes, err := Takes(Files(), kernel, &e); err != nil || !takes {
+					continue
+				}
 				names = append(names, kernel+"."+e.Name)
 				if _, err := Compose(kernel, e.Name); err != nil {
 					t.Errorf("%s: %v", kernel, err)

@@ -50,6 +50,10 @@ func unchosen(chosen []pipeline, info vk.Info) ([]pipeline, error) {
 		}
 		for i := 0; takes && i < len(environments) && err == nil; i++ {
 			e := environments[i]
+			var suits bool
+			if suits, err = shaders.Takes(shaders.Files(), kernel, &e); !suits {
+				continue
+			}
 			if err = add(kernel, &e); err != nil {
 				break
 			}

@@ -65,6 +65,12 @@ func (b *builder) variants() ([]*variant, error) {
 		if takes {
 			with = with[:0]
 			for i := range environments {
+				if takes, err = shaders.Takes(tree, kernel, &environments[i]); err != nil {
+					problems = append(problems, err)
+				}
+				if !takes {
+					continue
+				}
 				with = append(with, &environments[i])
 				cooperative, err := environments[i].HasCooperative(tree, kernel)
 				if err != nil {
@@ -77,7 +83,7 @@ func (b *builder) variants() ([]*variant, error) {
 				}
 			}
 			if len(with) == 0 {
-				problems = append(problems, fmt.Errorf("shaders/%s.comp: the kernel takes an environment, but shaders/envs has none", kernel))
+				problems = append(problems, fmt.Errorf("shaders/%s.comp: the kernel takes an environment, but shaders/envs has none for it", kernel))
 			}
 		}
 		for _, environment := range with {

@@ -1,0 +1,170 @@
+package envs
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// seatsSample is the environment of several agents among the embedded shaders, from which the kernels' declarations are
+// generated. It is not registered.
+const seatsSample = "SeatsSample-v0"
+
+// seated is the form of a rollout in worlds of several agents. At each step the networks are evaluated for all seats,
+// as batched products (stepped) or row by row (rows), and a second kernel turns their outputs into actions and steps
+// the worlds.
+type seated struct {
+	*Rollout
+	world    *engine.Tensor // [P, E]: an EpisodeWord of each world
+	observed *engine.Tensor // [.., E·A, O]: what to act on next
+	began    engine.Clock   // that of the first episodes
+}
+
+// seatSteps are the steps of a recording, as in Rollout.record.
+type seatSteps struct {
+	before, steps  int
+	begin          bool
+	firstCandidate int
+}
+
+// newSeated makes the form's tensors.
+func (ro *Rollout) newSeated(s *engine.State) error {
+	env, c := ro.env, ro.cfg
+	if n := ro.seatIterations(); n > maxIterations {
+		return fmt.Errorf("envs: a step of %q takes an invocation %d loop iterations, with the observations of %d seats; want at most %d",
+			env.Name, n, env.Seats(), maxIterations)
+	}
+	tensor := s.Tensor
+	if c.Begin {
+		tensor = s.Scratch
+	}
+	p, e := engine.Members(c.Members), engine.Environments(c.Environments)
+	seated := &seated{Rollout: ro}
+	seated.world = tensor("world_step", engine.Uint32, p, e)
+	if ro.stepped != nil {
+		seated.observed = ro.stepped.observed
+	} else {
+		seated.observed = s.Scratch("observed", engine.Float32, p, engine.Environments(c.Environments*env.Seats()), engine.Axis("feature", env.ObsSize()))
+	}
+	if c.Trajectory && env.Global > 0 {
+		t, g := engine.Time(c.Horizon), engine.Axis("feature", env.Global)
+		ro.Global = s.Scratch("global", engine.Float32, t, p, e, g)
+		ro.NextGlobal = s.Scratch("next_global", engine.Float32, t, p, e, g)
+	}
+	seated.began = engine.ScratchClock(s, "began")
+	ro.seated = seated
+	return s.Err()
+}
+
+// seatIterations returns a bound on the loop iterations of an invocation in a dispatch.
+func (ro *Rollout) seatIterations() int {
+	const (
+		loops    = 12 // over seats
+		features = 5  // loops over the features of each
+	)
+	e := ro.env
+	return ro.options.ActionRepeat*(1+e.Seats()) + (ro.options.ActionRepeat+2)*e.Iterations + e.Seats()*(loops+features*e.ObsSize()) + e.transfers()
+}
+
+// record records steps of all worlds.
+func (st *seated) record(r *engine.Recorder, clock engine.Clock, policy *Policy, s seatSteps) {
+	k, err := st.kernel(r, clock, policy, s.firstCandidate)
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	size, groups := r.Invocations(st.cfg.Members * st.cfg.Environments)
+	k.LocalSizeX, k.Begin = size, s.begin
+	dispatch := func(first, steps int) {
+		k.First, k.Steps = uint32(first), uint32(steps)
+		r.Dispatch(k.call(st.shader, groups, 1, 1))
+		k.Begin = false
+	}
+	dispatch(s.before, 0) // begins episodes, and writes the observations that the first step is to act on
+	for t := range s.steps {
+		if policy != nil {
+			st.stepped.evaluate(r, policy)
+		}
+		dispatch(s.before+t, 1)
+	}
+}
+
+// kernel returns the kernel of a step.
+func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy, firstCandidate int) (seatsRolloutKernel, error) {
+	c, o, ro := st.cfg, st.options.constants(), st.Rollout
+	k := seatsRolloutKernel{
+		ActionScale: ro.scale.Range(), Clock: clock.Tensor().Range(), EnvState: ro.state.Range(), WorldStep: st.world.Range(),
+		EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Observed: st.observed.Range(), Finished: ro.finished.Range(),
+		Members: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
+		Seed: r.Engine().Seed(), EnvStream: ro.stream, ActionStream: ro.actionStream,
+		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
+		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()),
+		Mode: c.Mode, Trajectory: c.Trajectory, Random: policy == nil, Applied: c.Actions == Applied,
+	}
+	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5,
+		&k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
+	if w := c.Window; w != nil {
+		k.DrawWindow, k.DrawStride, k.DrawFirst = uint32(w.Count), uint32(w.Population), uint32(firstCandidate)
+		if w.Common {
+			k.DrawStride, k.DrawFirst, k.DrawStep = 1, 0, 0
+		}
+	}
+	if c.Trajectory {
+		k.Obs, k.Action, k.LogProb = ro.Obs.Range(), ro.Action.Range(), ro.LogProb.Range()
+		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
+	}
+	if ro.Global != nil {
+		k.Global, k.NextGlobal = ro.Global.Range(), ro.NextGlobal.Range()
+	}
+	if ro.cap != nil {
+		k.Cap = ro.cap.Range()
+	}
+	if ro.seen != nil {
+		k.Seen = ro.seen.Range()
+	}
+	if ro.skip != nil {
+		k.Skip = ro.skip.Range()
+	}
+	head := ro.env.Action.Head()
+	if policy != nil {
+		if err := policy.check(ro.env); err != nil {
+			return k, err
+		}
+		if _, err := ro.network(policy, r.Engine().Device().Info()); err != nil {
+			return k, err
+		}
+		head = policy.Head
+		k.Outputs, k.Params = ro.stepped.outputs.Range(), policy.Params.Range()
+		k.Row, k.HeadBase = uint32(policy.Row()), uint32(policy.Network.Size())
+		k.ParamsPeriod = uint32(policy.Params.Size(engine.MemberAxis))
+		if policy.Normalizer != nil && ro.seen != nil {
+			k.Normalizer = policy.Normalizer.Range()
+		}
+		if head.Noise != nil {
+			k.Noise = head.Noise.Range()
+		}
+	}
+	h := head.Constants()
+	k.Out, k.Head, k.HeadWidth, k.Squash, k.Explore = uint32(head.Outputs()), h.Head, h.HeadWidth, h.Squash, h.Explore
+	k.LogStdLow, k.LogStdHigh, k.NoiseLimit = h.LogStdLow, h.LogStdHigh, h.NoiseLimit
+	k.HeadAtoms, k.HeadDueling = h.HeadAtoms, h.HeadDueling
+	return k, nil
+}
+
+// seatFunctions returns the declarations of the functions that GLSL of several agents must define.
+func (e *Environment) seatFunctions() []string {
+	action := "const float action[AGENTS][ACTION_SIZE]"
+	if e.Action.IsDiscrete() {
+		action = "const uint action[AGENTS]"
+	}
+	functions := []string{
+		"void env_reset(out float s[STATE_SIZE], inout Rng rng)",
+		"void env_step(inout float s[STATE_SIZE], " + action + ", inout Rng rng, out float reward[AGENTS], out bool terminated)",
+		"void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE])",
+		"bool env_alive(const float s[STATE_SIZE], uint seat)",
+	}
+	if e.Global > 0 {
+		functions = append(functions, "void env_global(const float s[STATE_SIZE], out float g[GLOBAL_SIZE])")
+	}
+	return functions
+}

@@ -1,0 +1,331 @@
+package envs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// TestSeats compares every transition of worlds with several agents with an emulation in Go, and the log-probabilities
+// with networks in float64: ends, time limits, agents that leave, reset modes.
+func TestSeats(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(5))
+	sample, drift := sampleWorld(t), driftWorld(t)
+	gaussian := func(p *Policy) { p.Head.Squash = true; p.Normalizer = nil }
+	for _, c := range []struct {
+		world   seatWorld
+		options Options
+		policy  func(*Policy)
+		actions ActionForm
+	}{
+		{sample, Options{}, func(*Policy) {}, Sampled},
+		{sample, Options{TimeLimit: 7, ActionRepeat: 2, RewardScale: 0.5}, func(p *Policy) { p.Normalizer = nil }, Sampled},
+		{sample, Options{TimeLimit: 6, AutoReset: Fast, SparseReward: true}, valueOutputs(0, false), Sampled},
+		{sample, Options{TimeLimit: 9, AutoReset: NextStep}, func(*Policy) {}, Sampled},
+		{sample, Options{TimeLimit: 12, AutoReset: Disabled}, func(*Policy) {}, Sampled},
+		{drift, Options{}, gaussian, Applied},
+		{drift, Options{TimeLimit: 10, ActionRepeat: 3}, func(*Policy) {}, Sampled},
+		{drift, Options{AutoReset: Disabled}, stateDependent, Sampled},
+	} {
+		t.Run(fmt.Sprintf("%s/%+v", c.world.env.Name, c.options), func(t *testing.T) {
+			cfg := RolloutConfig{Members: 3, Environments: 5, Horizon: 20, Options: c.options, Trajectory: true, Actions: c.actions}
+			f := fixtureIn(t, eng, c.world.env, cfg, small, c.policy)
+			e := emulate(f, c.world)
+			for range 3 {
+				f.advance()
+				e.compare()
+			}
+			if c.world.env.Name == seatsSample && !(e.left > 3) || !(e.ended > 3) {
+				t.Errorf("%d episodes ended, %d agents left; want a test of more", e.ended, e.left)
+			}
+		})
+	}
+}
+
+// emulation is the Go form of a rollout in worlds of several agents, driven by the actions of trajectories.
+type emulation struct {
+	*fixture
+	seatWorld
+	worlds      []emulated // [P, E]
+	ended, left int
+}
+
+type emulated struct {
+	state []float32
+	step  int
+	done  Done
+	seats []struct {
+		step int
+		ret  float32
+		done Done
+	}
+}
+
+func emulate(f *fixture, w seatWorld) *emulation {
+	e := &emulation{fixture: f, seatWorld: w, worlds: make([]emulated, f.ro.cfg.Members*f.ro.cfg.Environments)}
+	for i := range e.worlds {
+		e.worlds[i].state = w.reset(e.rng(i, 0))
+		e.worlds[i].begin(w)
+	}
+	return e
+}
+
+func (e *emulation) rng(world, step int) *engine.Rng {
+	n := e.ro.cfg.Environments
+	return engine.NewRng(e.eng.Seed(), e.ro.stream, uint32(world/n), uint32(world%n), uint32(step))
+}
+
+func (w *emulated) begin(of seatWorld) {
+	*w = emulated{state: w.state, seats: slices.Repeat(w.seats[:0:0], 0)}
+	for seat := range of.env.Seats() {
+		w.seats = append(w.seats, struct {
+			step int
+			ret  float32
+			done Done
+		}{})
+		if !of.alive(w.state, seat) {
+			w.seats[seat].done = Terminated
+		}
+	}
+}
+
+// observed is what a seat acts on: 0 after its agent left.
+func (e *emulation) observed(w *emulated, seat int) []float32 {
+	if w.seats[seat].done != 0 {
+		return make([]float32, e.env().ObsSize())
+	}
+	return e.observe(w.state, seat)
+}
+
+func (e *emulation) env() *Environment { return e.fixture.env }
+
+// compare compares the last recording.
+func (e *emulation) compare() {
+	t, env, o, c := e.t, e.env(), e.ro.options, e.ro.cfg
+	t.Helper()
+	obs, next, action, logProb, reward := e.floats(e.ro.Obs), e.floats(e.ro.NextObs), e.floats(e.ro.Action), e.floats(e.ro.LogProb), e.floats(e.ro.Reward)
+	done := e.words(e.ro.Done)
+	var global, nextGlobal []float32
+	if env.Global > 0 {
+		global, nextGlobal = e.floats(e.ro.Global), e.floats(e.ro.NextGlobal)
+	}
+	seats, size, width := env.Seats(), env.ObsSize(), env.ActionWords()
+	places := len(e.worlds) * seats
+	finished := make([]float64, 4*places)
+	for step := range c.Horizon {
+		for i := range e.worlds {
+			w := &e.worlds[i]
+			what := fmt.Sprintf("step %d of world %d", e.steps-c.Horizon+step, i)
+			over := w.done != 0
+			first := (step*len(e.worlds) + i) * seats
+			if over && o.AutoReset == Disabled {
+				for seat := range seats {
+					if got, want := Done(done[first+seat]), w.seats[seat].done|Void; got != want {
+						t.Fatalf("%s: seat %d: flags %d; want %d", what, seat, got, want)
+					}
+				}
+				continue
+			}
+			turns := over && o.AutoReset == NextStep
+			if over && !turns {
+				w.begin(e.seatWorld)
+			}
+			if env.Global > 0 {
+				e.near(what+": global", global[(step*len(e.worlds)+i)*env.Global:][:env.Global], e.global(w.state))
+			}
+			acted, actions := make([]bool, seats), make([][]float32, seats)
+			for seat := range seats {
+				at := first + seat
+				e.near(what+": observation", obs[at*size:][:size], e.observed(w, seat))
+				acted[seat] = !turns && w.seats[seat].done == 0
+				a := action[at*width:][:width]
+				actions[seat] = make([]float32, width)
+				if !env.Action.IsDiscrete() {
+					actions[seat] = env.Action.unscaled(make([]float32, width))
+				}
+				if !acted[seat] {
+					e.near(what+": action and log-probability of none", append(slices.Clone(a), logProb[at]), make([]float32, width+1))
+					continue
+				}
+				y := e.outputs(i/c.Environments, obs[at*size:][:size])
+				e.checkAction(what, i, seat, step, y, a, float64(logProb[at]))
+				actions[seat] = e.unscale(a)
+			}
+			rewards, ended := make([]float32, seats), make([]Done, seats)
+			rng := e.rng(i, e.steps-c.Horizon+step+1)
+			if !turns {
+				e.advanceWorld(w, actions, rewards, rng)
+			}
+			if env.Global > 0 {
+				e.near(what+": next global", nextGlobal[(step*len(e.worlds)+i)*env.Global:][:env.Global], e.global(w.state))
+			}
+			final := slices.Clone(w.state)
+			for seat := range seats {
+				if acted[seat] {
+					w.seats[seat].ret += rewards[seat]
+					w.seats[seat].done |= w.done
+					ended[seat] = w.seats[seat].done
+				}
+			}
+			flags := make([]Done, seats)
+			for seat := range seats {
+				if flags[seat] = w.seats[seat].done; turns {
+					flags[seat] = 0
+				}
+				if !acted[seat] {
+					flags[seat] |= Void
+				}
+				paid := rewards[seat] * o.RewardScale
+				if o.SparseReward {
+					if paid = 0; ended[seat] != 0 {
+						paid = w.seats[seat].ret * o.RewardScale
+					}
+				}
+				if got := Done(done[first+seat]); got != flags[seat] {
+					t.Fatalf("%s: seat %d: flags %d; want %d", what, seat, got, flags[seat])
+				}
+				e.near(what+": reward", reward[first+seat:][:1], []float32{paid})
+				if ended[seat] != 0 {
+					e.ended++
+					if w.done == 0 {
+						e.left++
+					}
+					for k, v := range []float64{1, float64(w.seats[seat].ret), float64(w.seats[seat].step), 0} {
+						finished[k*places+i*seats+seat] += v
+					}
+				}
+			}
+			resets := turns || w.done != 0 && (o.AutoReset == Normal || o.AutoReset == Fast)
+			following := emulated{state: w.state, seats: w.seats}
+			if resets {
+				if o.AutoReset == Fast {
+					rng = e.rng(i, 0)
+				}
+				w.state = e.reset(rng)
+				following.state = w.state
+				following.begin(e.seatWorld)
+				if turns {
+					*w = following
+				}
+			}
+			for seat := range seats {
+				want := e.observe(final, seat)
+				if !acted[seat] {
+					want = e.observed(&following, seat)
+				}
+				e.near(what+": next observation", next[(first+seat)*size:][:size], want)
+			}
+		}
+	}
+	e.compareState(finished)
+}
+
+// advanceWorld takes an action, repeated.
+func (e *emulation) advanceWorld(w *emulated, actions [][]float32, rewards []float32, rng *engine.Rng) {
+	for range e.ro.options.ActionRepeat {
+		r, terminated := e.step(w.state, actions, rng)
+		w.step++
+		left := true
+		for seat := range w.seats {
+			if s := &w.seats[seat]; s.done == 0 {
+				rewards[seat] += r[seat]
+				s.step++
+				if !e.alive(w.state, seat) {
+					s.done = Terminated
+				}
+				left = left && s.done != 0
+			}
+		}
+		if terminated || left {
+			w.done |= Terminated
+		}
+		if w.step >= e.ro.options.TimeLimit {
+			w.done |= Truncated
+		}
+		if w.done != 0 {
+			return
+		}
+	}
+}
+
+// compareState compares what is carried over to the next recording, and the sums over finished episodes.
+func (e *emulation) compareState(finished []float64) {
+	e.t.Helper()
+	state, words, returns, worlds := e.floats(e.ro.state), e.words(e.ro.step), e.floats(e.ro.ret), e.words(e.ro.seated.world)
+	sums := e.floats(e.ro.finished)
+	for i := range finished {
+		if math.Abs(float64(sums[i])-finished[i]) > 1e-4 {
+			e.t.Fatalf("finished[%d] is %g; want %g", i, sums[i], finished[i])
+		}
+	}
+	for i, w := range e.worlds {
+		for k, v := range w.state {
+			e.near("state", state[k*len(e.worlds)+i:][:1], []float32{v})
+		}
+		if got := EpisodeWord(worlds[i]); got.Steps() != w.step || got.Done() != w.done {
+			e.t.Fatalf("world %d: step %d, flags %d; want %d, %d", i, got.Steps(), got.Done(), w.step, w.done)
+		}
+		for seat, s := range w.seats {
+			at := i*len(w.seats) + seat
+			if got := EpisodeWord(words[at]); got.Steps() != s.step || got.Done() != s.done {
+				e.t.Fatalf("world %d, seat %d: step %d, flags %d; want %d, %d", i, seat, got.Steps(), got.Done(), s.step, s.done)
+			}
+			e.near("return", returns[at:][:1], []float32{s.ret})
+		}
+	}
+}
+
+// checkAction compares an action and its log-probability with the network's outputs y, and a categorical one with the
+// draw of its random number.
+func (e *emulation) checkAction(what string, world, seat, step int, y []float64, action []float32, logProb float64) {
+	e.t.Helper()
+	c, h := e.ro.cfg, e.policy.Head
+	member, environment := world/c.Environments, world%c.Environments
+	if h.Kind == nn.Categorical {
+		rng := engine.NewRng(e.eng.Seed(), e.ro.actionStream, uint32(member), uint32(environment*e.env().Seats()+seat), uint32(e.steps-c.Horizon+step))
+		u, below, sum := float64(rng.Uniform()), 0.0, 0.0
+		for _, l := range y {
+			sum += math.Exp(l)
+		}
+		for a := range y {
+			above := below + math.Exp(y[a])/sum
+			if a == int(action[0]) && (u < below-1e-5 || u > above+1e-5) {
+				e.t.Fatalf("%s: seat %d: action %d at %g; want it from %g to %g", what, seat, a, u, below, above)
+			}
+			below = above
+		}
+	}
+	if c.Actions == Applied {
+		return // the sample is not stored
+	}
+	if want := e.logProb(member, y, action); math.Abs(logProb-want) > 2e-4*(1+math.Abs(want)) {
+		e.t.Fatalf("%s: seat %d: log-probability %g; want %g", what, seat, logProb, want)
+	}
+}
+
+// unscale returns what the environment receives for an action of a trajectory.
+func (e *emulation) unscale(action []float32) []float32 {
+	if e.env().Action.IsDiscrete() {
+		return action
+	}
+	applied := slices.Clone(action)
+	for i, u := range applied {
+		if e.ro.cfg.Actions == Sampled && e.policy.Head.Squash {
+			applied[i] = float32(math.Tanh(float64(u)))
+		}
+	}
+	return e.env().Action.unscaled(applied)
+}
+
+func (e *emulation) near(what string, got, want []float32) {
+	e.t.Helper()
+	for i := range want {
+		if d := math.Abs(float64(got[i]) - float64(want[i])); !(d <= 2e-5*(1+math.Abs(float64(want[i])))) {
+			e.t.Fatalf("%s: element %d is %g; want %g", what, i, got[i], want[i])
+		}
+	}
+}

@@ -1,0 +1,293 @@
+#version 450
+
+// One step of worlds with several agents, after other kernels have evaluated the networks of all seats; or none, which
+// only begins episodes, or observes. An invocation has a world and its seats.
+//
+// Groups: x = ceil(members * environments / local size).
+
+#extension GL_EXT_control_flow_attributes : require
+
+layout(local_size_x = 64, local_size_x_id = 6) in;
+
+#include "envs/options.glsl"
+#include "ENVIRONMENT"
+#include "envs/seats.glsl"
+
+layout(constant_id = 25) const uint OUT = 1;            // outputs of the network, as the head requires
+layout(constant_id = 20) const bool RANDOM = false;     // actions are uniform over the action space: there is no network
+layout(constant_id = 21) const bool TRAJECTORY = false; // write every transition
+layout(constant_id = 22) const bool HAS_NORMALIZER = false; // sums of observations are of deviations from its mean
+layout(constant_id = 23) const bool APPLIED = false;    // trajectories store applied actions with their log-probabilities; else sampled ones
+layout(constant_id = 24) const bool MODE = false;       // the most likely action, without exploration, instead of a sample
+layout(constant_id = 26) const bool HAS_CAP = false;    // episodes are truncated at `cap` steps
+layout(constant_id = 27) const bool HAS_SEEN = false;   // sum the observations
+layout(constant_id = 29) const bool HAS_SKIP = false;   // some members take no steps; only with AUTO_RESET_DISABLED
+layout(constant_id = 32) const bool HAS_ROWS = false;   // rows of parameters play seats; steps of seats that another row than the member's plays are void
+
+layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };       // [P, E, A, OUT]; optional
+layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };         // [P, row], for the head's parameters; optional
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P / share, 2, OBS_SIZE]: mean, 1 / std
+layout(std430, set = 0, binding = 3) readonly buffer ActionScale { float action_scale[]; }; // [2, ACTION_SIZE]: middle, half range
+layout(std430, set = 0, binding = 4) readonly buffer Noise { float noise[]; };           // [P]: of the head's exploration; optional
+layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };            // [1]: environment steps per environment so far
+layout(std430, set = 0, binding = 6) buffer EnvState { float env_state[]; };             // [STATE_SIZE, P, E]
+layout(std430, set = 0, binding = 7) buffer WorldStep { uint world_step[]; };            // [P, E]
+layout(std430, set = 0, binding = 8) buffer EpisodeStep { uint episode_step[]; };        // [P, E, A]
+layout(std430, set = 0, binding = 9) buffer EpisodeReturn { float episode_return[]; };   // [P, E, A]
+layout(std430, set = 0, binding = 10) buffer Observed { float observed[]; };             // [P, E, A, OBS_SIZE]: to act on next; 0 of agents that left
+// [4, P, E, A]: episodes ended, their returns, their lengths, how many diverged; summed from first = 0 on.
+layout(std430, set = 0, binding = 11) buffer Finished { float finished[]; };
+// [1 + 2 OBS_SIZE, P, E, A]: number of observations acted on, sums of their deviations from the normalizer's mean, and
+// of the squared deviations; from first = 0 on.
+layout(std430, set = 0, binding = 12) buffer Seen { float seen[]; };
+layout(std430, set = 0, binding = 13) readonly buffer Cap { uint cap[]; };               // [P / share]: steps; 0: none
+layout(std430, set = 0, binding = 14) readonly buffer Skip { uint skip[]; };             // [P]: not 0: the member takes no step
+layout(std430, set = 0, binding = 15) readonly buffer Rows { uint rows[]; };             // [P, E, A]: the row that plays the seat
+layout(std430, set = 0, binding = 16) writeonly buffer Obs { float obs_out[]; };         // [T, P, E, A, OBS_SIZE]; optional
+layout(std430, set = 0, binding = 17) writeonly buffer Action { float action_out[]; };   // [T, P, E, A, DIMS]: as sampled or as applied; optional
+layout(std430, set = 0, binding = 18) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E, A]: of the action in that form; optional
+layout(std430, set = 0, binding = 19) writeonly buffer Reward { float reward_out[]; };   // [T, P, E, A]; optional
+layout(std430, set = 0, binding = 20) writeonly buffer Done { uint done_out[]; };        // [T, P, E, A]: DONE_* flags; optional
+layout(std430, set = 0, binding = 21) writeonly buffer NextObs { float next_obs_out[]; }; // [T, P, E, A, OBS_SIZE]: before any reset; optional
+layout(std430, set = 0, binding = 22) writeonly buffer Global { float global_out[]; };   // [T, P, E, GLOBAL_SIZE]; optional
+layout(std430, set = 0, binding = 23) writeonly buffer NextGlobal { float next_global_out[]; }; // as Global, before any reset; optional
+
+layout(push_constant) uniform Push {
+    uint members;
+    uint environments;  // per member
+    uint steps;         // 0 or 1
+    uint first;         // index on the time axis of this step
+    bool begin;         // begin new episodes first, else continue from the state
+    uint row;           // floats of a row of parameters
+    uint head_base;     // offset of the head's parameters in the row
+    uint seed;
+    uint env_stream;    // of the environments' random numbers
+    uint action_stream; // of the policy's
+    uint params_period; // members m and m + k * params_period share parameters; the number of members if none do
+    uint draw_window;   // random numbers are those of member m / draw_window * draw_stride + (m % draw_window + draw_first) * draw_step
+    uint draw_stride;
+    uint draw_first;
+    uint draw_step;
+    uint share;         // number of consecutive members that share a normalizer and a cap
+};
+
+#include "engine/nn/head.glsl"
+
+#ifdef GLOBAL_SIZE
+#define GLOBAL_WRITE(to, i) \
+    if (TRAJECTORY) { \
+        float g[GLOBAL_SIZE]; \
+        env_global(s, g); \
+        [[unroll]] for (uint k = 0u; k < GLOBAL_SIZE; k++) to[(i) * GLOBAL_SIZE + k] = g[k]; \
+    }
+#else
+#define GLOBAL_WRITE(to, i)
+#endif
+
+// observe writes what the agents act on next.
+void observe(const float s[STATE_SIZE], const Episode seats[AGENTS], uint at) {
+    SEATS_LOOP(seat) {
+        float obs[OBS_SIZE];
+        env_observe(s, seat, obs);
+        uint i = (at * AGENTS + seat) * OBS_SIZE;
+        bool acts = seats[seat].done == 0u;
+        TRANSFER_STORE(k, OBS_SIZE, obs[k], observed[i + k] = acts ? carried : 0.0)
+    }
+}
+
+// store writes the state of the world and of its seats.
+void store(const float s[STATE_SIZE], Episode world, const Episode seats[AGENTS], uint at, uint all) {
+    TRANSFER_STORE(f, STATE_SIZE, s[f], env_state[f * all + at] = carried)
+    world_step[at] = episode_pack(world);
+    SEATS_LOOP(seat) {
+        episode_step[at * AGENTS + seat] = episode_pack(seats[seat]);
+        episode_return[at * AGENTS + seat] = seats[seat].ret;
+    }
+}
+
+void main() {
+    unroll_apart();
+    uint at = gl_GlobalInvocationID.x, all = members * environments; // at: index in [P, E]
+    if (at >= all) return;
+    uint member = at / environments, environment = at % environments, places = all * AGENTS;
+    uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
+    uint time = clock[1] + first;
+
+    float s[STATE_SIZE];
+    Episode world, seats[AGENTS];
+    if (begin) {
+        Rng rng = rng_new(seed, env_stream, drawer, environment, time);
+        env_reset(s, rng);
+        seats_begin(s, world, seats);
+        if (HAS_SKIP && skip[member] != 0u) { // its steps come after the end: all are void
+            world.done = DONE_TRUNCATED;
+            SEATS_LOOP(seat) seats[seat].done = DONE_TRUNCATED;
+        }
+    } else {
+        TRANSFER_LOAD(s, f, STATE_SIZE, env_state[f * all + at])
+        world = episode_unpack(world_step[at], 0.0);
+        SEATS_LOOP(seat) seats[seat] = episode_unpack(episode_step[at * AGENTS + seat], episode_return[at * AGENTS + seat]);
+    }
+    if (first == 0u) {
+        SEATS_LOOP(seat) {
+            uint place = at * AGENTS + seat;
+            [[unroll]] for (uint f = 0u; f < 4u; f++) finished[f * places + place] = 0.0;
+            if (HAS_SEEN) {
+                [[dont_unroll]] for (uint f = 0u; f < 1u + 2u * OBS_SIZE; f++) seen[f * places + place] = 0.0;
+            }
+        }
+    }
+    bool over = world.done != 0u;
+    if (steps == 0u) {
+        if (over && AUTO_RESET != AUTO_RESET_DISABLED && AUTO_RESET != AUTO_RESET_NEXT_STEP) {
+            Episode next, nexts[AGENTS]; // the state is that of the next episode already
+            seats_begin(s, next, nexts);
+            observe(s, nexts, at);
+        } else {
+            observe(s, seats, at);
+        }
+        store(s, world, seats, at, all);
+        return;
+    }
+
+    bool stays = over && AUTO_RESET == AUTO_RESET_DISABLED, turns = over && AUTO_RESET == AUTO_RESET_NEXT_STEP;
+    if (stays) { // of a step after the end only the flags are written
+        if (TRAJECTORY) SEATS_LOOP(seat) done_out[first * places + at * AGENTS + seat] = seats[seat].done | DONE_VOID;
+        return;
+    }
+    if (over && !turns) seats_begin(s, world, seats);
+    GLOBAL_WRITE(global_out, first * all + at)
+
+    // Actions. An agent that left has the action 0, or the middle of the range.
+#if DISCRETE
+    uint action[AGENTS];
+#else
+    float action[AGENTS][ACTION_SIZE];
+#endif
+    bool acted[AGENTS], broken[AGENTS], own[AGENTS];
+    SEATS_LOOP(seat) {
+        uint place = at * AGENTS + seat, owner = HAS_ROWS ? rows[place] : member % params_period;
+        acted[seat] = seats[seat].done == 0u && !turns;
+        own[seat] = !HAS_ROWS || owner == member;
+        broken[seat] = false; // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
+        float y[OUT], kept[DIMS], log_prob = 0.0;
+        UNROLL for (uint o = 0u; o < OUT; o++) {
+            y[o] = RANDOM ? 0.0 : outputs[place * OUT + o];
+            broken[seat] = broken[seat] || isnan(y[o]) || isinf(y[o]);
+        }
+        float exploration = EXPLORE ? noise[owner] : 0.0;
+        Rng rng = rng_new(seed, action_stream, drawer, environment * AGENTS + seat, time);
+#if DISCRETE
+        HeadAction a = head_act(y, 0u, 0.0, exploration, MODE, rng); // without a network all logits are zero: the uniform distribution
+        action[seat] = acted[seat] ? uint(a.applied) : 0u;
+        kept[0] = a.applied;
+        log_prob = a.log_prob;
+#else
+        UNROLL for (uint o = 0u; o < ACTION_SIZE; o++) {
+            float middle = action_scale[o], half_range = action_scale[ACTION_SIZE + o], applied;
+            if (RANDOM) {
+                kept[o] = applied = rng_uniform(rng, -1.0, 1.0);
+            } else {
+                float parameter = LOG_STD_PARAMETERS && (TRAJECTORY || !MODE) ? params[owner * row + head_base + o] : 0.0;
+                HeadAction a = head_act(y, o, head_log_std(y, o, parameter), exploration, MODE, rng);
+                kept[o] = APPLIED ? a.applied : a.sampled;
+                log_prob += a.log_prob;
+                if (APPLIED) log_prob -= head_correction(a.sampled);
+                applied = a.applied;
+            }
+            action[seat][o] = middle + (acted[seat] ? half_range * applied : 0.0);
+        }
+#endif
+        if (TRAJECTORY) {
+            uint i = first * places + place; // index in [T, P, E, A]
+            UNROLL for (uint o = 0u; o < DIMS; o++) action_out[i * DIMS + o] = acted[seat] ? kept[o] : 0.0;
+            log_prob_out[i] = acted[seat] ? log_prob : 0.0;
+            [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) obs_out[i * OBS_SIZE + k] = observed[place * OBS_SIZE + k];
+        }
+        if (HAS_SEEN && acted[seat] && own[seat]) {
+            float sum = 0.0;
+            [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) sum += observed[place * OBS_SIZE + k];
+            bool finite = !isnan(sum) && !isinf(sum); // a diverged world does not contribute
+            if (finite) seen[place] += 1.0;
+            [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) {
+                float d = finite ? observed[place * OBS_SIZE + k] - (HAS_NORMALIZER ? normalizer[owner / share * 2u * OBS_SIZE + k] : 0.0) : 0.0;
+                seen[(1u + k) * places + place] += d;
+                seen[(1u + OBS_SIZE + k) * places + place] += d * d;
+            }
+        }
+    }
+
+    Rng rng = rng_new(seed, env_stream, drawer, environment, time + 1u);
+    float reward[AGENTS];
+    SEATS_LOOP(seat) reward[seat] = 0.0;
+    bool diverged = false;
+    if (!turns) {
+        uint limit = HAS_CAP ? cap[member / share] : 0u;
+        if (TIME_LIMIT != 0u) limit = limit == 0u ? TIME_LIMIT : min(limit, TIME_LIMIT);
+        seats_step(s, world, seats, action, rng, limit, reward);
+        float sum = 0.0; // finite if the state, the rewards and the observations are
+        [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) sum += s[f];
+        SEATS_LOOP(seat) {
+            if (!acted[seat]) continue;
+            float next[OBS_SIZE];
+            env_observe(s, seat, next);
+            sum = finite_sum(sum + reward[seat], next);
+            if (TRAJECTORY) {
+                uint i = (first * places + at * AGENTS + seat) * OBS_SIZE;
+                TRANSFER_STORE(k, OBS_SIZE, next[k], next_obs_out[i + k] = carried)
+            }
+        }
+        bool finite = !isnan(sum) && !isinf(sum);
+        diverged = env_diverged || !finite;
+        if (!finite) world.done |= DONE_TERMINATED;
+        SEATS_LOOP(seat) {
+            if (!acted[seat]) continue;
+            if (isnan(reward[seat]) || isinf(reward[seat])) reward[seat] = 0.0;
+            seats[seat].ret += reward[seat];
+            seats[seat].done |= world.done;
+            if (!finite && TRAJECTORY) { // nothing bootstraps from it
+                uint i = (first * places + at * AGENTS + seat) * OBS_SIZE;
+                [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs_out[i + k] = 0.0;
+            }
+        }
+    }
+    GLOBAL_WRITE(next_global_out, first * all + at)
+
+    SEATS_LOOP(seat) {
+        uint place = at * AGENTS + seat, ended = acted[seat] ? seats[seat].done : 0u;
+        if (broken[seat] && acted[seat]) seats[seat].ret = M_NAN;
+        float paid = SPARSE_REWARD ? (ended != 0u ? seats[seat].ret : 0.0) : reward[seat];
+        if (ended != 0u && own[seat]) {
+            finished[place] += 1.0;
+            finished[places + place] += seats[seat].ret;
+            finished[2u * places + place] += float(seats[seat].step);
+            finished[3u * places + place] += diverged ? 1.0 : 0.0;
+        }
+        if (TRAJECTORY) {
+            uint i = first * places + place;
+            reward_out[i] = acted[seat] ? paid * REWARD_SCALE : 0.0;
+            uint flags = (turns ? 0u : seats[seat].done) | (acted[seat] && own[seat] ? 0u : DONE_VOID);
+            done_out[i] = flags | (ended != 0u && diverged ? DONE_DIVERGED : 0u);
+        }
+    }
+    if (turns || world.done != 0u && (AUTO_RESET == AUTO_RESET_NORMAL || AUTO_RESET == AUTO_RESET_FAST)) {
+        seats_reset(s, rng);
+        Episode next, nexts[AGENTS];
+        seats_begin(s, next, nexts);
+        if (turns) {
+            world = next;
+            seats = nexts;
+        }
+        observe(s, nexts, at);
+    } else {
+        observe(s, seats, at);
+    }
+    if (TRAJECTORY) { // the next observation of a step that takes no part is what is acted on next
+        SEATS_LOOP(seat) {
+            if (acted[seat]) continue;
+            uint place = at * AGENTS + seat, i = (first * places + place) * OBS_SIZE;
+            [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs_out[i + k] = observed[place * OBS_SIZE + k];
+        }
+    }
+    store(s, world, seats, at, all);
+}

@@ -1,0 +1,38 @@
+package shaders
+
+import (
+	"io/fs"
+	"regexp"
+	"strconv"
+)
+
+// seatsInclude is included by the kernels for environments of several agents, and by no others.
+const seatsInclude = "envs/seats.glsl"
+
+var agentsLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+AGENTS[ \t]+([0-9]+)`)
+
+// Agents returns the number of agents in the environment, which its source defines as AGENTS; 1 if it does not.
+func (e *Environment) Agents() int {
+	m := agentsLine.FindStringSubmatch(e.Text)
+	if m == nil {
+		return 1
+	}
+	n, err := strconv.Atoi(m[1])
+	if err != nil {
+		return 1
+	}
+	return n
+}
+
+// Takes reports whether a kernel is made for an environment: one that includes "ENVIRONMENT" takes those of one agent or,
+// if it includes envs/seats.glsl, those of several.
+func Takes(fsys fs.FS, kernel string, environment *Environment) (bool, error) {
+	c, err := scan(fsys, kernel)
+	if err != nil {
+		return false, err
+	}
+	return c.usesEnvironment && c.seated() == (environment.Agents() > 1), nil
+}
+
+// seated reports whether the kernel is for several agents.
+func (c *composer) seated() bool { return c.done[shown(seatsInclude)] }
