@@ -39,6 +39,11 @@ var agents = []Workflow{
 		parts:  newAgent("ppo", rl.DefaultPPO, rl.NewPPO, func(c *rl.PPOConfig) *int { return &c.Members }),
 	},
 	{
+		Name: "redq", Summary: "randomized ensembled double Q-learning: SAC with many critics and many updates per step, a population of independent agents at once",
+		Source: "X. Chen et al., \"Randomized Ensembled Double Q-Learning: Learning Fast Without a Model\", 2021",
+		parts:  newOffPolicy("redq", rl.DefaultSACNetwork, rl.DefaultReplay, rl.DefaultREDQ, rl.NewREDQ, func(c *rl.REDQConfig) *int { return &c.Members }),
+	},
+	{
 		Name: "sac", Summary: "soft actor-critic, a population of independent agents at once",
 		Source: "T. Haarnoja et al., \"Soft Actor-Critic Algorithms and Applications\", 2018",
 		parts:  newOffPolicy("sac", rl.DefaultSACNetwork, rl.DefaultReplay, rl.DefaultSAC, rl.NewSAC, func(c *rl.SACConfig) *int { return &c.Members }),

@@ -69,7 +69,7 @@ func home(w evorl.Workflow) (env string, ok bool) {
 	switch w.Name {
 	case "a2c", "dqn", "impala", "ppo":
 		return "CartPole-v1", true
-	case "cem-rl", "ddpg", "dvd", "dvd-es", "erl", "pga-me", "qd-pg", "sac", "td3":
+	case "cem-rl", "ddpg", "dvd", "dvd-es", "erl", "pga-me", "qd-pg", "redq", "sac", "td3":
 		return "Pendulum-v1", true
 	}
 	return "", false

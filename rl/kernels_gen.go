@@ -1130,6 +1130,90 @@ type qLossKernel struct {
 // call dispatches x × y × z workgroups.
 func (k qLossKernel) call(x, y, z uint32) vk.Call { return vk.Pack(qLossShader, &k, x, y, z) }
 
+var redqActorShader = &vk.Shader{
+	Name:  "rl/redq_actor",
+	SPIRV: shaders.Code("rl/redq_actor"),
+	Bindings: []vk.Binding{
+		{Name: "Value", Index: 0, Access: vk.Read},
+		{Name: "LogProb", Index: 1, Access: vk.Read},
+		{Name: "Temperature", Index: 2, Access: vk.Read},
+		{Name: "Entropy", Index: 3, Access: vk.Read},
+		{Name: "AtValue", Index: 4, Access: vk.Write},
+		{Name: "AtLogProb", Index: 5, Access: vk.Write},
+		{Name: "AtLog", Index: 6, Access: vk.Write, Optional: true},
+		{Name: "Loss", Index: 7, Access: vk.Write},
+		{Name: "Applied", Index: 8, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "LOG_TEMPERATURE", ID: 1, Default: 0},
+		{Name: "HAS_AT_LOG", ID: 2, Default: 0, Has: "AtLog"},
+		{Name: "CRITICS", ID: 3, Default: 10},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// redqActorKernel is shaders/rl/redq_actor.comp.
+type redqActorKernel struct {
+	Value       vk.Range // readonly float
+	LogProb     vk.Range // readonly float
+	Temperature vk.Range // readonly float
+	Entropy     vk.Range // readonly float
+	AtValue     vk.Range // writeonly float
+	AtLogProb   vk.Range // writeonly float
+	AtLog       vk.Range // writeonly vec4, optional
+	Loss        vk.Range // writeonly float
+	Applied     vk.Range // writeonly float
+
+	Rows       uint32 // push constants, in order
+	Dimensions uint32
+
+	Workgroup      uint32 // specialization constants, zero for their default 64
+	LogTemperature bool   // default false
+	Critics        uint32 // default 10
+}
+
+// call dispatches x × y × z workgroups.
+func (k redqActorKernel) call(x, y, z uint32) vk.Call { return vk.Pack(redqActorShader, &k, x, y, z) }
+
+var redqTargetShader = &vk.Shader{
+	Name:  "rl/redq_target",
+	SPIRV: shaders.Code("rl/redq_target"),
+	Bindings: []vk.Binding{
+		{Name: "NextValue", Index: 0, Access: vk.ReadWrite},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Update", Index: 2, Access: vk.Read},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "CRITICS", ID: 1, Default: 10},
+		{Name: "SUBSET", ID: 2, Default: 2},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// redqTargetKernel is shaders/rl/redq_target.comp.
+type redqTargetKernel struct {
+	NextValue vk.Range // read-write float
+	Clock     vk.Range // readonly uint
+	Update    vk.Range // readonly uint
+
+	Rows   uint32 // push constants, in order
+	Seed   uint32
+	Stream uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Critics    uint32 // default 10
+	Subset     uint32 // default 2
+}
+
+// call dispatches x × y × z workgroups.
+func (k redqTargetKernel) call(x, y, z uint32) vk.Call { return vk.Pack(redqTargetShader, &k, x, y, z) }
+
 var replayAppendShader = &vk.Shader{
 	Name:  "rl/replay_append",
 	SPIRV: shaders.Code("rl/replay_append"),

@@ -33,6 +33,8 @@ func offPolicies() []workflow {
 	deep.Hidden = []int{5, 6, 7}
 	ddpg, td3, sac := DefaultDDPG(), DefaultTD3(), DefaultSAC()
 	ddpg.OffPolicyConfig, td3.OffPolicyConfig, sac.OffPolicyConfig = common, common, common
+	redq := DefaultREDQ()
+	redq.OffPolicyConfig, redq.Critics, redq.PolicyInterval = common, 4, 3
 	ddpgNetwork := network
 	ddpgNetwork.CriticHidden = []int{6, 9}
 	sac.AnnealSteps, sac.WarmupSteps, sac.AnnealTo, sac.Anneal = 900, 200, 0.1, optim.CosineShape
@@ -73,6 +75,9 @@ func offPolicies() []workflow {
 		{"sac of distributions, layer by layer", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewSAC(t.Context(), eng, lookup(t, "MountainCarContinuous-v0"), distributions, Network(deep), Replays(replay), limit)
 		}},
+		{"redq", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewREDQ(t.Context(), eng, lookup(t, "Pendulum-v1"), redq, Network(deep), Replays(replay), limit)
+		}},
 		{"sac of discrete actions", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewSAC(t.Context(), eng, lookup(t, "CartPole-v1"), sac, Network(network), Replays(replay), limit)
 		}},
@@ -112,6 +117,10 @@ func (o *OffPolicy) dispatches() int {
 	case *sac:
 		ac = of.actorCritic
 		inside += updates // the actor's loss
+	case *redq:
+		ac = of.actorCritic
+		actors /= of.block(updates)
+		inside += updates + actors // the subset, the actor's loss
 	}
 	if ac.normalizer != nil {
 		n += 2 // the moments, and values left out

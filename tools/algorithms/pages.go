@@ -52,6 +52,8 @@ var pages = []page{
 		files: []string{"rl/td3.go", "rl/ddpg.go", "shaders/rl/internal/lane/deterministic_update.comp"}},
 	{name: "sac", kind: offPolicy, config: "sac-pendulum", run: iterations("200", "20"), plot: training,
 		files: []string{"rl/sac.go", "rl/discretesac.go", "shaders/rl/internal/lane/soft_update.comp"}},
+	{name: "redq", kind: offPolicy, config: "redq-pendulum", plot: training,
+		files: []string{"rl/redq.go", "rl/sac.go", "shaders/rl/redq_target.comp", "shaders/rl/redq_actor.comp"}},
 
 	{name: "openes", kind: gradients, config: "openes-pendulum",
 		files: []string{"ec/openes.go", "shaders/ec/noise_sums.comp"}},
