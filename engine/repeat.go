@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/evorl/evorl/vk"
@@ -16,7 +17,12 @@ type Counter struct {
 func (c Counter) Tensor() *Tensor { return c.t }
 
 // Next records the end of a part of the iteration, such as one of several updates: what follows reads the next number.
+// In a block within the iteration it is an error of the recording.
 func (c Counter) Next(r *Recorder) {
+	if c.body != r.body {
+		r.Fail(errors.New("engine: a part of an iteration ends in a block within the iteration; want its end outside of that block"))
+		return
+	}
 	r.command(func(p *vk.Program) {
 		if c.body.hosted {
 			p.Dispatch(next(c.t))
@@ -31,24 +37,20 @@ type body struct {
 	commands []func(*vk.Program) // after the last stage
 	stages   []stage
 	hosted   bool // it has host stages
-	nested   bool // it has repeated blocks without host stages
 	outer    *body
 }
 
 // Repeat records a block that runs n times, each iteration after the one before. body is called once, so that neither
 // recording time nor host memory grows with n, except for short blocks (vk.PlainCommands). Kernels read from the
-// counter what differs between iterations. Less than one iteration, and a block within another, are errors of the
-// recording. A block with host stages is a loop of the host, in which there may be others.
+// counter what differs between iterations. A block may repeat others. Less than one iteration is an error of the
+// recording. A block with host stages is a loop of the host.
 func (r *Recorder) Repeat(n int, f func(r *Recorder, i Counter)) {
 	if f == nil {
 		r.Fail(fmt.Errorf("engine: a repeated block: %w", &NilError{"recording function"}))
 		return
 	}
-	wrong := func(nested bool) {
-		r.Fail(fmt.Errorf("engine: a block of %d iterations, within another: %v; want at least 1 iteration, outside of other blocks", n, nested))
-	}
 	if n < 1 {
-		wrong(r.body != nil)
+		r.Fail(fmt.Errorf("engine: a block of %d iterations; want at least 1", n))
 		return
 	}
 	if r.counters == nil {
@@ -63,15 +65,12 @@ func (r *Recorder) Repeat(n int, f func(r *Recorder, i Counter)) {
 		r.cut()
 	}
 	r.body = b.outer
-	switch {
-	case b.hosted:
+	if b.hosted {
 		r.Fill(at, 0)
 		r.host(loop{n, b.stages})
-	case b.nested:
-		wrong(true)
-	default:
-		r.unhosted(n, at, b.commands)
+		return
 	}
+	r.unhosted(n, at, b.commands)
 }
 
 // unhosted records a block without host stages.
@@ -80,9 +79,6 @@ func (r *Recorder) unhosted(n int, at *Tensor, commands []func(*vk.Program)) {
 	iterations := Axis("iteration", vk.PlainCommands)
 	table := Constant(r.counters, "iterations", func() []uint32 { return numbers(iterations.Size, apart) }, iterations, Axis("count", apart))
 	counter := vk.Counter{At: at.Range(), Table: table.Range(), Next: next(at)}
-	if r.body != nil {
-		r.body.nested = true
-	}
 	r.command(func(p *vk.Program) {
 		p.Repeat(n, &counter, func() {
 			for _, c := range commands {

@@ -75,16 +75,59 @@ func TestRepeatParts(t *testing.T) {
 	}
 }
 
+// TestRepeatNested: a block within another begins anew in every iteration, and both counters can be read in it.
+func TestRepeatNested(t *testing.T) {
+	for _, c := range []struct{ outer, inner int }{{3, 4}, {3, 300}, {300, 3}, {20, 90}} {
+		eng := New(testDevice(t))
+		s := eng.NewState()
+		defer s.Close()
+		sum := s.Tensor("sum", Uint32, Members(1), Axis("count", 2))
+		seen := s.Tensor("seen", Uint32, Axis("counter", 3))
+		if err := s.Zero(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		bodies := 0
+		p, err := eng.Record("nested", func(r *Recorder) {
+			r.Repeat(c.outer, func(r *Recorder, i Counter) {
+				r.Repeat(c.inner, func(r *Recorder, j Counter) {
+					bodies++
+					r.Copy(seen.Index(0), i.Tensor())
+					r.Copy(seen.Index(1), j.Tensor())
+					Clock{sum}.Tick(r, 1, 2)
+				})
+				i.Next(r)
+				r.Copy(seen.Index(2), i.Tensor())
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Free()
+		for run := 1; run <= 2; run++ {
+			if err := p.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			all := run * c.outer * c.inner
+			got, want := read32(t, sum), []uint32{uint32(all), uint32(2 * all)}
+			last := []uint32{uint32(2 * (c.outer - 1)), uint32(c.inner - 1), uint32(2*c.outer - 1)}
+			if at := read32(t, seen); !slices.Equal(got, want) || !slices.Equal(at, last) || bodies != 1 {
+				t.Errorf("%d × %d, run %d: sums %v, want %v; counters %v, want %v; the body was called %d times",
+					c.outer, c.inner, run, got, want, at, last, bodies)
+			}
+		}
+	}
+}
+
 func TestRepeatErrors(t *testing.T) {
 	eng := New(testDevice(t))
-	for what, record := range map[string]func(r *Recorder){
-		"no iteration": func(r *Recorder) { r.Repeat(0, func(*Recorder, Counter) {}) },
-		"nested": func(r *Recorder) {
-			r.Repeat(1, func(r *Recorder, _ Counter) { r.Repeat(2, func(*Recorder, Counter) {}) })
+	for want, record := range map[string]func(r *Recorder){
+		"0 iterations; want at least 1": func(r *Recorder) { r.Repeat(0, func(*Recorder, Counter) {}) },
+		"want its end outside of that block": func(r *Recorder) {
+			r.Repeat(1, func(r *Recorder, i Counter) { r.Repeat(2, func(r *Recorder, _ Counter) { i.Next(r) }) })
 		},
 	} {
-		if _, err := eng.Record("wrong", record); err == nil || !strings.Contains(err.Error(), "want at least 1 iteration, outside of other blocks") {
-			t.Errorf("%s: error %v", what, err)
+		if _, err := eng.Record("wrong", record); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want %q", err, want)
 		}
 	}
 }

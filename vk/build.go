@@ -104,14 +104,14 @@ func (p *Program) build() error {
 // deriveBarriers derives the barriers between ops and lists the program's buffers.
 func (p *Program) deriveBarriers() {
 	h := newHazards()
-	iterations := make([]int, len(p.ops)) // of each op's block
+	iterations := make([]int, len(p.ops)) // of each op, in all its blocks
 	begins := make([]bool, len(p.ops))
-	for _, b := range p.stretches() {
-		begins[b.from] = true
-		for i := b.from; i < b.to; i++ {
-			iterations[i] = b.iterations
+	p.leaves(func(from, to, times int) {
+		begins[from] = true
+		for i := from; i < to; i++ {
+			iterations[i] = times
 		}
-	}
+	})
 	used, written := map[*Buffer]bool{}, map[*Buffer]bool{}
 	var accesses []access
 	for i := range p.ops {

@@ -15,9 +15,10 @@ type plan struct {
 // piece is a range of ops within one block.
 type piece struct{ from, to int }
 
-// group is a sequence of submissions that is sent one or more times.
+// group is a sequence of submissions, or of other groups, that is sent one or more times.
 type group struct {
 	submissions []submission
+	inner       []group // instead of submissions
 	copies      int
 }
 
@@ -38,14 +39,8 @@ const maxListed = 64
 // iterations may be long.
 func newPlan(blocks []block, times []time.Duration, budget time.Duration, measured bool) plan {
 	b := planner{budget: budget, measured: measured}
-	for _, block := range blocks {
-		first := len(b.pieces)
-		from := block.from
-		for _, to := range append(cut(times[block.from:block.to], budget), block.to-block.from) {
-			b.pieces = append(b.pieces, piece{from, block.from + to})
-			from = block.from + to
-		}
-		b.add(first, block.iterations, times)
+	for _, x := range blocks {
+		b.block(x, times)
 	}
 	if len(b.pieces) == 0 { // a program without ops is still a submission
 		b.pieces = []piece{{}}
@@ -65,7 +60,29 @@ type planner struct {
 	spent    time.Duration
 }
 
-// add adds the iterations of a block. first is the index of its first piece.
+// block adds a block. If there are blocks in it, every iteration takes submissions of its own.
+func (b *planner) block(x block, times []time.Duration) {
+	if len(x.inner) > 0 {
+		b.flush()
+		before := b.groups
+		b.groups = nil
+		for _, y := range x.inner {
+			b.block(y, times)
+		}
+		b.flush()
+		b.groups = append(before, group{inner: b.groups, copies: x.iterations})
+		return
+	}
+	first := len(b.pieces)
+	from := x.from
+	for _, to := range append(cut(times[x.from:x.to], b.budget), x.to-x.from) {
+		b.pieces = append(b.pieces, piece{from, x.from + to})
+		from = x.from + to
+	}
+	b.add(first, x.iterations, times)
+}
+
+// add adds the iterations of a block without others in it. first is the index of its first piece.
 func (b *planner) add(first, iterations int, times []time.Duration) {
 	pieces := b.pieces[first:]
 	if iterations > 1 && (len(pieces) > 1 || !b.measured) { // an iteration takes a submission or several
@@ -74,7 +91,7 @@ func (b *planner) add(first, iterations int, times []time.Duration) {
 		for i := range pieces {
 			each[i].entries = []entry{{first + i, 1}}
 		}
-		b.groups = append(b.groups, group{each, iterations})
+		b.groups = append(b.groups, group{submissions: each, copies: iterations})
 		return
 	}
 	for i, p := range pieces {
@@ -94,7 +111,7 @@ func (b *planner) addIterations(piece, iterations int, each time.Duration) {
 	b.flush()
 	full := b.room(each)
 	if copies := iterations / full; copies > 0 {
-		b.groups = append(b.groups, group{[]submission{{entries: []entry{{piece, full}}}}, copies})
+		b.groups = append(b.groups, group{submissions: []submission{{entries: []entry{{piece, full}}}}, copies: copies})
 	}
 	if rest := iterations % full; rest > 0 {
 		b.list(piece, rest, each)
@@ -124,14 +141,17 @@ func (b *planner) list(piece, iterations int, each time.Duration) {
 // flush ends the current submission.
 func (b *planner) flush() {
 	if b.listed > 0 {
-		b.groups = append(b.groups, group{[]submission{{entries: b.open}}, 1})
+		b.groups = append(b.groups, group{submissions: []submission{{entries: b.open}}, copies: 1})
 	}
 	b.open, b.listed, b.spent = nil, 0, 0
 }
 
 // use sets the command buffers of the pieces.
-func (p *plan) use(buffers []vkCommandBuffer) {
-	for _, g := range p.groups {
+func (p *plan) use(buffers []vkCommandBuffer) { use(p.groups, buffers) }
+
+func use(groups []group, buffers []vkCommandBuffer) {
+	for _, g := range groups {
+		use(g.inner, buffers)
 		for i := range g.submissions {
 			s := &g.submissions[i]
 			s.buffers = s.buffers[:0]
@@ -145,11 +165,30 @@ func (p *plan) use(buffers []vkCommandBuffer) {
 }
 
 // count returns the number of submissions per run.
-func (p *plan) count() (n int) {
-	for _, g := range p.groups {
-		n += len(g.submissions) * g.copies
+func (p *plan) count() int { return count(p.groups) }
+
+func count(groups []group) (n int) {
+	for _, g := range groups {
+		n += (len(g.submissions) + count(g.inner)) * g.copies
 	}
 	return n
+}
+
+// each calls f for the submissions of groups in the order in which they are sent, until it returns an error.
+func each(groups []group, f func(*submission) error) error {
+	for _, g := range groups {
+		for range g.copies {
+			if err := each(g.inner, f); err != nil {
+				return err
+			}
+			for i := range g.submissions {
+				if err := f(&g.submissions[i]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // cut groups ops into slices within the budget, as far as single ops allow. It returns the first op of every slice but the first.

@@ -76,8 +76,8 @@ func (p *Program) Profile(ctx context.Context) ([]KernelTime, error) {
 func (p *Program) byLabel(times []time.Duration) []KernelTime {
 	index := map[string]int{}
 	var out []KernelTime
-	for _, b := range p.stretches() {
-		for i := b.from; i < b.to; i++ {
+	p.leaves(func(from, to, executed int) {
+		for i := from; i < to; i++ {
 			label := p.ops[i].label
 			at, ok := index[label]
 			if !ok {
@@ -85,10 +85,10 @@ func (p *Program) byLabel(times []time.Duration) []KernelTime {
 				index[label] = at
 				out = append(out, KernelTime{Label: label})
 			}
-			out[at].Calls += b.iterations
-			out[at].Time += times[i] * time.Duration(b.iterations)
+			out[at].Calls += executed
+			out[at].Time += times[i] * time.Duration(executed)
 		}
-	}
+	})
 	slices.SortStableFunc(out, func(a, b KernelTime) int { return cmp.Compare(b.Time, a.Time) })
 	return out
 }

@@ -13,9 +13,9 @@ type Program struct {
 	name string
 	err  error // the first recording error
 	ops  []op
-	// blocks are the repeated parts, in order. repeating is set while one is recorded.
-	blocks    []block
-	repeating bool
+	// blocks are the repeated parts, in order; while one is recorded, those in it. depth is how many are being recorded.
+	blocks []block
+	depth  int
 	// ops point into these slices, so that recording allocates little.
 	ranges []Range
 	push   []byte

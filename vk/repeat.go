@@ -5,8 +5,12 @@ import (
 	"slices"
 )
 
-// block is a part of a program, ops [from, to), that is repeated `iterations` times.
-type block struct{ from, to, iterations int }
+// block is a part of a program, ops [from, to), that is repeated `iterations` times. inner are the repeated parts of an
+// iteration, in order.
+type block struct {
+	from, to, iterations int
+	inner                []block
+}
 
 // Counter numbers the iterations of a repeated block, from 0, for its commands that read At. In an unrolled block they
 // read the number from Table instead. In a block recorded once, At is set to 0 before the block, and Next runs at the
@@ -17,14 +21,15 @@ type Counter struct {
 	Next  Call  // adds 1 to the word at At
 }
 
-// PlainCommands is the largest number of commands, counted over all iterations, of a repeated block that is unrolled.
-// Such a block has only the barriers that its commands need, and no commands for the counter.
+// PlainCommands is the largest number of commands, counted over all iterations, of a repeated block that is unrolled,
+// unless there are blocks in it that are not. Such a block has only the barriers that its commands need, and no commands for the counter.
 const PlainCommands = 256
 
 // Repeat records body as a block that runs n times. Each iteration sees what the previous one wrote. Except for short
 // blocks (PlainCommands), the commands are recorded once: host memory and recording time do not grow with n. body is
-// called once. Its commands may read the number of the iteration from counter; nil if none does. Blocks cannot be
-// nested. Build returns the error of an invalid call.
+// called once. Its commands may read the number of the iteration from counter; nil if none does. A body may repeat
+// blocks of its own, each with a counter of its own: the inner block runs all its iterations in every iteration of the
+// outer one. Build returns the error of an invalid call.
 func (p *Program) Repeat(n int, counter *Counter, body func()) {
 	switch {
 	case p.err != nil:
@@ -35,23 +40,25 @@ func (p *Program) Repeat(n int, counter *Counter, body func()) {
 	case body == nil:
 		p.reject("repeat", fmt.Errorf("the recording function is nil"))
 		return
-	case p.repeating:
-		p.reject("repeat", fmt.Errorf("inside another repeated block; want them one after the other"))
-		return
 	}
-	from := len(p.ops)
-	p.repeating = true
+	from, before := len(p.ops), p.blocks
+	p.blocks, p.depth = nil, p.depth+1
 	body()
-	p.repeating = false
+	inner := p.blocks
+	p.blocks, p.depth = before, p.depth-1
 	if p.err != nil || len(p.ops) == from {
 		return
 	}
 	if counter == nil || !p.counts(from, counter) {
 		counter = nil
-		p.ops = slices.DeleteFunc(p.ops, func(o op) bool { return o.kind == opNext })
+		p.dropNext(from, inner)
 	}
-	if n <= PlainCommands/max(1, len(p.ops)-from) || n == 1 && counter == nil {
+	switch {
+	case len(inner) == 0 && n <= PlainCommands/max(1, len(p.ops)-from):
 		p.unroll(from, n, counter)
+		return
+	case n == 1 && counter == nil:
+		p.blocks = append(p.blocks, inner...)
 		return
 	}
 	if counter != nil {
@@ -60,6 +67,7 @@ func (p *Program) Repeat(n int, counter *Counter, body func()) {
 		begin := p.ops[last]
 		copy(p.ops[from+1:], p.ops[from:last])
 		p.ops[from] = begin
+		shift(inner, from, 1)
 		from++
 		p.Dispatch(counter.Next)
 		next := p.ops[len(p.ops)-1]
@@ -69,13 +77,33 @@ func (p *Program) Repeat(n int, counter *Counter, body func()) {
 			}
 		}
 	}
-	p.blocks = append(p.blocks, block{from, len(p.ops), n})
+	p.blocks = append(p.blocks, block{from, len(p.ops), n, inner})
 }
 
-// NextPart ends a part of an iteration of the block that is being repeated: the commands that follow read the next
-// number from the counter.
+// shift moves blocks by a number of ops that were added, or removed if it is negative, before op `at`.
+func shift(blocks []block, at, by int) {
+	for i := range blocks {
+		if b := &blocks[i]; b.from >= at {
+			b.from, b.to = b.from+by, b.to+by
+			shift(b.inner, at, by)
+		}
+	}
+}
+
+// dropNext removes the ends of parts from op `from` on. Those of inner blocks are already resolved.
+func (p *Program) dropNext(from int, inner []block) {
+	for i := len(p.ops) - 1; i >= from; i-- {
+		if p.ops[i].kind == opNext {
+			p.ops = slices.Delete(p.ops, i, i+1)
+			shift(inner, i, -1)
+		}
+	}
+}
+
+// NextPart ends a part of an iteration of the innermost block that is being repeated: the commands that follow read the
+// next number from the counter.
 func (p *Program) NextPart() {
-	if p.err == nil && !p.repeating {
+	if p.err == nil && p.depth == 0 {
 		p.reject("next part", fmt.Errorf("outside a repeated block; want it in one"))
 	}
 	if p.err == nil {
@@ -140,25 +168,42 @@ func (p *Program) number(o *op, iteration int, c *Counter) {
 
 // executed returns the number of commands that a run executes.
 func (p *Program) executed() (n int) {
-	for _, b := range p.stretches() {
-		n += (b.to - b.from) * b.iterations
-	}
+	p.leaves(func(from, to, times int) { n += (to - from) * times })
 	return n
 }
 
-// stretches divides the program's ops into blocks in order. Ops outside repeated blocks form blocks of one iteration.
-func (p *Program) stretches() []block {
+// stretches divides the program's ops into blocks in order, and likewise the ops of every block that has inner ones.
+// Ops outside repeated blocks form blocks of one iteration.
+func (p *Program) stretches() []block { return stretches(p.blocks, 0, len(p.ops)) }
+
+func stretches(blocks []block, from, to int) []block {
 	var out []block
-	at := 0
-	for _, b := range p.blocks {
-		if at < b.from {
-			out = append(out, block{at, b.from, 1})
+	for _, b := range blocks {
+		if from < b.from {
+			out = append(out, block{from: from, to: b.from, iterations: 1})
+		}
+		if len(b.inner) > 0 {
+			b.inner = stretches(b.inner, b.from, b.to)
 		}
 		out = append(out, b)
-		at = b.to
+		from = b.to
 	}
-	if at < len(p.ops) {
-		out = append(out, block{at, len(p.ops), 1})
+	if from < to {
+		out = append(out, block{from: from, to: to, iterations: 1})
 	}
 	return out
+}
+
+// leaves calls f for all stretches of ops that have no blocks inside, in order, with the number of times that a run
+// executes them.
+func (p *Program) leaves(f func(from, to, times int)) { leaves(p.stretches(), 1, f) }
+
+func leaves(blocks []block, times int, f func(from, to, times int)) {
+	for _, b := range blocks {
+		if len(b.inner) > 0 {
+			leaves(b.inner, times*b.iterations, f)
+		} else {
+			f(b.from, b.to, times*b.iterations)
+		}
+	}
 }

@@ -113,16 +113,14 @@ func (p *Program) send(ctx context.Context, ahead int) error {
 		lists, sent = lists[:0], sent+len(lists)
 		return nil
 	}
-	for _, g := range p.plan.groups {
-		for range g.copies {
-			for _, s := range g.submissions {
-				if lists = append(lists, s.buffers); len(lists) == ahead/2 {
-					if err := flush(); err != nil {
-						return err
-					}
-				}
-			}
+	err := each(p.plan.groups, func(s *submission) error {
+		if lists = append(lists, s.buffers); len(lists) < ahead/2 {
+			return nil
 		}
+		return flush()
+	})
+	if err != nil {
+		return err
 	}
 	if len(lists) > 0 {
 		if err := flush(); err != nil {

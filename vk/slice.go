@@ -45,20 +45,18 @@ func (p *Program) settle() error {
 		return err
 	}
 	var total time.Duration
-	for _, b := range p.stretches() {
-		total += time.Duration(b.iterations) * duration(times[b.from:b.to])
-	}
+	p.leaves(func(from, to, executed int) { total += time.Duration(executed) * duration(times[from:to]) })
 	budget := p.d.cfg.budget
 	first := total > budget && m.runs == 1
 	if p.checkBuffers() != nil {
 		return nil // it will not run again
 	}
 	if first && p.d.phys.info.Type == CPU {
-		for _, b := range p.stretches() {
-			if b.iterations == 1 { // the times are of compiling; those of repeated blocks are of the last iteration
-				clear(times[b.from:b.to])
+		p.leaves(func(from, to, executed int) {
+			if executed == 1 { // the times are of compiling; those of repeated blocks are of the last iteration
+				clear(times[from:to])
 			}
-		}
+		})
 	}
 	m.on = first
 	return p.record(newPlan(p.stretches(), times, budget, true))

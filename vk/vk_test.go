@@ -14,6 +14,8 @@ var (
 	addSPIRV []byte
 	//go:embed testdata/spin.spv
 	spinSPIRV []byte
+	//go:embed testdata/mix.spv
+	mixSPIRV []byte
 	//go:embed testdata/lanes.spv
 	lanesSPIRV []byte
 )
