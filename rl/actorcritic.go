@@ -37,10 +37,8 @@ type actorCritic struct {
 	actorTau       *engine.Tensor // [P · actors]
 	copies         []actorCopies  // empty if members have one actor
 
-	outputs, atOutputs  *engine.Tensor // [P, B, Out]: of the actor, and the gradient with respect to them
 	actions, atActions  *engine.Tensor // [P, B, A]
 	logProb             *engine.Tensor // [P, B]
-	values, atValues    *engine.Tensor // [P, twins, B, 1], of discrete actions [P, twins, B, A]
 	nextValues          *engine.Tensor // [P, twins, B, …]: of the targets
 	chosen              *engine.Tensor // [P, twins, B]: values of the actions taken
 	distribution        *distribution  // whose mean the values are, with outputs [P, twins, B, atoms]; nil: none
@@ -97,7 +95,7 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	if a.cfg.NormalizeObs {
 		a.normalizer = nn.NewNormalizer(s, a.members, c.env.ObsSize())
 	}
-	a.makeScratch(o.State().Sub("update"))
+	a.makeTensors(o.State().Sub("update"))
 	a.makeDistribution(o.State().Sub("update"), c.critic)
 	m := a.metrics
 	a.lossRow, a.valueRow = m.Row("loss/critic"), m.Row("value/mean")
@@ -105,21 +103,20 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	return a, s.Err()
 }
 
-// makeScratch makes the scratch tensors of an update.
-func (a *actorCritic) makeScratch(s *engine.State) {
-	p, b, action := engine.Members(a.members), engine.Axis("transition", a.rows), engine.Axis("action", a.head.Words())
-	output, value := engine.Axis("output", a.head.Outputs()), engine.Axis("value", a.critics.Model().Outputs())
-	a.outputs, a.atOutputs = s.Scratch("outputs", engine.Float32, p, b, output), s.Scratch("gradient_at_outputs", engine.Float32, p, b, output)
-	a.actions, a.atActions = s.Scratch("actions", engine.Float32, p, b, action), s.Scratch("gradient_at_actions", engine.Float32, p, b, action)
-	a.logProb, a.loss = s.Scratch("log_prob", engine.Float32, p, b), s.Scratch("loss", engine.Float32, p, b)
-	twins := nn.Networks(a.twins)
-	a.values, a.atValues = s.Scratch("values", engine.Float32, p, twins, b, value), s.Scratch("gradient_at_values", engine.Float32, p, twins, b, value)
-	a.nextValues = s.Scratch("next_values", engine.Float32, p, twins, b, value)
-	if a.chosen = a.values; value.Size > 1 {
-		a.chosen = s.Scratch("chosen_values", engine.Float32, p, twins, b)
+// makeTensors makes what an update computes. The outputs of actors are [P, B, Out], those of critics [P, twins, B, 1], of discrete actions
+// [P, twins, B, A].
+func (a *actorCritic) makeTensors(s *engine.State) {
+	p, twins, b := engine.Members(a.members), nn.Networks(a.twins), engine.Axis("transition", a.rows)
+	tensor := func(name string, dims ...engine.Dim) *engine.Tensor { return s.Scratch(name, engine.Float32, dims...) }
+	a.actor.learn(s.Sub("actor"), a.actor.params(), p, b)
+	a.critics.learn(s.Sub("critics"), a.critics.params(), p, twins, b)
+	action := engine.Axis("action", a.head.Words())
+	a.actions, a.atActions = tensor("actions", p, b, action), tensor("gradient_at_actions", p, b, action)
+	a.logProb, a.loss = tensor("log_prob", p, b), tensor("loss", p, b)
+	a.nextValues = tensor("next_values", a.critics.outputs.Dims()...)
+	if a.chosen = a.critics.outputs; a.critics.Model().Outputs() > 1 {
+		a.chosen = tensor("chosen_values", p, twins, b)
 	}
-	a.actor.pass.Learn(s.Sub("actor"), a.actor.params())
-	a.critics.pass.Learn(s.Sub("critics"), a.critics.params())
 }
 
 // forActors returns a hyperparameter [P] for the actors, [P · actors].
@@ -170,7 +167,7 @@ func (a *actorCritic) policy(head nn.Head) *envs.Policy {
 
 // headBatch returns outputs of the actor with the random numbers of an update.
 func (a *actorCritic) headBatch(u update, stream uint32) nn.HeadBatch {
-	return nn.HeadBatch{Parameters: a.actor.weights(), Outputs: a.outputs, Draws: nn.Draws{Stream: stream, Clock: a.clock, Update: u.number}}
+	return nn.HeadBatch{Parameters: a.actor.weights(), Outputs: a.actor.outputs, Draws: nn.Draws{Stream: stream, Clock: a.clock, Update: u.number}}
 }
 
 // evaluateTargets records the values of the next actions, which are in a.actions, by the target critics.
@@ -182,11 +179,12 @@ func (a *actorCritic) evaluateTargets(r *engine.Recorder, b ReplayBatch) {
 // temperature is nil, this value includes the entropy term, with the log-probabilities in a.logProb; a logarithmic
 // temperature is the first of four.
 func (a *actorCritic) descendCritics(r *engine.Recorder, b ReplayBatch, temperature *engine.Tensor, logarithms bool) {
-	a.critics.pass.Forward(r, a.critics.weights(), inputs(b.Obs, b.Action), a.values)
+	a.critics.pass.Forward(r, a.critics.weights(), inputs(b.Obs, b.Action), a.critics.outputs)
 	size, groups := r.Invocations(a.rows)
 	k := qLossKernel{
 		Reward: b.Reward.Range(), Factor: b.Factor.Range(), NextValue: a.nextValues.Range(), RewardScale: a.rewardScale.Range(),
-		Value: a.values.Range(), AtValue: a.atValues.Range(), Loss: a.loss.Range(), Rows: uint32(a.rows), Critics: uint32(a.twins), LocalSizeX: size,
+		Value: a.critics.outputs.Range(), AtValue: a.critics.atOutputs.Range(), Loss: a.loss.Range(),
+		Rows: uint32(a.rows), Critics: uint32(a.twins), LocalSizeX: size,
 	}
 	if temperature != nil {
 		k.Temperature, k.LogTemperature, k.NextLogProb = temperature.Range(), logarithms, a.logProb.Range()
@@ -196,7 +194,7 @@ func (a *actorCritic) descendCritics(r *engine.Recorder, b ReplayBatch, temperat
 	} else {
 		r.Dispatch(k.call(groups, uint32(a.members), 1))
 	}
-	a.critics.optimizer.Record(r, a.critics.pass.Gradient(r, a.atValues))
+	a.critics.optimizer.Record(r, a.critics.pass.Gradient(r, a.critics.atOutputs))
 }
 
 // behaviour implements learner: the actor acts by its own head.
@@ -218,7 +216,7 @@ func (a *actorCritic) inLanes() lane.ActorCritic {
 	return lane.ActorCritic{
 		Actor: a.actor.optimizer, Critics: a.critics.optimizer, TargetCritics: a.targetCritics, Twins: a.twins,
 		Inputs: a.critics.Model().Inputs().Size(), Outputs: a.actor.Model().Outputs(),
-		Clock: a.clock, RewardScale: a.rewardScale, Tau: a.tau, Value: a.values, Loss: a.loss, LogProb: a.logProb,
+		Clock: a.clock, RewardScale: a.rewardScale, Tau: a.tau, Value: a.critics.outputs, Loss: a.loss, LogProb: a.logProb,
 	}
 }
 

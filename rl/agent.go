@@ -139,6 +139,8 @@ type network struct {
 	*nn.Network
 	pass      *nn.Pass // over a minibatch
 	optimizer *optim.Optimizer
+
+	outputs, atOutputs *engine.Tensor // of the pass, and the loss gradient with respect to them; nil before learn
 }
 
 func newNetwork(s *engine.State, model nn.Model, row int, c agentConfig) (*network, error) {
@@ -156,6 +158,13 @@ func newStack(s *engine.State, model nn.Model, networks, row int, c agentConfig)
 		return nil, err
 	}
 	return &network{Network: net, pass: pass, optimizer: optim.New(s, c.optimizer, c.rate, row)}, s.Err()
+}
+
+// learn makes what the pass writes: outputs with the leading axes dims, and gradients of the parameters, which have the shape of params.
+func (n *network) learn(s *engine.State, params *engine.Tensor, dims ...engine.Dim) {
+	n.pass.Learn(s, params)
+	dims = append(dims, engine.Axis("output", n.Model().Outputs()))
+	n.outputs, n.atOutputs = s.Scratch("outputs", engine.Float32, dims...), s.Scratch("gradient_at_outputs", engine.Float32, dims...)
 }
 
 func (n *network) params() *engine.Tensor { return n.optimizer.Params() }

@@ -29,7 +29,6 @@ type Ascent struct {
 	batch   ReplayBatch
 	stream  uint32
 
-	outputs, atOutputs *engine.Tensor // [M, n · B, Out]
 	actions, atActions *engine.Tensor // [M, n · B, A]
 	logProb            *engine.Tensor // [M, n · B]
 	value, atValue     *engine.Tensor // [M, n · B, 1]
@@ -72,12 +71,11 @@ func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error
 		return nil, err
 	}
 	p, b := engine.Members(members), engine.Axis("transition", rows)
-	output, action, value := engine.Axis("output", d.head.Outputs()), engine.Axis("action", d.head.Size), engine.Axis("value", 1)
-	a.outputs, a.atOutputs = s.Scratch("outputs", engine.Float32, p, b, output), s.Scratch("gradient_at_outputs", engine.Float32, p, b, output)
+	action, value := engine.Axis("action", d.head.Size), engine.Axis("value", 1)
 	a.actions, a.atActions = s.Scratch("actions", engine.Float32, p, b, action), s.Scratch("gradient_at_actions", engine.Float32, p, b, action)
 	a.logProb, a.value = s.Scratch("log_prob", engine.Float32, p, b), s.Scratch("value", engine.Float32, p, b, value)
 	a.atValue = engine.Constant(s, "gradient_at_value", engine.Same(members*rows, -1/float32(d.batch)), p, b, value)
-	a.actors.pass.Learn(s, a.actors.params())
+	a.actors.learn(s, a.actors.params(), p, b)
 	return a, s.Err()
 }
 
@@ -90,13 +88,13 @@ func (a *Ascent) Record(r *engine.Recorder) {
 	a.actors.optimizer.Reset(r)
 	r.Repeat(a.cfg.Steps, func(r *engine.Recorder, i engine.Counter) {
 		o.replay.gather(r, o.replay.drawer(a.batch, a.stream, o.Clock(), i.Tensor(), o.discount), a.batch)
-		a.actors.pass.Forward(r, a.actors.weights(), inputs(a.each(a.batch.Obs), nil), a.each(a.outputs))
-		b := nn.HeadBatch{Parameters: a.actors.weights(), Outputs: a.outputs, Draws: nn.Draws{Clock: o.Clock(), Update: i.Tensor()}, Mode: true}
+		a.actors.pass.Forward(r, a.actors.weights(), inputs(a.each(a.batch.Obs), nil), a.each(a.actors.outputs))
+		b := nn.HeadBatch{Parameters: a.actors.weights(), Outputs: a.actors.outputs, Draws: nn.Draws{Clock: o.Clock(), Update: i.Tensor()}, Mode: true}
 		d.head.Sample(r, b, a.actions, a.logProb)
 		a.climb.Forward(r, d.critics.weights(), inputs(a.batch.Obs, a.actions), a.value)
 		a.climb.InputGradients(r, a.atValue, nil, a.atActions)
-		d.head.Backward(r, b, nn.HeadGradients{Action: a.atActions, Outputs: a.atOutputs})
-		a.actors.optimizer.Record(r, a.actors.pass.Gradient(r, a.each(a.atOutputs)))
+		d.head.Backward(r, b, nn.HeadGradients{Action: a.atActions, Outputs: a.actors.atOutputs})
+		a.actors.optimizer.Record(r, a.actors.pass.Gradient(r, a.each(a.actors.atOutputs)))
 	})
 }
 

@@ -39,7 +39,7 @@ func TestAscent(t *testing.T) {
 	}
 	rows := read(t, a.Actors())
 	critics, agents := read(t, d.critics.params()), read(t, d.actor.params())
-	for _, x := range []*engine.Tensor{a.batch.Obs, a.outputs, a.actions, a.atActions, a.atOutputs, a.value, a.actors.optimizer.Norm()} {
+	for _, x := range []*engine.Tensor{a.batch.Obs, a.actors.outputs, a.actions, a.atActions, a.actors.atOutputs, a.value, a.actors.optimizer.Norm()} {
 		poison := make([]float64, x.Len())
 		for i := range poison {
 			poison[i] = math.NaN()

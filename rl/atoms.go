@@ -70,9 +70,9 @@ func (d *distribution) loss(r *engine.Recorder, a *actorCritic, k qLossKernel) {
 // ascend records the gradient with respect to actions, atTwins, of a deterministic actor's loss: minus the mean value
 // of its actions, or minus the mean of the smaller values.
 func (d *distribution) ascend(r *engine.Recorder, a *actorCritic, obs *engine.Tensor) {
-	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.values)
+	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.critics.outputs)
 	d.slope(r, a, nil)
-	a.critics.pass.InputGradients(r, a.atValues, nil, d.atTwins)
+	a.critics.pass.InputGradients(r, a.critics.atOutputs, nil, d.atTwins)
 }
 
 // slope records the gradient with respect to the critics' outputs, given that with respect to their means; nil: that
@@ -80,7 +80,7 @@ func (d *distribution) ascend(r *engine.Recorder, a *actorCritic, obs *engine.Te
 func (d *distribution) slope(r *engine.Recorder, a *actorCritic, atMeans *engine.Tensor) {
 	size, groups := r.Invocations(a.rows)
 	k := categoricalSlopeKernel{
-		Value: a.values.Range(), AtValue: a.atValues.Range(), Taken: d.taken.Range(), Rows: uint32(a.rows),
+		Value: a.critics.outputs.Range(), AtValue: a.critics.atOutputs.Range(), Taken: d.taken.Range(), Rows: uint32(a.rows),
 		Atoms: uint32(d.Atoms), Low: float32(d.MinValue), High: float32(d.MaxValue), Share: 1 / float32(a.batch),
 		LocalSizeX: size, Critics: uint32(a.twins), Unclipped: !d.ClippedDouble,
 	}
@@ -94,7 +94,7 @@ func (d *distribution) slope(r *engine.Recorder, a *actorCritic, atMeans *engine
 func (d *distribution) value(r *engine.Recorder, a *actorCritic) {
 	size, groups := r.Invocations(d.means.Len())
 	r.Dispatch(categoricalMeanKernel{
-		Value: a.values.Range(), Mean: d.means.Range(), Count: uint32(d.means.Len()),
+		Value: a.critics.outputs.Range(), Mean: d.means.Range(), Count: uint32(d.means.Len()),
 		Atoms: uint32(d.Atoms), Low: float32(d.MinValue), High: float32(d.MaxValue), LocalSizeX: size,
 	}.call(groups, 1, 1))
 }

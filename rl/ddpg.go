@@ -131,7 +131,7 @@ func (d *deterministic) makeTargetActor() {
 	d.targetActor = d.scope.Tensor("target_actor", engine.Float32, d.actor.params().Dims()...)
 }
 
-// complete makes the backward pass through the first critics to actions, and completes the form of many updates by what of has of an algorithm.
+// complete makes the backward pass through the first critics to actions, and completes the form of many updates; of has what an algorithm adds.
 func (d *deterministic) complete(o *OffPolicy, of lane.Deterministic) (err error) {
 	d.actorRow = d.metrics.Row("loss/actor")
 	if d.distribution != nil {
@@ -179,7 +179,7 @@ func (d *deterministic) nextOutputs(r *engine.Recorder, b ReplayBatch) {
 	if d.targetActor != nil {
 		weights.Params = d.targetActor
 	}
-	d.actor.Evaluate(r, weights, inputs(d.perActor(b.NextObs), nil), d.perActor(d.outputs))
+	d.actor.Evaluate(r, weights, inputs(d.perActor(b.NextObs), nil), d.perActor(d.actor.outputs))
 }
 
 // mode returns the actor's outputs as a batch of actions without noise.
@@ -202,7 +202,7 @@ func (d *deterministic) ascend(r *engine.Recorder, u update, diverse *diversity)
 			r.Copy(each.Index(i), each.Index(0))
 		}
 	}
-	d.actor.pass.Forward(r, d.actor.weights(), inputs(d.perActor(obs), nil), d.perActor(d.outputs))
+	d.actor.pass.Forward(r, d.actor.weights(), inputs(d.perActor(obs), nil), d.perActor(d.actor.outputs))
 	b := d.mode(u)
 	d.head.Sample(r, b, d.actions, d.logProb)
 	atActions := d.atActions
@@ -218,8 +218,8 @@ func (d *deterministic) ascend(r *engine.Recorder, u update, diverse *diversity)
 	if diverse != nil {
 		diverse.record(r, d.actions, atActions)
 	}
-	d.head.Backward(r, b, nn.HeadGradients{Action: atActions, Outputs: d.atOutputs})
-	d.actor.optimizer.Record(r, d.actor.pass.Gradient(r, d.perActor(d.atOutputs)))
+	d.head.Backward(r, b, nn.HeadGradients{Action: atActions, Outputs: d.actor.atOutputs})
+	d.actor.optimizer.Record(r, d.actor.pass.Gradient(r, d.perActor(d.actor.atOutputs)))
 }
 
 // inherit implements learner.

@@ -86,7 +86,7 @@ func newIMPALALearner(t testing.TB, eng *engine.Engine, env *envs.Environment, n
 // makeTrajectory makes the tensors that a collector would write, and sets everything saved to its initial value.
 func (o *onPolicy) makeTrajectory(t testing.TB) {
 	t.Helper()
-	tpe := []engine.Dim{engine.Time(o.common.horizon), engine.Members(o.common.members), engine.Environments(o.common.environments)}
+	tpe := []engine.Dim{engine.Time(o.common.RolloutLength), engine.Members(o.common.Members), engine.Environments(o.common.Environments)}
 	tensor := func(name string, typ engine.DType, more ...engine.Dim) *engine.Tensor {
 		return o.State().Sub("rollout").Scratch(name, typ, append(append([]engine.Dim(nil), tpe...), more...)...)
 	}

@@ -32,34 +32,34 @@ func (a *discreteSAC) update(r *engine.Recorder, u update) {
 // descendValues records an update of the critics towards the soft values of the next states (equations 4 and 10).
 func (a *discreteSAC) descendValues(r *engine.Recorder, u update) {
 	b := u.batch
-	a.actor.Evaluate(r, a.actor.weights(), inputs(b.NextObs, nil), a.outputs)
+	a.actor.Evaluate(r, a.actor.weights(), inputs(b.NextObs, nil), a.actor.outputs)
 	a.critics.Evaluate(r, nn.Weights{Params: a.targetCritics}, inputs(b.NextObs, nil), a.nextValues)
-	a.critics.pass.Forward(r, a.critics.weights(), inputs(b.Obs, nil), a.values)
+	a.critics.pass.Forward(r, a.critics.weights(), inputs(b.Obs, nil), a.critics.outputs)
 	size, groups := r.Invocations(a.rows)
 	r.Dispatch(discreteSoftQKernel{
-		Reward: b.Reward.Range(), Factor: b.Factor.Range(), Action: b.Action.Range(), Logit: a.outputs.Range(), NextValue: a.nextValues.Range(),
-		Value: a.values.Range(), Temperature: a.temperature.Range(), RewardScale: a.rewardScale.Range(),
-		AtValue: a.atValues.Range(), Loss: a.loss.Range(), Chosen: a.chosen.Range(),
+		Reward: b.Reward.Range(), Factor: b.Factor.Range(), Action: b.Action.Range(), Logit: a.actor.outputs.Range(), NextValue: a.nextValues.Range(),
+		Value: a.critics.outputs.Range(), Temperature: a.temperature.Range(), RewardScale: a.rewardScale.Range(),
+		AtValue: a.critics.atOutputs.Range(), Loss: a.loss.Range(), Chosen: a.chosen.Range(),
 		Rows: uint32(a.rows), Actions: uint32(a.head.Size), LogTemperature: a.learned(), LocalSizeX: size,
 	}.call(groups, uint32(a.members), 1))
-	a.critics.optimizer.Record(r, a.critics.pass.Gradient(r, a.atValues))
+	a.critics.optimizer.Record(r, a.critics.pass.Gradient(r, a.critics.atOutputs))
 }
 
 // descendActor records an update of the actor (equation 12) and, if it is learned, of the temperature (equation 11).
 func (a *discreteSAC) descendActor(r *engine.Recorder, u update) {
 	obs := inputs(u.batch.Obs, nil)
-	a.actor.pass.Forward(r, a.actor.weights(), obs, a.outputs)
-	a.critics.Evaluate(r, a.critics.weights(), obs, a.values)
+	a.actor.pass.Forward(r, a.actor.weights(), obs, a.actor.outputs)
+	a.critics.Evaluate(r, a.critics.weights(), obs, a.critics.outputs)
 	k := discreteSoftActorKernel{
-		Logit: a.outputs.Range(), Value: a.values.Range(), Temperature: a.temperature.Range(), Entropy: a.targetEntropy.Range(),
-		AtLogit: a.atOutputs.Range(), Loss: a.actorRow.Range(), Applied: a.temperatureRow.Range(), Mean: a.entropyRow.Range(),
+		Logit: a.actor.outputs.Range(), Value: a.critics.outputs.Range(), Temperature: a.temperature.Range(), Entropy: a.targetEntropy.Range(),
+		AtLogit: a.actor.atOutputs.Range(), Loss: a.actorRow.Range(), Applied: a.temperatureRow.Range(), Mean: a.entropyRow.Range(),
 		Rows: uint32(a.rows), Actions: uint32(a.head.Size), LogTemperature: a.learned(), Workgroup: discreteActorWorkgroup(r, a.rows, a.head.Size),
 	}
 	if a.learned() {
 		k.AtLog = a.atLog.Range()
 	}
 	r.Dispatch(k.call(uint32(a.members), 1, 1))
-	a.step(r, a.actor.pass.Gradient(r, a.atOutputs))
+	a.step(r, a.actor.pass.Gradient(r, a.actor.atOutputs))
 }
 
 // discreteActorWorkgroup returns the workgroup size of the actor's loss. A row takes 4 · actions + 1 loop iterations:

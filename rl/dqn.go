@@ -133,7 +133,6 @@ type qLearner struct {
 	start, end, epsilon  *engine.Tensor // [P]: of exploration
 	interval, tau, share *engine.Tensor // [P]: see shaders/rl/dqn.glsl
 
-	values, atValues     *engine.Tensor // [P, B, Out]: values at the observations, and the gradient with respect to them
 	nextValues           *engine.Tensor // [P, B, Out]: the targets' values at the next observations
 	nextChoices          *engine.Tensor // [P, B, Out]: the networks' values there; nil without double
 	errors, loss, chosen *engine.Tensor // [P, B]
@@ -192,21 +191,20 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 
 // makeTensors makes what an update computes.
 func (q *qLearner) makeTensors(s *engine.State) {
-	p, b, out := engine.Members(q.members()), engine.Axis("transition", q.parts.batch), engine.Axis("output", q.head.Outputs())
-	q.epsilon, q.share = s.Scratch("epsilon", engine.Float32, p), s.Scratch("target_share", engine.Float32, p)
-	q.values, q.nextValues = s.Scratch("values", engine.Float32, p, b, out), s.Scratch("next_values", engine.Float32, p, b, out)
-	q.atValues = s.Scratch("gradient_at_values", engine.Float32, p, b, out)
-	if q.cfg.Double {
-		q.nextChoices = s.Scratch("next_choices", engine.Float32, p, b, out)
-	}
-	q.errors, q.loss = s.Scratch("errors", engine.Float32, p, b), s.Scratch("loss", engine.Float32, p, b)
-	q.chosen = s.Scratch("chosen", engine.Float32, p, b)
+	p, b := engine.Members(q.members()), engine.Axis("transition", q.parts.batch)
+	tensor := func(name string, dims ...engine.Dim) *engine.Tensor { return s.Scratch(name, engine.Float32, dims...) }
 	learned := q.network.params()
 	if q.noisy != nil {
 		learned = q.noisy.online
 		q.gradient = s.Cleared("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", 1)}, q.network.params().Dims()...)...)
 	}
-	q.network.pass.Learn(s, learned)
+	q.network.learn(s.Sub("network"), learned, p, b)
+	q.nextValues = tensor("next_values", q.network.outputs.Dims()...)
+	if q.cfg.Double {
+		q.nextChoices = tensor("next_choices", q.network.outputs.Dims()...)
+	}
+	q.errors, q.loss, q.chosen = tensor("errors", p, b), tensor("loss", p, b), tensor("chosen", p, b)
+	q.epsilon, q.share = tensor("epsilon", p), tensor("target_share", p)
 }
 
 func (q *qLearner) members() int { return q.cfg.Members }
@@ -264,10 +262,10 @@ func (q *qLearner) update(r *engine.Recorder, u update) {
 	if q.cfg.Double {
 		q.network.Evaluate(r, nn.Weights{Params: choice}, inputs(b.NextObs, nil), q.nextChoices)
 	}
-	q.network.pass.Forward(r, nn.Weights{Params: online}, inputs(b.Obs, nil), q.values)
+	q.network.pass.Forward(r, nn.Weights{Params: online}, inputs(b.Obs, nil), q.network.outputs)
 	q.recordLoss(r, u)
 	b.Reprioritize(r, q.errors)
-	gradient := q.network.pass.Gradient(r, q.atValues)
+	gradient := q.network.pass.Gradient(r, q.network.atOutputs)
 	if q.noisy != nil {
 		q.noisy.back(r, gradient, q.gradient)
 		gradient = q.gradient
@@ -279,10 +277,10 @@ func (q *qLearner) update(r *engine.Recorder, u update) {
 func (q *qLearner) recordLoss(r *engine.Recorder, u update) {
 	b, size := u.batch, r.Workgroup()
 	k := dqnLossKernel{
-		Value: q.values.Range(), NextValue: q.nextValues.Range(), Action: b.Action.Range(), Reward: b.Reward.Range(), Factor: b.Factor.Range(),
+		Value: q.network.outputs.Range(), NextValue: q.nextValues.Range(), Action: b.Action.Range(), Reward: b.Reward.Range(), Factor: b.Factor.Range(),
 		RewardScale: q.parts.rewardScale.Range(), Clock: q.clock.Tensor().Range(), Update: u.number.Range(),
 		Interval: q.interval.Range(), Tau: q.tau.Range(), Share: q.share.Range(),
-		AtValue: q.atValues.Range(), Error: q.errors.Range(), Loss: q.loss.Range(), Chosen: q.chosen.Range(),
+		AtValue: q.network.atOutputs.Range(), Error: q.errors.Range(), Loss: q.loss.Range(), Chosen: q.chosen.Range(),
 		Rows: uint32(q.parts.batch), Actions: uint32(q.head.Size), Updates: uint32(q.updates), Huber: float32(q.cfg.Huber),
 		Dueling: q.cfg.Dueling, LocalSizeX: size,
 	}

@@ -337,7 +337,7 @@ func (c dqnCase) compare(t *testing.T, o *OffPolicy, updates int) {
 	ended, worst := 0, map[string]float64{}
 	for u := range updates {
 		write(t, number, []float64{float64(u)})
-		poison(t, q.values, q.nextValues, q.atValues, q.errors, q.loss, q.chosen, q.share, q.epsilon)
+		poison(t, q.network.outputs, q.nextValues, q.network.atOutputs, q.errors, q.loss, q.chosen, q.share, q.epsilon)
 		poisonGradient(t, q.network)
 		run(t, o.State().Engine(), func(r *engine.Recorder) {
 			q.explore(r)

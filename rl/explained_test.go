@@ -18,7 +18,7 @@ func TestExplainedVariance(t *testing.T) {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			s := eng.NewState()
 			defer s.Close()
-			e := newEstimates(s, nil, nil, onPolicyConfig{horizon: size[0], members: size[1], environments: size[2]})
+			e := newEstimates(s, nil, nil, ofSizes(size[1], size[2], size[0]))
 			out := s.Scratch("explained", engine.Float32, engine.Members(size[1]))
 			if err := s.Err(); err != nil {
 				t.Fatal(err)

@@ -14,26 +14,15 @@ import (
 // IMPALAConfig are the settings of IMPALA. Fields with the tag member are tensors [P] on the device, which PBT may
 // vary.
 type IMPALAConfig struct {
-	Members       int `min:"1" max:"1048576" doc:"Number of agents, P, trained simultaneously."`
-	Environments  int `min:"1" max:"1048576" doc:"Environments per member, E: the number of trajectories per iteration."`
-	RolloutLength int `min:"1" max:"32768" doc:"Steps per environment and iteration, T: the length of a trajectory."`
-	Epochs        int `min:"1" max:"1000" doc:"Passes over the trajectories of an iteration."`
-	Minibatches   int `min:"1" max:"65536" doc:"Minibatches per pass, of whole trajectories; each is one update."`
+	OnPolicyConfig
 
-	LearningRate   float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member." member:"log_uniform 3e-5 3e-3"`
-	Discount       float64 `min:"0" max:"1" doc:"Discount factor gamma of rewards, per member." member:"horizon 2 12"`
+	Epochs      int `min:"1" max:"1000" doc:"Passes over the trajectories of an iteration, one of each environment."`
+	Minibatches int `min:"1" max:"65536" doc:"Minibatches per pass, of whole trajectories; each is one update."`
+
 	Lambda         float64 `min:"0" max:"1" doc:"Decay lambda of V-trace's corrections of earlier steps, per member." member:"horizon 1 12"`
 	RhoThreshold   float64 `above:"0" doc:"Largest importance ratio in V-trace targets, per member." member:"log_uniform 1 10"`
 	CThreshold     float64 `above:"0" doc:"Largest ratio in corrections of earlier steps, per member: at most rho_threshold." member:"log_uniform 0.1 1"`
 	PGRhoThreshold float64 `above:"0" doc:"Largest importance ratio in the actor's gradient, per member." member:"log_uniform 1 10"`
-	ActorWeight    float64 `min:"0" doc:"Weight of the actor's loss, per member." member:"log_uniform 0.01 10"`
-	CriticWeight   float64 `min:"0" doc:"Weight of the critic's loss, half the squared error, per member." member:"log_uniform 0.01 10"`
-	EntropyWeight  float64 `doc:"Weight of the entropy bonus, per member." member:"log_uniform 1e-5 1"`
-
-	Optimizer        optim.Rule `doc:"Update rule: sgd, rmsprop, adam, adamw, clipup."`
-	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
-	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
-	ScheduleConfig
 
 	MixValues bool `doc:"The actor's target is lambda times V-trace's value plus 1 - lambda times the critic's (acme); otherwise V-trace's alone (paper)."`
 }
@@ -44,25 +33,20 @@ type IMPALAConfig struct {
 // gives the same gradient.
 func DefaultIMPALA() IMPALAConfig {
 	return IMPALAConfig{
-		Members: 1, Environments: 256, RolloutLength: 512, Epochs: 4, Minibatches: 16,
-		LearningRate: 3e-4, Discount: 0.99, Lambda: 0.95, RhoThreshold: 1, CThreshold: 1, PGRhoThreshold: 1,
-		ActorWeight: 1, CriticWeight: 1, EntropyWeight: 0.01,
-		Optimizer: optim.Adam, OptimizerEpsilon: 1e-8,
+		OnPolicyConfig: OnPolicyConfig{
+			Members: 1, Environments: 256, RolloutLength: 512, LearningRate: 3e-4, Discount: 0.99, ActorWeight: 1, CriticWeight: 1, EntropyWeight: 0.01,
+			Optimizer: optim.Adam, OptimizerEpsilon: 1e-8,
+		},
+		Epochs: 4, Minibatches: 16, Lambda: 0.95, RhoThreshold: 1, CThreshold: 1, PGRhoThreshold: 1,
 	}
 }
 
 // Validate checks constraints across fields.
 func (c IMPALAConfig) Validate() error {
-	if err := c.ScheduleConfig.Validate(); err != nil {
-		return err
-	}
 	if c.Minibatches > c.Environments {
 		return config.Invalid("minibatches", "%d minibatches of %d trajectories (environments); want at least one trajectory each", c.Minibatches, c.Environments)
 	}
-	if n := c.RolloutLength * c.Environments; n > maxTransitions {
-		return config.Invalid("environments", "%d transitions per member and iteration (rollout_length × environments); want at most %d", n, maxTransitions)
-	}
-	return nil
+	return c.OnPolicyConfig.Validate()
 }
 
 // Fits implements Fitting.
@@ -75,10 +59,7 @@ func (c IMPALAConfig) Fits(env *envs.Environment, network NetworkConfig, _ Repla
 
 // common returns the settings that the parts of on-policy algorithms share.
 func (c IMPALAConfig) common() onPolicyConfig {
-	return onPolicyConfig{
-		members: c.Members, environments: c.Environments, horizon: c.RolloutLength, epochs: c.Epochs, minibatches: c.Minibatches, trajectories: true,
-		optimizer: c.Optimizer, epsilon: c.OptimizerEpsilon, schedule: c.ScheduleConfig, maxGradNorm: c.MaxGradNorm,
-	}
+	return onPolicyConfig{OnPolicyConfig: c.OnPolicyConfig, epochs: c.Epochs, minibatches: c.Minibatches, trajectories: true}
 }
 
 // IMPALA is an advantage actor-critic of P members. V-trace corrects its targets and gradients for the updates made

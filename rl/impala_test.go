@@ -72,7 +72,7 @@ func newImpalaCase(t *testing.T, p *IMPALA) *impalaCase {
 	uniform := func(low, high float64) func() float64 {
 		return func() float64 { return low + (high-low)*dice.Float64() }
 	}
-	c := &impalaCase{IMPALA: p, params: make([]float64, p.common.members*p.joint("params").row())}
+	c := &impalaCase{IMPALA: p, params: make([]float64, p.common.Members*p.joint("params").row())}
 	for i := range c.params {
 		c.params[i] = float64(float32(0.5 * dice.NormFloat64()))
 	}
@@ -83,7 +83,7 @@ func newImpalaCase(t *testing.T, p *IMPALA) *impalaCase {
 	x, v, head := p.minibatches.Trajectory, p.vtrace, p.agent.head
 	c.obs, c.nextObs = draw(x.Obs, dice.NormFloat64), draw(x.NextObs, dice.NormFloat64)
 	c.reward, c.flags = draw(x.Reward, dice.NormFloat64), draw(x.Done, func() float64 { return float64(max(0, dice.IntN(12)-8)) })
-	all, features := p.common.members*p.common.environments, p.env.ObsSize()
+	all, features := p.common.Members*p.common.Environments, p.env.ObsSize()
 	for i := range c.nextObs { // inside an episode the next observation is the next step's
 		if at := i / features; at+all < len(c.flags) && c.flags[at] == 0 {
 			c.nextObs[i] = c.obs[i+all*features]
@@ -98,14 +98,14 @@ func newImpalaCase(t *testing.T, p *IMPALA) *impalaCase {
 	})
 	c.logProb = make([]float64, len(c.reward))
 	for at := range c.logProb {
-		m := at / p.common.environments % p.common.members
+		m := at / p.common.Environments % p.common.Members
 		now, _ := c.policy(c.member(m), m, at)
 		c.logProb[at] = float64(float32(now + 0.3*dice.NormFloat64()))
 	}
 	write(t, x.LogProb, c.logProb)
 	discount, lambda := draw(v.discount, uniform(0.8, 1)), draw(v.lambda, uniform(0.7, 1))
 	rho, cs, policyRho := draw(v.rho, uniform(0.9, 1.3)), draw(v.c, uniform(0.7, 1.1)), draw(v.policyRho, uniform(0.9, 1.5))
-	for m := range p.common.members {
+	for m := range p.common.Members {
 		c.hyper = append(c.hyper, thresholds{discount[m], lambda[m], rho[m], cs[m], policyRho[m]})
 	}
 	c.rate, c.entropyWeight = draw(p.Hyper().Lookup("learning_rate"), uniform(0.01, 0.02)), draw(p.actorLoss.EntropyWeight, uniform(0.01, 0.1))
@@ -145,7 +145,7 @@ func (c *impalaCase) check(t *testing.T, eng *engine.Engine) {
 	poison(t, c.actorLoss.Sums, c.criticLoss.Sums, c.actorLoss.Outputs, c.criticLoss.Outputs, c.vtrace.nextValue, c.vtrace.advantage, c.vtrace.target)
 	run(t, eng, c.recordUpdates)
 	got, row := c.joint("params").read(t), c.joint("params").row()
-	for m := range c.common.members {
+	for m := range c.common.Members {
 		want, losses := c.update(eng.Seed(), m)
 		d := deviation(got[m*row:(m+1)*row], want)
 		if !(d <= 1e-6) {
@@ -155,8 +155,8 @@ func (c *impalaCase) check(t *testing.T, eng *engine.Engine) {
 			t.Errorf("member %d moved by %g only", m, moved)
 		}
 		reported := func(tensor *engine.Tensor, what int) (sum float64) {
-			values := byMember(t, tensor, c.common.members)
-			n := len(values) / c.common.members
+			values := byMember(t, tensor, c.common.Members)
+			n := len(values) / c.common.Members
 			for _, v := range values[m*n+what*n/4 : m*n+(what+1)*n/4] {
 				sum += v
 			}
@@ -220,8 +220,8 @@ func (c *impalaCase) loss(now []float64, m int, environments []int) func(params 
 	for _, e := range environments {
 		var x trajectory
 		var at []int
-		for step := range c.common.horizon {
-			i := (step*c.common.members+m)*c.common.environments + e
+		for step := range c.common.RolloutLength {
+			i := (step*c.common.Members+m)*c.common.Environments + e
 			logp, _ := c.policy(now, m, i)
 			at, x.ratio = append(at, i), append(x.ratio, math.Exp(logp-c.logProb[i]))
 			x.value, x.nextValue = append(x.value, c.critic(now, c.obs, m, i)), append(x.nextValue, c.critic(now, c.nextObs, m, i))

@@ -25,7 +25,7 @@ func (m minibatch) inLanes() lane.Minibatch {
 func newMinibatches(s *engine.State, clock engine.Clock, c onPolicyConfig) *minibatches {
 	return &minibatches{lane.Minibatches{
 		Clock: clock, Stream: s.Stream("minibatch"),
-		Horizon: c.horizon, Members: c.members, Environments: c.environments, Epochs: c.epochs, Count: c.minibatches,
+		Horizon: c.RolloutLength, Members: c.Members, Environments: c.Environments, Epochs: c.epochs, Count: c.minibatches,
 		Trajectories: c.trajectories, Rows: c.rows(),
 	}}
 }

@@ -12,9 +12,9 @@ import (
 func TestMinibatchOrder(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	for _, c := range []onPolicyConfig{
-		{members: 1, environments: 1, horizon: 1, epochs: 1, minibatches: 1},
-		{members: 3, environments: 5, horizon: 7, epochs: 2, minibatches: 4}, // minibatches of 8 and 9 transitions
-		{members: 2, environments: 13, horizon: 33, epochs: 3, minibatches: 2},
+		{OnPolicyConfig: OnPolicyConfig{Members: 1, Environments: 1, RolloutLength: 1}, epochs: 1, minibatches: 1},
+		{OnPolicyConfig: OnPolicyConfig{Members: 3, Environments: 5, RolloutLength: 7}, epochs: 2, minibatches: 4}, // minibatches of 8 and 9 transitions
+		{OnPolicyConfig: OnPolicyConfig{Members: 2, Environments: 13, RolloutLength: 33}, epochs: 3, minibatches: 2},
 	} {
 		s := eng.NewState()
 		defer s.Close()
@@ -38,14 +38,14 @@ func TestMinibatchOrder(t *testing.T) {
 			m.recordOrder(r)
 			m.recordMoments(r)
 		})
-		moments, got, n := read(t, m.Moments), read(t, m.Order), c.horizon*c.environments
+		moments, got, n := read(t, m.Moments), read(t, m.Order), c.RolloutLength*c.Environments
 		for epoch := range c.epochs {
-			for member := range c.members {
+			for member := range c.Members {
 				key := engine.Philox([2]uint32{eng.Seed(), m.Stream}, [4]uint32{uint32(member), 0, iteration, uint32(epoch)})
 				for i := range n {
 					x := int(engine.Permute(uint32(i), uint32(n), key))
-					want := (x/c.environments*c.members+member)*c.environments + x%c.environments
-					if at := (epoch*c.members+member)*n + i; int(got[at]) != want {
+					want := (x/c.Environments*c.Members+member)*c.Environments + x%c.Environments
+					if at := (epoch*c.Members+member)*n + i; int(got[at]) != want {
 						t.Fatalf("%+v: epoch %d, member %d, transition %d: %v, want %d", c, epoch, member, i, got[at], want)
 					}
 				}

@@ -31,23 +31,47 @@ type onPolicy struct {
 	rows        onPolicyRows
 }
 
+// OnPolicyConfig holds the settings that on-policy algorithms share; their configurations embed it. Fields with the tag member are tensors [P] on the
+// device, which PBT may vary.
+type OnPolicyConfig struct {
+	Members       int `min:"1" max:"1048576" doc:"Number of agents, P, trained simultaneously."`
+	Environments  int `min:"1" max:"1048576" doc:"Environments per member, E."`
+	RolloutLength int `min:"1" max:"32768" doc:"Steps per environment and iteration, T."`
+
+	LearningRate  float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member." member:"log_uniform 3e-5 3e-3"`
+	Discount      float64 `min:"0" max:"1" doc:"Discount factor gamma of rewards, per member." member:"horizon 2 12"`
+	ActorWeight   float64 `min:"0" doc:"Weight of the actor's loss, per member." member:"log_uniform 0.01 10"`
+	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, half the squared error, per member." member:"log_uniform 0.01 10"`
+	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member." member:"log_uniform 1e-5 1"`
+
+	Optimizer        optim.Rule `doc:"Update rule: sgd, rmsprop, adam, adamw, clipup."`
+	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
+	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
+	ScheduleConfig
+}
+
+// Validate checks constraints across fields.
+func (c OnPolicyConfig) Validate() error {
+	const most = 1 << 31 // that the permutations support
+	if n := c.RolloutLength * c.Environments; n > most {
+		return config.Invalid("environments", "%d transitions per member and iteration (rollout_length × environments); want at most %d", n, most)
+	}
+	return c.ScheduleConfig.Validate()
+}
+
 // onPolicyConfig holds the settings that the common parts need.
 type onPolicyConfig struct {
-	members, environments, horizon int
-	epochs, minibatches            int
-	trajectories                   bool // minibatches are of whole trajectories
-	optimizer                      optim.Rule
-	epsilon                        float64 // of the optimizer
-	schedule                       ScheduleConfig
-	maxGradNorm                    float64
+	OnPolicyConfig
+	epochs, minibatches int
+	trajectories        bool // minibatches are of whole trajectories
 }
 
 // rows returns the transitions of the largest minibatch.
 func (c onPolicyConfig) rows() int {
 	if c.trajectories {
-		return (c.environments + c.minibatches - 1) / c.minibatches * c.horizon
+		return (c.Environments + c.minibatches - 1) / c.minibatches * c.RolloutLength
 	}
-	return (c.horizon*c.environments + c.minibatches - 1) / c.minibatches
+	return (c.RolloutLength*c.Environments + c.minibatches - 1) / c.minibatches
 }
 
 // fits checks the networks; rows names the settings that determine the transitions of a minibatch.
@@ -72,7 +96,7 @@ func newOnPolicy(eng *engine.Engine, env *envs.Environment, name string, config 
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
 		return onPolicy{}, fmt.Errorf("rl: %s: %w", name, err)
 	}
-	return onPolicy{Base: engine.NewBase(eng, c.members, maxMetrics), name: name, config: config, env: env, common: c}, nil
+	return onPolicy{Base: engine.NewBase(eng, c.Members, maxMetrics), name: name, config: config, env: env, common: c}, nil
 }
 
 // make checks the configuration, for A2C as PPO's, and the options, and makes the workflow: build makes what learns, record records an iteration.
@@ -100,7 +124,7 @@ func (o *onPolicy) make(
 func (o *onPolicy) complete(ctx context.Context, options envs.Options, record func(*engine.Recorder, func(*engine.Recorder))) (err error) {
 	c, s, m := o.common, o.State(), o.Metrics()
 	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.agent.behaviour(), o.env, envs.RolloutConfig{
-		Members: c.members, Environments: c.environments, Horizon: c.horizon, Options: options,
+		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: options,
 	})
 	if err != nil {
 		return err
@@ -119,14 +143,14 @@ func (o *onPolicy) complete(ctx context.Context, options envs.Options, record fu
 // buildAgent makes the agent in the scope s, and its optimizers with the learning rate [P].
 func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig, rate *engine.Tensor) (err error) {
 	c := o.common
-	o.rates = newRates(s, o.Clock(), c.schedule, c.environments, c.horizon)
-	rule := optim.Default(c.optimizer)
-	rule.Epsilon = c.epsilon
-	if c.optimizer == optim.ClipUp {
-		rule.MaxNorm = c.maxGradNorm // ClipUp limits its velocity instead, of actor and critic separately
+	o.rates = newRates(s, o.Clock(), c.ScheduleConfig, c.Environments, c.RolloutLength)
+	rule := optim.Default(c.Optimizer)
+	rule.Epsilon = c.OptimizerEpsilon
+	if c.Optimizer == optim.ClipUp {
+		rule.MaxNorm = c.MaxGradNorm // ClipUp limits its velocity instead, of actor and critic separately
 	}
 	o.agent, err = newAgent(s, o.env, agentConfig{
-		network: cfg, members: c.members, rows: o.minibatches.Rows, optimizer: rule, rate: o.rates.of("learning_rate", rate), maxNorm: c.maxGradNorm,
+		network: cfg, members: c.Members, rows: o.minibatches.Rows, optimizer: rule, rate: o.rates.of("learning_rate", rate), maxNorm: c.MaxGradNorm,
 	})
 	return err
 }
@@ -135,7 +159,7 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig, rate *engine.T
 // records what the losses of separate updates need first.
 func (o *onPolicy) recordMinibatches(r *engine.Recorder, form *lane.Policy, prepare func(r *engine.Recorder, m minibatch)) {
 	actor, critic := o.agent.actor.optimizer, o.agent.critic.optimizer
-	if form.Record(r, &o.minibatches.Minibatches, actor, critic, o.actorLoss, o.criticLoss, o.common.maxGradNorm) {
+	if form.Record(r, &o.minibatches.Minibatches, actor, critic, o.actorLoss, o.criticLoss, o.common.MaxGradNorm) {
 		return
 	}
 	r.Repeat(o.common.epochs*o.common.minibatches, func(r *engine.Recorder, i engine.Counter) {
@@ -163,7 +187,7 @@ func (o *onPolicy) recordMetrics(r *engine.Recorder) {
 func (o *onPolicy) description() engine.Description {
 	c := o.common
 	return engine.Description{
-		Workflow: o.name, Environment: o.env.Name, Members: c.members, StepsPerIter: c.members * c.environments * c.horizon,
+		Workflow: o.name, Environment: o.env.Name, Members: c.Members, StepsPerIter: c.Members * c.Environments * c.RolloutLength,
 	}
 }
 

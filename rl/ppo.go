@@ -4,6 +4,7 @@ package rl
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -14,24 +15,13 @@ import (
 
 // PPOConfig are the settings of PPO. Fields with the tag member are tensors [P] on the device, which PBT may vary.
 type PPOConfig struct {
-	Members       int `min:"1" max:"1048576" doc:"Number of agents, P, trained simultaneously."`
-	Environments  int `min:"1" max:"1048576" doc:"Environments per member, E."`
-	RolloutLength int `min:"1" max:"32768" doc:"Steps per environment and iteration, T."`
-	Epochs        int `min:"1" max:"1000" doc:"Passes over the transitions of an iteration."`
-	Minibatches   int `min:"1" max:"65536" doc:"Minibatches per pass; each is one update."`
+	OnPolicyConfig
 
-	LearningRate  float64 `min:"0" max:"1" doc:"Step size of the optimizer, per member." member:"log_uniform 3e-5 3e-3"`
-	Discount      float64 `min:"0" max:"1" doc:"Discount factor gamma of rewards, per member." member:"horizon 2 12"`
-	GAELambda     float64 `min:"0" max:"1" doc:"Decay lambda of generalized advantage estimation, per member." member:"horizon 1 12"`
-	ClipEpsilon   float64 `above:"0" doc:"Clipping range of the probability ratio around 1, per member." member:"log_uniform 0.01 0.5"`
-	ActorWeight   float64 `min:"0" doc:"Weight of the actor's loss, per member." member:"log_uniform 0.01 10"`
-	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, per member." member:"log_uniform 0.01 10"`
-	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member." member:"log_uniform 1e-5 1"`
+	Epochs      int `min:"1" max:"1000" doc:"Passes over the transitions of an iteration."`
+	Minibatches int `min:"1" max:"65536" doc:"Minibatches per pass; each is one update."`
 
-	Optimizer        optim.Rule `doc:"Update rule: sgd, rmsprop, adam, adamw, clipup."`
-	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
-	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
-	ScheduleConfig
+	GAELambda   float64 `min:"0" max:"1" doc:"Decay lambda of generalized advantage estimation, per member." member:"horizon 1 12"`
+	ClipEpsilon float64 `above:"0" doc:"Clipping range of the probability ratio around 1, per member." member:"log_uniform 0.01 0.5"`
 
 	NormalizeAdvantage bool `doc:"Advantages are normalized to mean 0 and deviation 1 in each minibatch."`
 	ClipValue          bool `doc:"Changes of values are clipped to clip_epsilon in the critic's loss."`
@@ -41,26 +31,20 @@ type PPOConfig struct {
 // 3, with the changes of these two.
 func DefaultPPO() PPOConfig {
 	return PPOConfig{
-		Members: 1, Environments: 4, RolloutLength: 128, Epochs: 4, Minibatches: 4,
-		LearningRate: 2.5e-4, Discount: 0.99, GAELambda: 0.95, ClipEpsilon: 0.2,
-		ActorWeight: 1, CriticWeight: 0.5, EntropyWeight: 0.01,
-		Optimizer: optim.Adam, OptimizerEpsilon: 1e-5, MaxGradNorm: 0.5, NormalizeAdvantage: true, ClipValue: true,
+		OnPolicyConfig: OnPolicyConfig{
+			Members: 1, Environments: 4, RolloutLength: 128, LearningRate: 2.5e-4, Discount: 0.99, ActorWeight: 1, CriticWeight: 0.5, EntropyWeight: 0.01,
+			Optimizer: optim.Adam, OptimizerEpsilon: 1e-5, MaxGradNorm: 0.5,
+		},
+		Epochs: 4, Minibatches: 4, GAELambda: 0.95, ClipEpsilon: 0.2, NormalizeAdvantage: true, ClipValue: true,
 	}
 }
 
 // Validate checks constraints across fields.
 func (c PPOConfig) Validate() error {
-	if err := c.ScheduleConfig.Validate(); err != nil {
-		return err
-	}
-	n := c.RolloutLength * c.Environments
-	if c.Minibatches > n {
+	if n := c.RolloutLength * c.Environments; c.Minibatches > n {
 		return config.Invalid("minibatches", "%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
 	}
-	if n > maxTransitions {
-		return config.Invalid("environments", "%d transitions per member and iteration (rollout_length × environments); want at most %d", n, maxTransitions)
-	}
-	return nil
+	return c.OnPolicyConfig.Validate()
 }
 
 // Fits implements Fitting.
@@ -70,9 +54,6 @@ func (c PPOConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayCo
 	}
 	return c.common().fits(env, network, "rollout_length × environments / minibatches")
 }
-
-// maxTransitions is the largest number of a member's transitions that the permutations support.
-const maxTransitions = 1 << 31
 
 // PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of P
 // members. An iteration is one recorded program: rollout, values, advantages, epochs × minibatches updates, metrics.
@@ -109,10 +90,7 @@ func newPPO(ctx context.Context, name string, given Fitting, eng *engine.Engine,
 
 // common returns the settings that the parts of on-policy algorithms share.
 func (c PPOConfig) common() onPolicyConfig {
-	return onPolicyConfig{
-		members: c.Members, environments: c.Environments, horizon: c.RolloutLength, epochs: c.Epochs, minibatches: c.Minibatches,
-		optimizer: c.Optimizer, epsilon: c.OptimizerEpsilon, schedule: c.ScheduleConfig, maxGradNorm: c.MaxGradNorm,
-	}
+	return onPolicyConfig{OnPolicyConfig: c.OnPolicyConfig, epochs: c.Epochs, minibatches: c.Minibatches}
 }
 
 // buildLearner makes the losses, the advantage estimation and the minibatches.
@@ -189,7 +167,7 @@ type estimates struct {
 
 func newEstimates(s *engine.State, discount, lambda *engine.Tensor, c onPolicyConfig) *estimates {
 	tensor := func(name string) *engine.Tensor {
-		return s.Scratch(name, engine.Float32, engine.Time(c.horizon), engine.Members(c.members), engine.Environments(c.environments))
+		return s.Scratch(name, engine.Float32, engine.Time(c.RolloutLength), engine.Members(c.Members), engine.Environments(c.Environments))
 	}
 	return &estimates{
 		value: tensor("value"), nextValue: tensor("next_value"), advantage: tensor("advantage"), target: tensor("target"),
@@ -208,7 +186,7 @@ func (e *estimates) Record(r *engine.Recorder, a *Agent, t *envs.Trajectory) {
 func (e *estimates) explained(r *engine.Recorder, to *engine.Tensor) {
 	t, p, environments, ok := e.value.Split(engine.MemberAxis)
 	if !ok || to.Len() != p {
-		r.Fail(errShape("value", e.value, "[T, P, E] of the members that "+to.Name()+" has"))
+		r.Fail(fmt.Errorf("rl: values %v to %v; want [T, P, E] of as many members", e.value, to))
 		return
 	}
 	r.Dispatch(explainedVarianceKernel{
@@ -222,7 +200,7 @@ func (e *estimates) explained(r *engine.Recorder, to *engine.Tensor) {
 func gae(r *engine.Recorder, reward, done, value, nextValue, discount, lambda, advantage, target *engine.Tensor) {
 	t, p, e, ok := reward.Split(engine.MemberAxis)
 	if !ok {
-		r.Fail(errShape("reward", reward, "[T, P, E]"))
+		r.Fail(fmt.Errorf("rl: rewards %v; want [T, P, E]", reward))
 		return
 	}
 	r.Dispatch(gaeKernel{

@@ -131,8 +131,8 @@ func (a *redq) chooseTargets(r *engine.Recorder, u update) {
 func (a *redq) descendActor(r *engine.Recorder, u update) {
 	own := a.sampleOwn(r, u)
 	k := redqActorKernel{
-		Value: a.values.Range(), LogProb: a.logProb.Range(), Temperature: a.temperature.Range(), Entropy: a.targetEntropy.Range(),
-		AtValue: a.atValues.Range(), AtLogProb: a.atLogProb.Range(), Loss: a.actorRow.Range(), Applied: a.temperatureRow.Range(),
+		Value: a.critics.outputs.Range(), LogProb: a.logProb.Range(), Temperature: a.temperature.Range(), Entropy: a.targetEntropy.Range(),
+		AtValue: a.critics.atOutputs.Range(), AtLogProb: a.atLogProb.Range(), Loss: a.actorRow.Range(), Applied: a.temperatureRow.Range(),
 		Rows: uint32(a.rows), Dimensions: uint32(a.head.Size), Critics: uint32(a.cfg.Critics),
 		LogTemperature: a.learned(), Workgroup: r.WorkgroupFor(a.cfg.Critics * a.rows),
 	}

@@ -2,6 +2,7 @@ package rl
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
@@ -22,11 +23,11 @@ type rewardScale struct {
 
 func newRewardScale(s *engine.State, discount *engine.Tensor, limit float64, c onPolicyConfig) *rewardScale {
 	s = s.Sub("reward_scale")
-	p, e := engine.Members(c.members), engine.Environments(c.environments)
+	p, e := engine.Members(c.Members), engine.Environments(c.Environments)
 	return &rewardScale{
-		returns: nn.NewNormalizer(s, c.members, 1), discount: discount, limit: float32(limit),
+		returns: nn.NewNormalizer(s, c.Members, 1), discount: discount, limit: float32(limit),
 		carried: s.Tensor("discounted_return", engine.Float32, p, e),
-		sums:    s.Scratch("discounted_returns", engine.Float32, engine.Time(c.horizon), p, e, engine.Axis("feature", 1)),
+		sums:    s.Scratch("discounted_returns", engine.Float32, engine.Time(c.RolloutLength), p, e, engine.Axis("feature", 1)),
 	}
 }
 
@@ -36,7 +37,7 @@ func (s *rewardScale) init(ctx context.Context) error { return s.returns.Init(ct
 func (s *rewardScale) Record(r *engine.Recorder, t *envs.Trajectory) {
 	horizon, members, environments, ok := t.Reward.Split(engine.MemberAxis)
 	if !ok || t.Reward.Len() != s.sums.Len() {
-		r.Fail(errShape("reward", t.Reward, "[T, P, E]"))
+		r.Fail(fmt.Errorf("rl: rewards %v; want [T, P, E]", t.Reward))
 		return
 	}
 	size := r.Workgroup()

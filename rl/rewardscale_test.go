@@ -21,7 +21,7 @@ func TestRewardScale(t *testing.T) {
 		trajectory := &envs.Trajectory{Reward: s.Scratch("reward", engine.Float32, tpe...), Done: s.Scratch("done", engine.Uint32, tpe...)}
 		discount := s.Tensor("discount", engine.Float32, engine.Members(members))
 		const limit = 1.5
-		scale := newRewardScale(s, discount, limit, onPolicyConfig{members: members, environments: environments, horizon: horizon})
+		scale := newRewardScale(s, discount, limit, ofSizes(members, environments, horizon))
 		if err := s.Zero(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestRewardScaleRefuses(t *testing.T) {
 	eng := engine.New(open(t))
 	s := eng.NewState()
 	defer s.Close()
-	scale := newRewardScale(s, s.Tensor("discount", engine.Float32, engine.Members(2)), 10, onPolicyConfig{members: 2, environments: 3, horizon: 4})
+	scale := newRewardScale(s, s.Tensor("discount", engine.Float32, engine.Members(2)), 10, ofSizes(2, 3, 4))
 	reward := s.Scratch("reward", engine.Float32, engine.Time(4), engine.Members(2), engine.Environments(5))
 	if err := s.Zero(t.Context()); err != nil {
 		t.Fatal(err)
@@ -98,4 +98,9 @@ func TestRewardScaleRefuses(t *testing.T) {
 	if _, err := eng.Record("refused", func(r *engine.Recorder) { scale.Record(r, &envs.Trajectory{Reward: reward}) }); err == nil {
 		t.Error("no error")
 	}
+}
+
+// ofSizes are settings of so many members, environments and steps.
+func ofSizes(members, environments, steps int) onPolicyConfig {
+	return onPolicyConfig{OnPolicyConfig: OnPolicyConfig{Members: members, Environments: environments, RolloutLength: steps}}
 }

@@ -144,7 +144,7 @@ func (a *sac) update(r *engine.Recorder, u update) {
 
 // sampleNext records actions of the policy at the next observations, and their log-probabilities.
 func (a *sac) sampleNext(r *engine.Recorder, u update) {
-	a.actor.Evaluate(r, a.actor.weights(), inputs(a.perActor(u.batch.NextObs), nil), a.perActor(a.outputs))
+	a.actor.Evaluate(r, a.actor.weights(), inputs(a.perActor(u.batch.NextObs), nil), a.perActor(a.actor.outputs))
 	a.head.Sample(r, a.headBatch(u, a.nextStream), a.actions, a.logProb)
 }
 
@@ -152,7 +152,7 @@ func (a *sac) sampleNext(r *engine.Recorder, u update) {
 // 18), with one sample of actions. Of several actors with the same critics, each has the loss of its own batch.
 func (a *sac) descendActor(r *engine.Recorder, u update) {
 	own := a.sampleOwn(r, u)
-	values, atValues := a.values, a.atValues
+	values, atValues := a.critics.outputs, a.critics.atOutputs
 	if d := a.distribution; d != nil {
 		d.value(r, a.actorCritic)
 		values, atValues = d.means, d.atMeans
@@ -175,18 +175,18 @@ func (a *sac) descendActor(r *engine.Recorder, u update) {
 // sampleOwn records actions of the policy at the observations, which are its outputs as a batch, and opens a pass of the critics with them.
 func (a *sac) sampleOwn(r *engine.Recorder, u update) nn.HeadBatch {
 	obs, b := u.batch.Obs, a.headBatch(u, a.ownStream)
-	a.actor.pass.Forward(r, a.actor.weights(), inputs(a.perActor(obs), nil), a.perActor(a.outputs))
+	a.actor.pass.Forward(r, a.actor.weights(), inputs(a.perActor(obs), nil), a.perActor(a.actor.outputs))
 	a.head.Sample(r, b, a.actions, a.logProb)
-	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.values)
+	a.critics.pass.Forward(r, a.critics.weights(), inputs(obs, a.actions), a.critics.outputs)
 	return b
 }
 
 // followCritics records the gradient of the actor's loss through the actions and log-probabilities (equation 10), and the steps of actor and
-// temperature. The loss gradients with respect to the critics' outputs and the log-probabilities are in a.atValues and a.atLogProb.
+// temperature. The loss gradients with respect to the critics' outputs and the log-probabilities are in a.critics.atOutputs and a.atLogProb.
 func (a *sac) followCritics(r *engine.Recorder, own nn.HeadBatch) {
-	a.critics.pass.InputGradients(r, a.atValues, nil, a.atCritics)
-	a.head.Backward(r, own, nn.HeadGradients{Action: a.atCritics, LogProb: a.atLogProb, Outputs: a.atOutputs})
-	a.step(r, a.actor.pass.Gradient(r, a.perActor(a.atOutputs)))
+	a.critics.pass.InputGradients(r, a.critics.atOutputs, nil, a.atCritics)
+	a.head.Backward(r, own, nn.HeadGradients{Action: a.atCritics, LogProb: a.atLogProb, Outputs: a.actor.atOutputs})
+	a.step(r, a.actor.pass.Gradient(r, a.perActor(a.actor.atOutputs)))
 }
 
 // recordMetrics implements learner.

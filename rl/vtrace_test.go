@@ -132,7 +132,7 @@ type vtraceCase struct {
 
 func newVTraceCase(t *testing.T, p *IMPALA, spread float64) *vtraceCase {
 	t.Helper()
-	dice := rand.New(rand.NewPCG(3, uint64(p.common.horizon)))
+	dice := rand.New(rand.NewPCG(3, uint64(p.common.RolloutLength)))
 	numbers := func(n int, f func() float64) []float64 {
 		values := make([]float64, n)
 		for i := range values {
@@ -151,7 +151,7 @@ func newVTraceCase(t *testing.T, p *IMPALA, spread float64) *vtraceCase {
 	x, h, v := p.minibatches.Trajectory, p.agent.head, p.vtrace
 	c := &vtraceCase{IMPALA: p, onPolicy: spread == 0, reward: draw(x.Reward, dice.NormFloat64)}
 	c.done = draw(x.Done, func() float64 { return float64(max(0, dice.IntN(16)-12)) }) // terminated, truncated, or both
-	n, all := len(c.reward), p.common.members*p.common.environments
+	n, all := len(c.reward), p.common.Members*p.common.Environments
 	c.outputs, c.value = numbers(n*h.Outputs(), dice.NormFloat64), numbers(n, dice.NormFloat64)
 	c.nextValue = numbers(n, dice.NormFloat64)
 	for i := range n - all {
@@ -171,7 +171,7 @@ func newVTraceCase(t *testing.T, p *IMPALA, spread float64) *vtraceCase {
 	c.ratio = make([]float64, n)
 	old := draw(x.LogProb, dice.NormFloat64)
 	for i := range n {
-		m := i / p.common.environments % p.common.members
+		m := i / p.common.Environments % p.common.Members
 		logStd := params[m*row+p.agent.headBase() : m*row+p.agent.headBase()+h.Parameters()]
 		now, _ := logProb(h, c.outputs[i*h.Outputs():(i+1)*h.Outputs()], logStd, action[i*h.Words():(i+1)*h.Words()])
 		old[i] = float64(float32(now + spread*old[i]))
@@ -184,7 +184,7 @@ func newVTraceCase(t *testing.T, p *IMPALA, spread float64) *vtraceCase {
 	}
 	discount, lambda := draw(v.discount, uniform(0.9, 1)), draw(v.lambda, uniform(0.7, 1))
 	rho, cs, policyRho := draw(v.rho, uniform(low, 1.7)), draw(v.c, uniform(low, 1.7)), draw(v.policyRho, uniform(low, 1.7))
-	for m := range p.common.members {
+	for m := range p.common.Members {
 		c.hyper = append(c.hyper, thresholds{discount[m], lambda[m], rho[m], cs[m], policyRho[m]})
 	}
 	write(t, p.Clock().Tensor(), []float64{11, 0})
@@ -273,12 +273,12 @@ func (c *vtraceCase) writeOutputs(t *testing.T, of [][]int) {
 
 // at is the element of [T, P, E].
 func (c *vtraceCase) at(step, member, environment int) int {
-	return (step*c.common.members+member)*c.common.environments + environment
+	return (step*c.common.Members+member)*c.common.Environments + environment
 }
 
 func (c *vtraceCase) trajectory(member, environment int) trajectory {
 	var x trajectory
-	for step := range c.common.horizon {
+	for step := range c.common.RolloutLength {
 		at := c.at(step, member, environment)
 		x.value, x.nextValue = append(x.value, c.value[at]), append(x.nextValue, c.nextValue[at])
 		x.ratio, x.reward, x.done = append(x.ratio, c.ratio[at]), append(x.reward, c.reward[at]), append(x.done, envs.Done(c.done[at]))

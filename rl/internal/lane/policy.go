@@ -8,10 +8,8 @@ import (
 )
 
 const (
-	policyBindings      = 25
-	heldTransitions     = 1 << 19 // with as many, moments stay in registers: faster, but twice as long to compile
-	iterationsPerRow    = 4       // up to eight transitions take a dozen iterations, and those of computing their permutation: ten on average in the worst case
-	mostRowsOfIteration = 8
+	policyBindings  = 25
+	heldTransitions = 1 << 19 // with as many, moments stay in registers: faster, but twice as long to compile
 )
 
 // Policy makes all updates of an iteration of PPO in a few dispatches of policy_update.comp, if it is on; otherwise each is a few dispatches of its
@@ -38,10 +36,10 @@ func PlanPolicy(info vk.Info, m *Minibatches, rule optim.Rule, alike bool, actor
 	return p
 }
 
-// iterations returns the loop iterations of an update: over the minibatch and over the rows of the matrices.
+// iterations returns the loop iterations of an update: over the minibatch, and over the rows of the matrices. Up to eight transitions take a dozen,
+// and those of computing their permutation, ten on average in the worst case: four each.
 func (p *Policy) iterations() int {
-	rows := (p.rows + mostRowsOfIteration - 1) / mostRowsOfIteration * mostRowsOfIteration
-	return rows*iterationsPerRow + p.model.Inputs().Size() + int(p.lanes.Hidden1) + p.model.Outputs()
+	return (p.rows+7)/8*8*4 + p.model.Inputs().Size() + int(p.lanes.Hidden1) + p.model.Outputs()
 }
 
 // Scope returns the scope for the agent's networks, which must be in one buffer.

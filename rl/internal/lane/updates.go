@@ -3,7 +3,6 @@ package lane
 import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
-	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -123,40 +122,4 @@ type learned struct {
 	Params, Updated4, Gradient, Summed         vk.Range
 	RewardScale, Tau, Clock, Norm, Value, Loss vk.Range
 	In, Out, Batch, LocalSizeX                 uint32
-}
-
-// ActorCritic are an actor and critics with what their updates read and write.
-type ActorCritic struct {
-	Actor, Critics       *optim.Optimizer
-	TargetCritics        *engine.Tensor // [P, twins, row]
-	Twins                int
-	Inputs, Outputs      int // of the critics, of the actor
-	Clock                engine.Clock
-	RewardScale, Tau     *engine.Tensor // [P]
-	Value, Loss, LogProb *engine.Tensor // [P, twins, B], [P, B]: of the last update
-}
-
-// twins are the fields of kernels of an actor with critics.
-type twins struct {
-	ActorRate, CriticRate              vk.Range
-	GradientRow, TargetCritic, Critics uint32
-}
-
-// begin is Updates.begin of an actor with critics.
-func (a ActorCritic) begin(u *Updates, s *engine.State) bool {
-	return u.begin(s, a.Actor.Params(), a.Critics.Params().Size("parameter")+a.Actor.Params().Size("parameter"))
-}
-
-// fill sets the fields that kernels of an actor with critics have in common.
-func (a ActorCritic) fill(r *engine.Recorder, u *Updates, kernel any, common batches) {
-	params, _ := a.Actor.Params().Stacked()
-	fill(r, kernel, common, lanesOf(u.lanes), constantsOf(a.Actor.Config()), rowsOf(a.Actor, a.Critics, a.Twins), learned{
-		Params: params, Updated4: params, Gradient: u.gradients.Range(), Summed: u.gradients.Range(),
-		RewardScale: a.RewardScale.Range(), Tau: a.Tau.Range(), Clock: a.Clock.Tensor().Range(), Norm: a.Critics.Norm().Range(),
-		Value: a.Value.Range(), Loss: a.Loss.Range(),
-		In: uint32(a.Inputs), Out: uint32(a.Outputs), Batch: uint32(u.agent.Batch), LocalSizeX: u.lanes.Lanes,
-	}, twins{
-		ActorRate: a.Actor.Rate().Range(), CriticRate: a.Critics.Rate().Range(), GradientRow: uint32(u.gradients.Size("parameter")),
-		TargetCritic: uint32(a.TargetCritics.Offset(a.Actor.Params())), Critics: uint32(a.Twins),
-	})
 }
