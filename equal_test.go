@@ -74,6 +74,9 @@ func TestEqualRuns(t *testing.T) {
 			if at != "CartPole-v1" || w.Name == "dqn" {
 				set = append(set, w.Name+".learning_starts=8", w.Name+".updates_per_step=0.125", "replay.capacity=1000", "replay.batch=8")
 			}
+			if w.Name == "redq" {
+				set = append(set, "redq.policy_interval=2")
+			}
 			if w.Name == "impala" {
 				set = append(set, "impala.minibatches=2")
 			}
