@@ -96,13 +96,15 @@ func (f ActionForm) String() string {
 // RolloutConfig.Trajectory. If a world has A > 1 seats, E counts seats: A times the environments, the seats of a world
 // one after the other.
 type Trajectory struct {
-	Obs     *engine.Tensor // [T, P, E, O]: the observation acted on
+	Obs     *engine.Tensor // [T, P, E, O]: the observation acted on; packed ones are [T, P, E, words] u32 (nn.Element)
 	Action  *engine.Tensor // [T, P, E, A]: discrete: A = 1, the index; continuous: in the form Actions
 	LogProb *engine.Tensor // [T, P, E]: of the action in that form
 	Reward  *engine.Tensor // [T, P, E]
 	Done    *engine.Tensor // [T, P, E] u32: flags, see Done
 	NextObs *engine.Tensor // [T, P, E, O]: the true observation after the action, before any reset
 	Actions ActionForm
+	// Space is that of observations; the zero Space: vectors of floats.
+	Space Space
 
 	// Global and NextGlobal, [T, P, worlds, Spec.Global], are the world's state for critics when the action was chosen,
 	// and after it, before any reset; nil unless the environment has one.
@@ -178,6 +180,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 			Done:    s.Scratch("done", engine.Uint32, t, p, e),
 			NextObs: s.Scratch("next_obs", engine.Float32, t, p, e, o),
 			Actions: cfg.Actions,
+			Space:   env.Observation,
 		}
 	}
 	if ro.steps(cfg.Policy, s.Engine().Device().Info()) {

@@ -14,21 +14,23 @@ import (
 
 // sourceHeader holds the settings of a file's header; see FromGLSL.
 type sourceHeader struct {
-	Summary          string    `doc:"Description of the task, in one line."`
-	State            []string  `doc:"Names of the elements of the state; default s0, s1 …"`
-	Agents           int       `min:"0" max:"64" doc:"Number of agents, as the GLSL defines AGENTS; 0: what it defines, or 1."`
-	ObservationLow   []float32 `doc:"Lower bounds of observations, one, or one per dimension; default none."`
-	ObservationHigh  []float32 `doc:"Upper bounds of observations."`
-	ObservationShape []int     `min:"1" max:"4096" doc:"Shape of observations, such as [10, 10, 4]: height, width and channels; default a vector."`
-	ActionLow        []float32 `doc:"Lower bounds of continuous actions, one, or one per dimension; default -1."`
-	ActionHigh       []float32 `doc:"Upper bounds of continuous actions; default 1."`
-	MaxSteps         int       `min:"0" max:"1073741823" doc:"Steps after which an episode is truncated; 0: set by the configuration's [environment] time_limit."`
-	Iterations       int       `min:"0" max:"60000" doc:"Maximum iterations of all loops in a step, except those with [[unroll]]."`
-	Position         []string  `doc:"One to three elements of the state that are the position of a ball, for evorl view: x; x and z; or x, y and z (up)."`
-	ViewSize         float64   `doc:"Width of the view of evorl view, in the unit of position; of a robot the distance of the camera."`
-	Sense            []string  `doc:"What a robot's dynamics give besides positions and velocities, such as site tip xz, if the file includes an MJCF file."`
-	Contacts         string    `doc:"Contacts of an included MJCF file: all (default), or ground: only those of shapes other than meshes with planes."`
-	Model            string    `doc:"What a viewer shows of a robot, as JSON of a Model; written by evorl where a file includes an MJCF file."`
+	Summary           string     `doc:"Description of the task, in one line."`
+	State             []string   `doc:"Names of the elements of the state; default s0, s1 …"`
+	Agents            int        `min:"0" max:"64" doc:"Number of agents, as the GLSL defines AGENTS; 0: what it defines, or 1."`
+	ObservationLow    []float32  `doc:"Lower bounds of observations, one, or one per dimension; default none."`
+	ObservationHigh   []float32  `doc:"Upper bounds of observations."`
+	ObservationShape  []int      `min:"1" max:"4096" doc:"Shape of observations, such as [10, 10, 4]: height, width and channels; default a vector."`
+	ObservationType   nn.Element `doc:"How replays store observations: float32 (default), uint8 (multiples of 1/255 up to 1) or bit (0 and 1)."`
+	ObservationFrames int        `min:"0" max:"16" doc:"Frames stacked along the last axis of observations, oldest first; 0: none."`
+	ActionLow         []float32  `doc:"Lower bounds of continuous actions, one, or one per dimension; default -1."`
+	ActionHigh        []float32  `doc:"Upper bounds of continuous actions; default 1."`
+	MaxSteps          int        `min:"0" max:"1073741823" doc:"Steps until an episode is truncated; 0: set by the configuration's [environment] time_limit."`
+	Iterations        int        `min:"0" max:"60000" doc:"Maximum iterations of all loops in a step, except those with [[unroll]]."`
+	Position          []string   `doc:"One to three elements of the state that are the position of a ball, for evorl view: x, or x and z, or x, y, z."`
+	ViewSize          float64    `doc:"Width of the view of evorl view, in the unit of position; of a robot the distance of the camera."`
+	Sense             []string   `doc:"What a robot's dynamics give besides positions and velocities, such as site tip xz, if the file includes an MJCF file."`
+	Contacts          string     `doc:"Contacts of an included MJCF file: all (default), or ground: only those of shapes other than meshes with planes."`
+	Model             string     `doc:"What a viewer shows of a robot, as JSON of a Model; written by evorl where a file includes an MJCF file."`
 }
 
 // headerMark is the beginning of a header line.
@@ -43,6 +45,8 @@ const headerMark = "//!"
 //	//! observation_low = [-10]     # one for all or one per dimension; default none
 //	//! observation_high = [10]
 //	//! observation_shape = [10, 10, 4] # height, width, channels; default a vector
+//	//! observation_type = "bit"    # how replays store them: float32 (default), uint8 (multiples of 1/255 up to 1) or bit (0 and 1)
+//	//! observation_frames = 4      # stacked along the last axis, oldest first; an episode's first frame is repeated before it
 //	//! action_low = [-1]           # of continuous actions; default -1
 //	//! action_high = [1]
 //	//! max_steps = 200             # default: the configuration must have a time limit
@@ -134,10 +138,14 @@ func (h *sourceHeader) spaces(d *config.Document, spec *Spec, glsl string) error
 			spec.State = append(spec.State, fmt.Sprintf("s%d", i))
 		}
 	}
-	inf := float32(math.Inf(1))
-	if spec.Observation, err = boxOf(d, "observation", h.ObservationLow, h.ObservationHigh, inf, sizes["OBS_SIZE"]); err != nil {
+	low, high := float32(math.Inf(-1)), float32(math.Inf(1))
+	if h.ObservationType.Packed() {
+		low, high = 0, 1
+	}
+	if spec.Observation, err = boxOf(d, "observation", h.ObservationLow, h.ObservationHigh, low, high, sizes["OBS_SIZE"]); err != nil {
 		return err
 	}
+	spec.Observation.Element, spec.Observation.Frames = h.ObservationType, h.ObservationFrames
 	if axes := nn.Shape(h.ObservationShape); axes != nil {
 		if axes.Size() != sizes["OBS_SIZE"] {
 			return d.Errorf("observation_shape", "%v has %d elements: want OBS_SIZE, %d", h.ObservationShape, axes.Size(), sizes["OBS_SIZE"])
@@ -145,7 +153,7 @@ func (h *sourceHeader) spaces(d *config.Document, spec *Spec, glsl string) error
 		spec.Observation.Axes = axes
 	}
 	if sizes["DISCRETE"] == 0 {
-		spec.Action, err = boxOf(d, "action", h.ActionLow, h.ActionHigh, 1, sizes["ACTION_SIZE"])
+		spec.Action, err = boxOf(d, "action", h.ActionLow, h.ActionHigh, -1, 1, sizes["ACTION_SIZE"])
 		return err
 	}
 	spec.Action = Discrete(sizes["ACTION_SIZE"])
@@ -159,7 +167,7 @@ func (h *sourceHeader) spaces(d *config.Document, spec *Spec, glsl string) error
 const maxSourceSize = 4096
 
 // boxOf returns a box of n dimensions with bounds given once, per dimension, or not at all.
-func boxOf(d *config.Document, name string, low, high []float32, otherwise float32, n int) (Space, error) {
+func boxOf(d *config.Document, name string, low, high []float32, least, most float32, n int) (Space, error) {
 	expand := func(key string, bounds []float32, otherwise float32) ([]float32, error) {
 		switch len(bounds) {
 		case 0:
@@ -171,11 +179,11 @@ func boxOf(d *config.Document, name string, low, high []float32, otherwise float
 		}
 		return nil, d.Errorf(key, "%d bounds of %d dimensions: want one, or one per dimension", len(bounds), n)
 	}
-	l, err := expand(name+"_low", low, -otherwise)
+	l, err := expand(name+"_low", low, least)
 	if err != nil {
 		return Space{}, err
 	}
-	h, err := expand(name+"_high", high, otherwise)
+	h, err := expand(name+"_high", high, most)
 	if err != nil {
 		return Space{}, err
 	}

@@ -15,6 +15,13 @@ type Space struct {
 	N         int       // number of elements of a discrete space, 0 for a box
 	Low, High []float32 // inclusive bounds of a box, one per dimension; infinite if unbounded
 	Axes      nn.Shape  // of a box, such as [height, width, channels], row-major; nil: a vector
+
+	// Element is how replays store a box's elements: as floats, bytes (multiples of 1/255 from 0 to 1) or bits (0 and 1).
+	Element nn.Element
+	// Frames is the number of frames of which observations are stacks along their last axis, oldest first; 0 and 1: none. The stack of an
+	// episode's first observation is its first frame, repeated (as in Gymnasium's FrameStackObservation), so that replays store each frame
+	// once.
+	Frames int
 }
 
 // Discrete returns the space 0 … n-1.
@@ -53,6 +60,20 @@ func (s Space) Shape() nn.Shape {
 		return nn.Shape{len(s.Low)}
 	}
 	return slices.Clone(s.Axes)
+}
+
+// Words returns the number of 32-bit words of an element of the space as it is stored.
+func (s Space) Words() int {
+	if s.IsDiscrete() {
+		return 1
+	}
+	return s.Element.Words(len(s.Low))
+}
+
+// Channels returns the size of the last axis of a frame.
+func (s Space) Channels() int {
+	shape := s.Shape()
+	return shape[len(shape)-1] / max(s.Frames, 1)
 }
 
 // scale returns the middle of a dimension's range and half its width; 0 and 1 if unbounded or discrete.
@@ -165,6 +186,9 @@ func (s Space) check() error {
 	case len(s.Low) != len(s.High):
 		return fmt.Errorf("a box with %d lower and %d upper bounds; want one of each per dimension", len(s.Low), len(s.High))
 	}
+	if err := s.checkStored(); err != nil {
+		return err
+	}
 	for i := range s.Low {
 		if !(s.Low[i] < s.High[i]) {
 			return fmt.Errorf("a box with bounds %g … %g in dimension %d; want the lower below the upper", s.Low[i], s.High[i], i)
@@ -172,3 +196,28 @@ func (s Space) check() error {
 	}
 	return nil
 }
+
+// checkStored validates how elements of the space are stored.
+func (s Space) checkStored() error {
+	switch {
+	case s.Element > nn.Bits:
+		return fmt.Errorf("a space of %v; want float32, uint8 or bit", s.Element)
+	case s.IsDiscrete() && (s.Element.Packed() || s.Frames != 0):
+		return fmt.Errorf("a discrete space (N = %d) of %v in %d frames; want neither", s.N, s.Element, s.Frames)
+	case s.Frames < 0 || s.Frames > maxFrames:
+		return fmt.Errorf("a box of %d frames; want 0 (none) to %d", s.Frames, maxFrames)
+	case s.Frames > 1 && s.Shape()[len(s.Shape())-1]%s.Frames != 0:
+		return fmt.Errorf("a box of shape %v in %d frames; want frames that divide the last axis", s.Shape(), s.Frames)
+	case !s.Element.Packed():
+		return nil
+	}
+	for i := range s.Low {
+		if !(s.Low[i] >= 0 && s.High[i] <= 1) {
+			return fmt.Errorf("a box of %v with bounds %g … %g in dimension %d; want bounds within 0 … 1", s.Element, s.Low[i], s.High[i], i)
+		}
+	}
+	return nil
+}
+
+// maxFrames bounds what kernels note of each frame.
+const maxFrames = 16

@@ -14,7 +14,7 @@ import (
 
 // dispatches is how many kernels a step runs, of rollouts within one dispatch.
 func (a *discreteSAC) dispatches(info vk.Info, updates int) int {
-	n := 1 + 4 + 1 + 3 + 3 + 1 + 1 // rollout, append, environment steps; metrics of episodes, of updates; ring, clock
+	n := 1 + 6 + 1 + 3 + 3 + 1 + 1 // rollout, append, environment steps; metrics of episodes, of updates; ring, clock
 	if a.normalizer != nil {
 		n += 2 // the moments, and values left out
 	}

@@ -980,8 +980,10 @@ var priorityInsertShader = &vk.Shader{
 		{Name: "Largest", Index: 1, Access: vk.Read},
 		{Name: "Priority", Index: 2, Access: vk.ReadWrite},
 		{Name: "Sums", Index: 3, Access: vk.ReadWrite},
+		{Name: "Head", Index: 4, Access: vk.Read},
+		{Name: "Reach", Index: 5, Access: vk.Read},
 	},
-	PushBytes: 20,
+	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 	},
@@ -995,11 +997,14 @@ type priorityInsertKernel struct {
 	Largest  vk.Range // readonly uint
 	Priority vk.Range // read-write uint
 	Sums     vk.Range // read-write uint
+	Head     vk.Range // readonly uint
+	Reach    vk.Range // readonly uint
 
 	Transitions uint32 // push constants, in order
 	Chunks      uint32
 	Rows        uint32
 	Nodes       uint32
+	Capacity    uint32
 	Own         bool
 
 	Workgroup uint32 // specialization constants, zero for their default 64
@@ -1219,26 +1224,26 @@ var replayAppendShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/replay_append"),
 	Bindings: []vk.Binding{
 		{Name: "Obs", Index: 0, Access: vk.Read},
-		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
-		{Name: "NextObs", Index: 2, Access: vk.Read},
-		{Name: "next_obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextObs"},
-		{Name: "Action", Index: 4, Access: vk.Read},
-		{Name: "Reward", Index: 5, Access: vk.Read},
-		{Name: "Done", Index: 6, Access: vk.Read},
-		{Name: "Begins", Index: 7, Access: vk.Read},
-		{Name: "ToObs", Index: 8, Access: vk.Write},
-		{Name: "ToNextObs", Index: 9, Access: vk.Write, Optional: true},
-		{Name: "ToAction", Index: 10, Access: vk.Write},
-		{Name: "ToReward", Index: 11, Access: vk.Write},
-		{Name: "ToDone", Index: 12, Access: vk.Write},
-		{Name: "Link", Index: 13, Access: vk.Write},
-		{Name: "Slots", Index: 14, Access: vk.Write},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Obs"},
+		{Name: "Action", Index: 2, Access: vk.Read},
+		{Name: "Reward", Index: 3, Access: vk.Read},
+		{Name: "Done", Index: 4, Access: vk.Read},
+		{Name: "Begins", Index: 5, Access: vk.Read},
+		{Name: "ToObs", Index: 6, Access: vk.Write},
+		{Name: "ToAction", Index: 7, Access: vk.Write},
+		{Name: "ToReward", Index: 8, Access: vk.Write},
+		{Name: "ToDone", Index: 9, Access: vk.Write},
+		{Name: "Link", Index: 10, Access: vk.Write},
+		{Name: "Slots", Index: 11, Access: vk.Write},
+		{Name: "Back", Index: 12, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 28,
+	PushBytes: 36,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "HAS_TO_NEXT_OBS", ID: 1, Default: 0, Has: "ToNextObs"},
+		{Name: "HAS_BACK", ID: 1, Default: 0, Has: "Back"},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
+		{Name: "FRAMES", ID: 21, Default: 1},
+		{Name: "REPLAY_PACKED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1247,30 +1252,33 @@ var replayAppendShader = &vk.Shader{
 
 // replayAppendKernel is shaders/rl/replay_append.comp.
 type replayAppendKernel struct {
-	Obs       vk.Range // readonly float
-	NextObs   vk.Range // readonly float
-	Action    vk.Range // readonly uint
-	Reward    vk.Range // readonly float
-	Done      vk.Range // readonly uint
-	Begins    vk.Range // readonly uint
-	ToObs     vk.Range // writeonly uint
-	ToNextObs vk.Range // writeonly uint, optional
-	ToAction  vk.Range // writeonly uint
-	ToReward  vk.Range // writeonly float
-	ToDone    vk.Range // writeonly uint
-	Link      vk.Range // writeonly uint
-	Slots     vk.Range // writeonly uint
+	Obs      vk.Range // readonly uint
+	Action   vk.Range // readonly uint
+	Reward   vk.Range // readonly float
+	Done     vk.Range // readonly uint
+	Begins   vk.Range // readonly uint
+	ToObs    vk.Range // writeonly uint
+	ToAction vk.Range // writeonly uint
+	ToReward vk.Range // writeonly float
+	ToDone   vk.Range // writeonly uint
+	Link     vk.Range // writeonly uint
+	Slots    vk.Range // writeonly uint
+	Back     vk.Range // writeonly uint, optional
 
 	Rows      uint32 // push constants, in order
 	Lanes     uint32
 	Capacity  uint32
 	Features  uint32
+	Channels  uint32
 	Actions   uint32
 	PartFirst uint32
+	PartSize  uint32
 	PartRows  uint32
 
 	Workgroup    uint32 // specialization constants, zero for their default 64
 	ReplayFormat uint32 // default 0
+	Frames       uint32 // default 1
+	ReplayPacked bool   // default false
 	TexelLoads   uint32 // default 0
 }
 
@@ -1286,8 +1294,9 @@ var replayBeginShader = &vk.Shader{
 		{Name: "Counts", Index: 0, Access: vk.Read},
 		{Name: "Head", Index: 1, Access: vk.ReadWrite},
 		{Name: "Begins", Index: 2, Access: vk.Write},
+		{Name: "Reach", Index: 3, Access: vk.Write},
 	},
-	PushBytes: 12,
+	PushBytes: 16,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 	},
@@ -1300,10 +1309,12 @@ type replayBeginKernel struct {
 	Counts vk.Range // readonly uint
 	Head   vk.Range // read-write uint
 	Begins vk.Range // writeonly uint
+	Reach  vk.Range // writeonly uint
 
 	Rings    uint32 // push constants, in order
 	Chunks   uint32
 	Capacity uint32
+	Most     uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 }
@@ -1364,22 +1375,23 @@ var replayEndObsShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/replay_end_obs"),
 	Bindings: []vk.Binding{
 		{Name: "NextObs", Index: 0, Access: vk.Read},
-		{Name: "next_obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "NextObs"},
+		{Name: "next_obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "NextObs"},
 		{Name: "Slot", Index: 2, Access: vk.Read},
 		{Name: "Newest", Index: 3, Access: vk.Read, Optional: true},
 		{Name: "Counts", Index: 4, Access: vk.Read},
 		{Name: "Kept", Index: 5, Access: vk.Read},
-		{Name: "Tail", Index: 6, Access: vk.ReadWrite, Optional: true},
-		{Name: "ToEnds", Index: 7, Access: vk.Write},
+		{Name: "Tail", Index: 6, Access: vk.ReadWrite},
+		{Name: "ToObs", Index: 7, Access: vk.Write},
 		{Name: "Head", Index: 8, Access: vk.ReadWrite},
 		{Name: "EndHead", Index: 9, Access: vk.ReadWrite},
 	},
-	PushBytes: 32,
+	PushBytes: 48,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "HAS_NEWEST", ID: 1, Default: 0, Has: "Newest"},
-		{Name: "HAS_TAIL", ID: 2, Default: 0, Has: "Tail"},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
+		{Name: "FRAMES", ID: 21, Default: 1},
+		{Name: "REPLAY_PACKED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1388,27 +1400,33 @@ var replayEndObsShader = &vk.Shader{
 
 // replayEndObsKernel is shaders/rl/replay_end_obs.comp.
 type replayEndObsKernel struct {
-	NextObs vk.Range // readonly float
+	NextObs vk.Range // readonly uint
 	Slot    vk.Range // readonly uint
 	Newest  vk.Range // readonly uint, optional
 	Counts  vk.Range // readonly uint
 	Kept    vk.Range // readonly uint
-	Tail    vk.Range // read-write uint, optional
-	ToEnds  vk.Range // writeonly uint
+	Tail    vk.Range // read-write uint
+	ToObs   vk.Range // writeonly uint
 	Head    vk.Range // read-write uint
 	EndHead vk.Range // read-write uint
 
 	Rows      uint32 // push constants, in order
 	Lanes     uint32
 	Features  uint32
+	Channels  uint32
+	Capacity  uint32
 	Ends      uint32
 	PartFirst uint32
-	PartEnds  uint32
+	PartSize  uint32
+	TailFirst uint32
+	TailSize  uint32
 	First     bool
 	Last      bool
 
 	Workgroup    uint32 // specialization constants, zero for their default 64
 	ReplayFormat uint32 // default 0
+	Frames       uint32 // default 1
+	ReplayPacked bool   // default false
 	TexelLoads   uint32 // default 0
 }
 
@@ -1466,14 +1484,15 @@ var replayLinkShader = &vk.Shader{
 		{Name: "Link", Index: 2, Access: vk.Write},
 		{Name: "Newest", Index: 3, Access: vk.ReadWrite, Optional: true},
 		{Name: "Owner", Index: 4, Access: vk.ReadWrite, Optional: true},
-		{Name: "Ended", Index: 5, Access: vk.Write, Optional: true},
-		{Name: "Counts", Index: 6, Access: vk.Write, Optional: true},
+		{Name: "Ended", Index: 5, Access: vk.Write},
+		{Name: "Counts", Index: 6, Access: vk.Write},
+		{Name: "Back", Index: 7, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "HAS_NEWEST", ID: 1, Default: 0, Has: "Newest"},
-		{Name: "HAS_ENDED", ID: 2, Default: 0, Has: "Ended"},
+		{Name: "HAS_BACK", ID: 2, Default: 0, Has: "Back"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1486,8 +1505,9 @@ type replayLinkKernel struct {
 	Link   vk.Range // writeonly uint
 	Newest vk.Range // read-write uint, optional
 	Owner  vk.Range // read-write uint, optional
-	Ended  vk.Range // writeonly uint, optional
-	Counts vk.Range // writeonly uint, optional
+	Ended  vk.Range // writeonly uint
+	Counts vk.Range // writeonly uint
+	Back   vk.Range // writeonly uint, optional
 
 	Rows         uint32 // push constants, in order
 	Lanes        uint32
@@ -1508,37 +1528,36 @@ var replaySampleShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Obs", Index: 0, Access: vk.Read},
 		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Obs"},
-		{Name: "NextObs", Index: 2, Access: vk.Read},
-		{Name: "next_obs_texels", Index: 3, Access: vk.Read, Texel: vk.TexelUint4, View: "NextObs"},
-		{Name: "Action", Index: 4, Access: vk.Read},
-		{Name: "Reward", Index: 5, Access: vk.Read},
-		{Name: "Done", Index: 6, Access: vk.Read},
-		{Name: "Link", Index: 7, Access: vk.Read},
-		{Name: "Head", Index: 8, Access: vk.Read},
-		{Name: "Discount", Index: 9, Access: vk.Read},
-		{Name: "Clock", Index: 10, Access: vk.Read},
-		{Name: "Update", Index: 11, Access: vk.Read},
-		{Name: "ToObs", Index: 12, Access: vk.Write},
-		{Name: "ToNextObs", Index: 13, Access: vk.Write},
-		{Name: "ToAction", Index: 14, Access: vk.Write},
-		{Name: "ToReward", Index: 15, Access: vk.Write},
-		{Name: "Factor", Index: 16, Access: vk.Write},
-		{Name: "Index", Index: 17, Access: vk.Write},
-		{Name: "Normalizer", Index: 18, Access: vk.Read, Optional: true},
-		{Name: "normalizer_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
-		{Name: "Drawn", Index: 20, Access: vk.Read, Optional: true},
-		{Name: "Share", Index: 21, Access: vk.Read, Optional: true},
-		{Name: "Tail", Index: 22, Access: vk.Read, Optional: true},
-		{Name: "tail_texels", Index: 23, Access: vk.Read, Texel: vk.TexelUint4, Optional: true, View: "Tail"},
+		{Name: "Action", Index: 2, Access: vk.Read},
+		{Name: "Reward", Index: 3, Access: vk.Read},
+		{Name: "Done", Index: 4, Access: vk.Read},
+		{Name: "Link", Index: 5, Access: vk.Read},
+		{Name: "Head", Index: 6, Access: vk.Read},
+		{Name: "Discount", Index: 7, Access: vk.Read},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Update", Index: 9, Access: vk.Read},
+		{Name: "ToObs", Index: 10, Access: vk.Write},
+		{Name: "ToNextObs", Index: 11, Access: vk.Write},
+		{Name: "ToAction", Index: 12, Access: vk.Write},
+		{Name: "ToReward", Index: 13, Access: vk.Write},
+		{Name: "Factor", Index: 14, Access: vk.Write},
+		{Name: "Index", Index: 15, Access: vk.Write},
+		{Name: "Normalizer", Index: 16, Access: vk.Read, Optional: true},
+		{Name: "normalizer_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
+		{Name: "Drawn", Index: 18, Access: vk.Read, Optional: true},
+		{Name: "Share", Index: 19, Access: vk.Read, Optional: true},
+		{Name: "Back", Index: 20, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 64,
+	PushBytes: 56,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
 		{Name: "HAS_DRAWN", ID: 2, Default: 0, Has: "Drawn"},
 		{Name: "HAS_SHARE", ID: 3, Default: 0, Has: "Share"},
-		{Name: "HAS_TAIL", ID: 4, Default: 0, Has: "Tail"},
+		{Name: "HAS_BACK", ID: 4, Default: 0, Has: "Back"},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
+		{Name: "FRAMES", ID: 21, Default: 1},
+		{Name: "REPLAY_PACKED", ID: 22, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1548,7 +1567,6 @@ var replaySampleShader = &vk.Shader{
 // replaySampleKernel is shaders/rl/replay_sample.comp.
 type replaySampleKernel struct {
 	Obs        vk.Range // readonly uint
-	NextObs    vk.Range // readonly uint
 	Action     vk.Range // readonly uint
 	Reward     vk.Range // readonly float
 	Done       vk.Range // readonly uint
@@ -1566,11 +1584,12 @@ type replaySampleKernel struct {
 	Normalizer vk.Range // readonly float, optional
 	Drawn      vk.Range // readonly uint, optional
 	Share      vk.Range // readonly float, optional
-	Tail       vk.Range // readonly uint, optional
+	Back       vk.Range // readonly uint, optional
 
 	Batch          uint32 // push constants, in order
 	Capacity       uint32
 	Features       uint32
+	Channels       uint32
 	Actions        uint32
 	Steps          uint32
 	TruncationEnds bool
@@ -1579,14 +1598,13 @@ type replaySampleKernel struct {
 	Stream         uint32
 	Limit          float32
 	PartFirst      uint32
+	PartSize       uint32
 	PartRows       uint32
-	Ends           uint32
-	EndFirst       uint32
-	PartEnds       uint32
-	Lanes          uint32
 
 	Workgroup    uint32 // specialization constants, zero for their default 64
 	ReplayFormat uint32 // default 0
+	Frames       uint32 // default 1
+	ReplayPacked bool   // default false
 	TexelLoads   uint32 // default 0
 }
 

@@ -40,9 +40,9 @@ func offPolicies() []workflow {
 	sac.AnnealSteps, sac.WarmupSteps, sac.AnnealTo, sac.Anneal = 900, 200, 0.1, optim.CosineShape
 	masked := td3
 	masked.PolicyDelay = 4
-	shared, linked := replay, replay
+	shared, few := replay, replay
 	shared.Shared = true
-	linked.Linked, linked.EndShare = true, 0.2
+	few.EndShare = 0.05
 	distributions := sac
 	distributions.Atoms, distributions.MinValue, distributions.MaxValue = 7, -2, 3
 	limit := Environment(envs.Options{TimeLimit: 8})
@@ -69,8 +69,8 @@ func offPolicies() []workflow {
 		{"sac", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), sac, Network(stochastic), Replays(replay), limit)
 		}},
-		{"sac with observations stored once", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), sac, Network(stochastic), Replays(linked), limit)
+		{"sac with room for few ends", func(t testing.TB, eng *engine.Engine) (counted, error) {
+			return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), sac, Network(stochastic), Replays(few), limit)
 		}},
 		{"sac of distributions, layer by layer", func(t testing.TB, eng *engine.Engine) (counted, error) {
 			return NewSAC(t.Context(), eng, lookup(t, "MountainCarContinuous-v0"), distributions, Network(deep), Replays(replay), limit)
@@ -91,11 +91,8 @@ func (o *OffPolicy) dispatches() int {
 	if of, ok := o.learner.(*discreteSAC); ok {
 		return of.dispatches(info, updates) + len(o.rates.scheduled)
 	}
-	n := 1 + 4 + 1 + 3 + 3 + 1 + 1 + 1 // rollout, append, environment steps; metrics of episodes, of updates, of the actor; ring, clock
+	n := 1 + 6 + 1 + 3 + 3 + 1 + 1 + 1 // rollout, append, environment steps; metrics of episodes, of updates, of the actor; ring, clock
 	n += len(o.rates.scheduled)
-	if o.with.replay.Linked {
-		n += 2 // slots of ends, and their observations
-	}
 	actors, inside := updates, 0
 	var ac *actorCritic
 	switch of := o.learner.(type) {
@@ -295,16 +292,7 @@ func TestDelayForms(t *testing.T) {
 // TestReplayNotSaved: a run whose checkpoints have no replay goes on after filling it anew, which counts as environment steps.
 func TestReplayNotSaved(t *testing.T) {
 	dev := open(t)
-	for _, linked := range []bool{false, true} {
-		testReplayNotSaved(t, dev, linked)
-	}
-}
-
-func testReplayNotSaved(t *testing.T, dev *vk.Device, linked bool) {
-	t.Helper()
-	unsaved := func(_ *TD3Config, replay *ReplayConfig) {
-		replay.Save, replay.Linked, replay.EndShare = false, linked, 0.25
-	}
+	unsaved := func(_ *TD3Config, replay *ReplayConfig) { replay.Save, replay.EndShare = false, 0.25 }
 	half := begun(t, newSmall(t, dev, unsaved))
 	steps(t, half, 0, 2)
 	dir := t.TempDir()
@@ -351,9 +339,8 @@ func testReplayNotSaved(t *testing.T, dev *vk.Device, linked bool) {
 // TestCopiedMember: a member that becomes a copy keeps its own replay, where the copied episode does not go on, or takes the other's over.
 func TestCopiedMember(t *testing.T) {
 	dev := open(t)
-	for _, of := range []struct{ inherit, linked bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
-		inherit := of.inherit
-		o := begun(t, newSmall(t, dev, func(_ *TD3Config, replay *ReplayConfig) { replay.Inherit, replay.Linked = inherit, of.linked }))
+	for _, inherit := range []bool{false, true} {
+		o := begun(t, newSmall(t, dev, func(_ *TD3Config, replay *ReplayConfig) { replay.Inherit = inherit }))
 		steps(t, o, 0, 1)
 		source := o.State().Sub("test").Scratch("source", engine.Uint32, engine.Members(3))
 		write(t, source, []float64{1, 1, 2})
@@ -378,16 +365,16 @@ func TestCopiedMember(t *testing.T) {
 			if row == 0 {
 				continue // the episode ended with the iteration
 			}
-			if linked := link[int(row)-1] < 1<<31; linked != inherit {
+			if linked := link[int(row)-1] < float64(o.replay.cfg.Capacity); linked != inherit {
 				t.Errorf("inherit %v: the last transition of environment %d is linked: %v", inherit, lane, linked)
 			}
 		}
 	}
 }
 
-// TestLinkedRun: runs with observations stored once and twice are the same in every bit: agents, episodes and metrics, also after a member
-// became a copy, and after a resume.
-func TestLinkedRun(t *testing.T) {
+// TestRoomForEnds: room for more ends than there are changes no bit: agents, episodes and metrics, also after a member became a copy, and after a
+// resume.
+func TestRoomForEnds(t *testing.T) {
 	dev := open(t)
 	for name, change := range map[string]func(*ReplayConfig){
 		"own":     func(*ReplayConfig) {},
@@ -398,7 +385,7 @@ func TestLinkedRun(t *testing.T) {
 		var states [2]map[string][]float64
 		for i := range states {
 			o := resumedCopy(t, dev, func(_ *TD3Config, replay *ReplayConfig) {
-				replay.Linked, replay.EndShare = i == 1, 0.25
+				replay.EndShare = []float64{1, 0.25}[i]
 				change(replay)
 			})
 			states[i] = map[string][]float64{}
@@ -414,7 +401,7 @@ func TestLinkedRun(t *testing.T) {
 		for tensor, values := range states[0] {
 			for i, v := range values {
 				if got := states[1][tensor][i]; got != v && !(math.IsNaN(got) && math.IsNaN(v)) {
-					t.Fatalf("%s: element %d of %s is %g with observations stored once; want %g", name, i, tensor, got, v)
+					t.Fatalf("%s: element %d of %s is %g with room for fewer ends; want %g", name, i, tensor, got, v)
 				}
 			}
 		}

@@ -59,8 +59,9 @@ func newPriorities(s *engine.State, hyper *engine.Hyper, cfg ReplayConfig, membe
 
 func (y *priorities) members() int { return y.alpha.Len() }
 
-// insert records that rows [rings, n] were appended; 2^32 − 1 marks those that are not transitions.
-func (y *priorities) insert(r *engine.Recorder, slots *engine.Tensor) {
+// insert records that rows [rings, n] were appended; 2^32 − 1 marks those that are not transitions. Of the newest rows, reach [rings] in number,
+// the ring of head [rings, 2] has dropped some.
+func (y *priorities) insert(r *engine.Recorder, slots, head, reach *engine.Tensor) {
 	members, n := uint32(y.members()), uint32(slots.Len())
 	if !y.cfg.Shared {
 		n /= members
@@ -71,10 +72,14 @@ func (y *priorities) insert(r *engine.Recorder, slots *engine.Tensor) {
 	}.call(chunks, members, 1))
 	r.Dispatch(priorityInsertKernel{
 		Slots: slots.Range(), Largest: y.largest.Range(), Priority: y.priority.Range(), Sums: y.sums.Range(),
-		Transitions: n, Chunks: chunks, Rows: uint32(y.rows), Nodes: uint32(y.nodes), Own: !y.cfg.Shared,
-		Workgroup: r.WorkgroupFor(max(int(n)*8, int(chunks))),
+		Head: head.Range(), Reach: reach.Range(),
+		Transitions: n, Chunks: chunks, Rows: uint32(y.rows), Nodes: uint32(y.nodes), Capacity: uint32(y.cfg.Capacity), Own: !y.cfg.Shared,
+		Workgroup: r.WorkgroupFor(max(int(n)*8, int(chunks), y.cfg.Capacity/priorityDrops)),
 	}.call(members, 1, 1))
 }
+
+// priorityDrops is the capacity by which a row that may be dropped counts for the size of the workgroup: few are at once, but all could be.
+const priorityDrops = 8
 
 // draw records choosing the rows of an update's batch, and their weights.
 func (y *priorities) draw(r *engine.Recorder, clock engine.Clock, update *engine.Tensor, stream uint32) {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -24,7 +25,6 @@ type prioritized struct {
 	discount, update, errors *engine.Tensor
 	alpha, beta              []float64
 	model                    *replayModel
-	held                     []map[int]bool // of each ring: rows
 }
 
 const annealed = 400 // environment steps of a member
@@ -33,7 +33,7 @@ func newPrioritized(t *testing.T, c replayCase) *prioritized {
 	t.Helper()
 	cfg := c.config()
 	cfg.Prioritized, cfg.Save, cfg.PriorityEpsilon, cfg.ImportanceAnnealSteps = true, true, 0.01, annealed
-	f := &prioritized{c: c, model: &replayModel{running: map[[2]int]int{}}}
+	f := &prioritized{c: c}
 	f.eng, f.state, f.tr, f.replay = newReplayOf(t, c, cfg)
 	f.clock = engine.NewClock(f.state)
 	p, b := engine.Members(c.members), engine.Axis("transition", c.batch)
@@ -47,10 +47,7 @@ func newPrioritized(t *testing.T, c replayCase) *prioritized {
 	}
 	write(t, f.replay.priorities.alpha, f.alpha)
 	write(t, f.replay.priorities.beta, f.beta)
-	for range f.replay.rings {
-		f.model.rows, f.model.at = append(f.model.rows, make([]replayRow, c.rows)), append(f.model.at, 0)
-		f.held = append(f.held, map[int]bool{})
-	}
+	f.model = newReplayModel(c, f.replay)
 	return f
 }
 
@@ -119,6 +116,9 @@ func (f *prioritized) append(t *testing.T, dice *rand.Rand) {
 		}
 		for i := from[ring]; i < f.model.at[ring]; i++ {
 			before[m][i%f.c.rows] = top
+		}
+		for back := f.model.held(f.c, ring); back < min(f.model.at[ring], f.c.rows); back++ { // dropped
+			before[m][(f.model.at[ring]-1-back)%f.c.rows] = 0
 		}
 		for i, got := range f.words(t, m) {
 			if got != before[m][i] {
@@ -215,7 +215,7 @@ func (f *prioritized) reprioritize(t *testing.T, dice *rand.Rand, index []float6
 	f.checkSums(t)
 }
 
-var priorityCases = append(replayCases, replayCase{"three levels", 67, 1, 37, 1, 1, 40007, false, 1, 130, false, Float32, 0, 0})
+var priorityCases = append(replayCases, replayCase{"three levels", 67, 1, 37, 1, 1, 40007, false, 1, 130, false, Float32, 0, 0.3, nn.Floats, false})
 
 // TestPriorities appends, draws and reprioritizes until the rings have gone round, and compares everything with a
 // model of whole numbers.
@@ -236,7 +236,7 @@ func TestPriorities(t *testing.T) {
 // TestPriorityFrequencies compares how often rows are drawn with their priorities, by χ² with a bound that a fair
 // independent draw exceeds once in a million times. Rows that are not held have none; the last row has its share.
 func TestPriorityFrequencies(t *testing.T) {
-	c := replayCase{"frequencies", 10, 2, 4, 1, 1, 107, false, 1, maxPrioritized, false, Float32, 0, 0}
+	c := replayCase{"frequencies", 10, 2, 4, 1, 1, 107, false, 1, maxPrioritized, false, Float32, 0, 1, nn.Floats, false}
 	f := newPrioritized(t, c)
 	dice := rand.New(rand.NewPCG(4, 9))
 	q := f.replay.priorities

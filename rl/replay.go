@@ -14,23 +14,29 @@ import (
 // resumed run draws the same batches as an uninterrupted one.
 //
 // Rows are appended in order of time. A row has the true next observation, and whether the episode terminated or was
-// truncated there, so that truncated episodes bootstrap. It is linked to the next row of its episode, whose observation is
-// its next observation if observations are stored once (ReplayConfig.Linked).
+// truncated there, so that truncated episodes bootstrap. Observations are stored once: a row is linked to the next row of its
+// episode, whose observation is its next observation. Only where no row follows, the next observation is stored too (replayEnds).
+//
+// Bytes and bits are stored as such, and of stacked frames only the newest (envs.Space). Batches have floats and whole stacks.
 type Replay struct {
 	cfg   ReplayConfig
 	rings int
+	store replayStore
 
-	features, actions int          // of a transition: O, A
-	parts             []replayPart // observations and actions
+	actions int          // of a transition: A
+	parts   []replayPart // observations and actions
 
 	reward *engine.Tensor // [rings, C]
 	done   *engine.Tensor // [rings, C] u32: envs.Done
-	link   *engine.Tensor // [rings, C] u32: the next row of the episode; see shaders/rl/replay.glsl
+	link   *engine.Tensor // [rings, C] u32: where the next observation is; see shaders/rl/replay.glsl
+	back   *engine.Tensor // [rings, C] u32: the row before in the episode; nil: frames are not stacked
 	head   *engine.Tensor // [rings, 2] u32: the next row to write, the number of rows
-	ends   *replayEnds    // nil: every row has its own next observation
+	reach  *engine.Tensor // [rings] u32: of the last trajectory, as many newest rows may have priorities
+	ends   *replayEnds
 
 	own      *ReplaySource // of Append
 	appended int           // transitions that the trajectories of all sources append to a ring
+	widest   int           // most lanes of a source
 
 	priorities *priorities // nil: rows are drawn uniformly
 
@@ -68,8 +74,12 @@ func newReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 	if !ok || t.Obs.Len()%t.Reward.Len() != 0 || t.Action.Len()%t.Reward.Len() != 0 {
 		return nil, fmt.Errorf("rl: replay of trajectories with rewards %v, observations %v; want [T, P, E] and [T, P, E, O]", t.Reward, t.Obs)
 	}
+	store, err := storeOf(t, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("rl: %w", err)
+	}
 	y := &Replay{
-		cfg: cfg, rings: members, features: t.Obs.Len() / t.Reward.Len(), actions: t.Action.Len() / t.Reward.Len(),
+		cfg: cfg, rings: members, store: store, actions: t.Action.Len() / t.Reward.Len(),
 		stream: s.Stream("sample"), others: s.Stream("sample of others"),
 	}
 	if cfg.Shared {
@@ -113,9 +123,11 @@ func (y *Replay) makeRing(s *engine.State, actions engine.DType, most uint64) er
 	row := engine.Axis("row", y.cfg.Capacity)
 	y.reward, y.done = y.tensor(s, "reward", engine.Float32, row), y.tensor(s, "done", engine.Uint32, row)
 	y.link, y.head = y.tensor(s, "link", engine.Uint32, row), y.tensor(s, "head", engine.Uint32, engine.Axis("count", 2))
-	if y.cfg.Linked {
-		y.ends = y.makeEnds(s)
+	if y.store.frames > 1 {
+		y.back = y.tensor(s, "back", engine.Uint32, row)
 	}
+	y.reach = s.Scratch("reach", engine.Uint32, y.ring())
+	y.ends = y.makeEnds(s)
 	return y.makeParts(s, actions, most)
 }
 
@@ -123,9 +135,7 @@ func (y *Replay) makeRing(s *engine.State, actions engine.DType, most uint64) er
 func (y *Replay) Clear(r *engine.Recorder) {
 	r.Fill(y.head, 0)
 	r.Fill(y.own.newest.row, 0)
-	if y.ends != nil {
-		y.ends.clear(r)
-	}
+	y.ends.clear(r)
 	if y.priorities != nil {
 		r.Fill(y.priorities.priority, 0)
 		r.Fill(y.priorities.sums, 0)
@@ -146,49 +156,55 @@ func (y *Replay) append(r *engine.Recorder, from *ReplaySource, t envs.Trajector
 		return
 	}
 	chunks, rings, n, lanes := uint32(from.counts.Len()/y.rings), uint32(y.rings), uint32(rows), uint32(from.lanes)
-	size := r.WorkgroupFor(replayChunk * (y.features + y.actions) / replayCopied)
+	size := r.WorkgroupFor(replayChunk * (y.store.features + y.actions) / replayCopied)
+	checked := y.store.features // for numbers that are not finite
+	if y.store.packed {
+		checked = 0
+	}
 	r.Dispatch(replayCountKernel{
 		Obs: t.Obs.Range(), NextObs: t.NextObs.Range(), Action: t.Action.Range(), Reward: t.Reward.Range(),
-		Done: t.Done.Range(), Counts: from.counts.Range(), Rows: n, Lanes: lanes, Features: uint32(y.features), Actions: uint32(y.actions), Workgroup: size,
+		Done: t.Done.Range(), Counts: from.counts.Range(), Rows: n, Lanes: lanes, Features: uint32(checked), Actions: uint32(y.actions), Workgroup: size,
 	}.call(chunks, rings, 1))
 	r.Dispatch(replayBeginKernel{
-		Counts: from.counts.Range(), Head: y.head.Range(), Begins: from.begins.Range(), Rings: rings, Chunks: chunks, Capacity: uint32(y.cfg.Capacity),
+		Counts: from.counts.Range(), Head: y.head.Range(), Begins: from.begins.Range(), Reach: y.reach.Range(),
+		Rings: rings, Chunks: chunks, Capacity: uint32(y.cfg.Capacity), Most: uint32(y.cfg.Capacity - y.margin()),
 	}.call((rings+63)/64, 1, 1))
+	k := replayAppendKernel{
+		Obs: t.Obs.Range(), Action: t.Action.Range(), Reward: t.Reward.Range(), Done: t.Done.Range(), Begins: from.begins.Range(),
+		ToReward: y.reward.Range(), ToDone: y.done.Range(), Link: y.link.Range(), Slots: from.slots.Range(),
+		Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Features: uint32(y.store.features), Channels: uint32(y.store.channels),
+		Actions: uint32(y.actions), ReplayFormat: uint32(y.store.format), ReplayPacked: y.store.packed, Frames: uint32(y.store.frames), Workgroup: size,
+	}
+	if y.back != nil {
+		k.Back = y.back.Range()
+	}
 	for _, part := range y.parts {
-		k := replayAppendKernel{
-			Obs: t.Obs.Range(), NextObs: t.NextObs.Range(),
-			Action: t.Action.Range(), Reward: t.Reward.Range(), Done: t.Done.Range(), Begins: from.begins.Range(),
-			ToObs: part.obs.Range(), ToAction: part.action.Range(), ToReward: y.reward.Range(), ToDone: y.done.Range(),
-			Link: y.link.Range(), Slots: from.slots.Range(),
-			Rows: n, Lanes: lanes, Capacity: uint32(y.cfg.Capacity), Features: uint32(y.features), Actions: uint32(y.actions),
-			PartFirst: uint32(part.first), PartRows: uint32(part.rows), ReplayFormat: uint32(y.cfg.Observations), Workgroup: size,
+		if part.rows == 0 {
+			break
 		}
-		if y.ends == nil {
-			k.ToNextObs = part.nextObs.Range()
-		}
+		k.ToObs, k.ToAction = part.obs.Range(), part.action.Range()
+		k.PartFirst, k.PartSize, k.PartRows = uint32(part.first), uint32(part.size), uint32(part.rows)
 		r.Dispatch(k.call(chunks, rings, 1))
 	}
 	y.linkRows(r, from, t, fresh)
-	if y.ends != nil {
-		y.appendEnds(r, from, t, size)
-	}
+	y.appendEnds(r, from, t, size)
 	if y.priorities != nil {
-		y.priorities.insert(r, from.slots)
+		y.priorities.insert(r, from.slots, y.head, y.reach)
 	}
 }
 
 // linkRows records linking the rows of a trajectory to the next ones of their episodes.
 func (y *Replay) linkRows(r *engine.Recorder, from *ReplaySource, t envs.Trajectory, fresh bool) {
 	k := replayLinkKernel{
-		Done: t.Done.Range(), Slots: from.slots.Range(), Link: y.link.Range(),
+		Done: t.Done.Range(), Slots: from.slots.Range(), Link: y.link.Range(), Ended: from.ended.Range(), Counts: from.endCounts.Range(),
 		Rows: uint32(from.slots.Len() / y.rings), Lanes: uint32(from.lanes), Capacity: uint32(y.cfg.Capacity), Environments: uint32(from.environments),
-		Fresh: fresh, Workgroup: r.Workgroup(),
+		Ends: uint32(y.ends.slots), Fresh: fresh, Workgroup: r.Workgroup(),
 	}
 	if from.newest != nil {
 		k.Newest, k.Owner = from.newest.row.Range(), from.newest.owner.Range()
 	}
-	if y.ends != nil {
-		k.Ended, k.Counts, k.Ends = from.ended.Range(), from.endCounts.Range(), uint32(y.ends.slots)
+	if y.back != nil {
+		k.Back = y.back.Range()
 	}
 	r.Dispatch(k.call(uint32((from.elements()+replayChunk-1)/replayChunk), uint32(y.rings), 1))
 }

@@ -24,10 +24,10 @@ type replayModel struct {
 	running    map[[2]int]int    // the number of the newest row of an episode that goes on, by ring and lane
 	whole      bool              // all trajectories begin with new episodes
 	last       map[int][]float64 // the next observation by which a lane of all was left, if its episode goes on
-	ends       *replayEndsModel  // nil: not linked
+	ends       *replayEndsModel
 }
 
-// replayEndsModel are the slots of a linked replay's rows that no row follows.
+// replayEndsModel are the slots of rows that no row follows.
 type replayEndsModel struct {
 	slots  int
 	rows   [][]int // numbers of each ring's rows that have a slot, oldest first
@@ -39,14 +39,12 @@ func newReplayModel(c replayCase, y *Replay) *replayModel {
 	for range y.rings {
 		m.rows = append(m.rows, make([]replayRow, c.rows))
 	}
-	if c.linked > 0 {
-		lanes := c.environments
-		if c.shared {
-			lanes *= c.members
-		}
-		slots := max(int(math.Ceil(c.linked*float64(c.rows))), lanes)
-		m.ends = &replayEndsModel{slots: slots, rows: make([][]int, y.rings), oldest: make([]int, y.rings)}
+	lanes := c.environments
+	if c.shared {
+		lanes *= c.members
 	}
+	slots := max(int(math.Ceil(c.ends*float64(c.rows))), lanes)
+	m.ends = &replayEndsModel{slots: slots, rows: make([][]int, y.rings), oldest: make([]int, y.rings)}
 	return m
 }
 
@@ -61,11 +59,7 @@ func (e *replayEndsModel) end(ring, number int) {
 
 // held is the number of rows of a ring.
 func (m *replayModel) held(c replayCase, ring int) int {
-	n := min(m.at[ring], c.rows)
-	if m.ends != nil {
-		n = min(n, m.at[ring]-m.ends.oldest[ring])
-	}
-	return n
+	return min(m.at[ring], c.rows, m.at[ring]-m.ends.oldest[ring])
 }
 
 type replayRow struct {
@@ -84,35 +78,29 @@ type replayCase struct {
 	normalizes                                              bool
 	format                                                  ReplayFormat
 	most                                                    uint64  // bytes of a tensor of observations or actions; 0: as many as the device sees
-	linked                                                  float64 // share of ends; 0: every row has its own next observation
+	ends                                                    float64 // share of ends
+	element                                                 nn.Element
+	floats                                                  bool // trajectories have packed observations as floats
 }
 
 var replayCases = []replayCase{
-	{"one member", 5, 1, 1, 3, 1, 11, false, 1, 7, false, Float32, 0, 0},
-	{"own rings", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 0, 0},
-	{"shared ring", 7, 3, 5, 11, 3, 211, true, 5, 70, true, Float32, 0, 0},
-	{"several chunks", 67, 2, 37, 2, 1, 5003, false, 2, 40, false, Float32, 0, 0},
-	{"in parts", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 3 * 4 * 4 * 30, 0},
-	{"shared, in parts of one row", 3, 2, 2, 3, 4, 29, true, 4, 70, false, Float32, 4 * 4, 0},
-	{"float16", 7, 3, 5, 7, 2, 83, false, 3, 33, true, Float16, 0, 0},
-	{"float16, in parts", 7, 3, 5, 4, 2, 211, true, 2, 33, false, Float16, 4 * 2 * 50, 0},
-	{"bits", 7, 2, 5, 67, 1, 83, false, 3, 33, false, Bits, 0, 0},
-}
-
-// linkedCases store observations once, with room for all ends or fewer.
-var linkedCases = []replayCase{
-	{"linked, one member", 5, 1, 1, 3, 1, 11, false, 1, 7, false, Float32, 0, 1},
-	{"linked", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 0, 0.8},
-	{"linked, few ends", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 0, 0.2},
-	{"linked, fewest ends", 7, 3, 5, 4, 2, 83, false, 2, 33, true, Float32, 0, 1e-9},
-	{"linked, shared", 7, 3, 5, 11, 3, 211, true, 5, 70, true, Float32, 0, 0.7},
-	{"linked, several chunks", 67, 2, 37, 2, 1, 5003, false, 2, 40, false, Float32, 0, 0.7},
-	{"linked, several chunks, few ends", 67, 2, 37, 2, 1, 5003, false, 2, 40, false, Float32, 0, 0.05},
-	{"linked, in parts", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 3 * 4 * 4 * 30, 0.7},
-	{"linked, shared, in parts of one row", 3, 2, 2, 3, 4, 29, true, 4, 70, false, Float32, 4 * 4, 0.3},
-	{"linked, float16, in parts", 7, 3, 5, 5, 2, 211, true, 2, 33, false, Float16, 4 * 3 * 50, 0.9},
-	{"linked, bits", 7, 2, 5, 67, 1, 83, false, 3, 33, false, Bits, 0, 0.8},
-	{"linked, single steps", 1, 3, 5, 4, 2, 29, false, 3, 33, true, Float32, 0, 0.9},
+	{"one member", 5, 1, 1, 3, 1, 11, false, 1, 7, false, Float32, 0, 1, nn.Floats, false},
+	{"own rings", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 0, 0.8, nn.Floats, false},
+	{"few ends", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 0, 0.2, nn.Floats, false},
+	{"fewest ends", 7, 3, 5, 4, 2, 83, false, 2, 33, true, Float32, 0, 0, nn.Floats, false},
+	{"shared ring", 7, 3, 5, 11, 3, 211, true, 5, 70, true, Float32, 0, 0.7, nn.Floats, false},
+	{"several chunks", 67, 2, 37, 2, 1, 5003, false, 2, 40, false, Float32, 0, 0.7, nn.Floats, false},
+	{"several chunks, few ends", 67, 2, 37, 2, 1, 5003, false, 2, 40, false, Float32, 0, 0.05, nn.Floats, false},
+	{"in parts", 7, 3, 5, 4, 2, 83, false, 3, 33, true, Float32, 3 * 4 * 4 * 30, 0.7, nn.Floats, false},
+	{"shared, in parts of four rows", 3, 2, 2, 3, 4, 29, true, 4, 70, false, Float32, 4 * 4 * 4, 0.3, nn.Floats, false},
+	{"float16", 7, 3, 5, 7, 2, 83, false, 3, 33, true, Float16, 0, 1, nn.Floats, false},
+	{"float16, in parts", 7, 3, 5, 5, 2, 211, true, 2, 33, false, Float16, 4 * 3 * 50, 0.9, nn.Floats, false},
+	{"single steps", 1, 3, 5, 4, 2, 29, false, 3, 33, true, Float32, 0, 0.9, nn.Floats, false},
+	{"bits", 7, 2, 5, 67, 1, 83, false, 3, 33, false, Float32, 0, 0.8, nn.Bits, false},
+	{"bits, in parts", 7, 2, 3, 33, 1, 97, true, 1, 33, true, Float32, 4 * 2 * 30, 0.2, nn.Bits, false},
+	{"bytes", 7, 3, 5, 9, 2, 83, false, 3, 33, true, Float32, 0, 0.8, nn.Bytes, false},
+	{"bits of floats", 7, 2, 5, 67, 1, 83, false, 3, 33, false, Float32, 0, 0.8, nn.Bits, true},
+	{"bytes of floats", 7, 3, 5, 9, 2, 221, true, 3, 33, true, Float32, 0, 0.2, nn.Bytes, true},
 }
 
 func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, envs.Trajectory, *Replay) {
@@ -122,7 +110,7 @@ func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, e
 
 func (c replayCase) config() ReplayConfig {
 	return ReplayConfig{
-		Capacity: c.rows, Shared: c.shared, Batch: c.batch, BatchShare: 1, Steps: c.steps, Observations: c.format, Linked: c.linked > 0, EndShare: c.linked,
+		Capacity: c.rows, Shared: c.shared, Batch: c.batch, BatchShare: 1, Steps: c.steps, Observations: c.format, EndShare: c.ends,
 		TruncationEnds: c.format == Float16,
 	}
 }
@@ -150,9 +138,11 @@ func (c replayCase) trajectory(s *engine.State) envs.Trajectory {
 	tensor := func(name string, typ engine.DType, more ...engine.Dim) *engine.Tensor {
 		return s.Scratch(name, typ, append(append([]engine.Dim(nil), dims...), more...)...)
 	}
-	o, a := engine.Axis("feature", c.features), engine.Axis("action", c.actions)
+	o, a := engine.Axis("feature", c.given().Words(c.features)), engine.Axis("action", c.actions)
+	space := envs.Symmetric(make([]float32, c.features)...)
+	space.Element = c.element
 	return envs.Trajectory{
-		Obs: tensor("obs", engine.Float32, o), NextObs: tensor("next_obs", engine.Float32, o), Action: tensor("action", engine.Float32, a),
+		Obs: tensor("obs", c.given().Word(), o), NextObs: tensor("next_obs", c.given().Word(), o), Space: space, Action: tensor("action", engine.Float32, a),
 		Reward: tensor("reward", engine.Float32), Done: tensor("done", engine.Uint32),
 	}
 }
@@ -160,11 +150,15 @@ func (c replayCase) trajectory(s *engine.State) envs.Trajectory {
 // append draws a trajectory, writes it and appends it to the model.
 func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dice *rand.Rand, fresh bool) {
 	t.Helper()
-	fill := func(to *engine.Tensor, f func() float64) []float64 {
-		values := make([]float64, to.Len())
+	draw := func(n int, f func() float64) []float64 {
+		values := make([]float64, n)
 		for i := range values {
 			values[i] = float64(float32(f()))
 		}
+		return values
+	}
+	fill := func(to *engine.Tensor, f func() float64) []float64 {
+		values := draw(to.Len(), f)
 		write(t, to, values)
 		return values
 	}
@@ -176,6 +170,8 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 	}
 	seen := func() float64 { // of every size, and zeros
 		switch x := odd(); {
+		case c.element.Packed():
+			return float64(dice.IntN(c.element.Levels()))
 		case c.format == Float32:
 			return x
 		case dice.IntN(4) == 0:
@@ -184,7 +180,8 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 			return x * math.Exp2(float64(dice.IntN(44)-26))
 		}
 	}
-	obs, next, action, reward := fill(tr.Obs, seen), fill(tr.NextObs, seen), fill(tr.Action, odd), fill(tr.Reward, odd)
+	features := tr.Reward.Len() * c.features
+	obs, next, action, reward := draw(features, seen), draw(features, seen), fill(tr.Action, odd), fill(tr.Reward, odd)
 	done := fill(tr.Done, func() float64 {
 		if dice.Float64() < 0.6 {
 			return 0
@@ -196,9 +193,9 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 		clear(m.running)
 		clear(m.last)
 	}
-	if c.linked > 0 {
-		m.follow(t, c, tr.Obs, obs, next, done)
-	}
+	m.follow(c, obs, next, done)
+	write(t, tr.Obs, c.written(obs))
+	write(t, tr.NextObs, c.written(next))
 	before := slices.Clone(m.at)
 	rings, lanes := c.members, c.environments
 	if c.shared {
@@ -232,14 +229,42 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 			m.running[key] = row.number
 		}
 	}
-	if m.ends != nil {
-		m.end(c, lasts, before)
+	m.end(c, lasts, before)
+}
+
+// given is how trajectories have observations.
+func (c replayCase) given() nn.Element {
+	if c.floats {
+		return nn.Floats
 	}
+	return c.element
+}
+
+// written are the words of observations in trajectories.
+func (c replayCase) written(obs []float64) []float64 {
+	e, features := c.element, c.features
+	switch {
+	case !e.Packed():
+		return obs
+	case c.floats:
+		return c.kept(obs)
+	}
+	var words []float64
+	each := map[nn.Element]int{nn.Bytes: 4, nn.Bits: 32}[e]
+	for row := range slices.Chunk(obs, features) {
+		for of := range slices.Chunk(row, each) {
+			word := uint32(0)
+			for i, x := range of {
+				word |= uint32(x) << (32 / each * i)
+			}
+			words = append(words, float64(word))
+		}
+	}
+	return words
 }
 
 // follow makes observations those that the steps before led to, as long as an episode goes on.
-func (m *replayModel) follow(t *testing.T, c replayCase, to *engine.Tensor, obs, next, done []float64) {
-	t.Helper()
+func (m *replayModel) follow(c replayCase, obs, next, done []float64) {
 	all := c.members * c.environments
 	for i := range c.horizon * all {
 		if last, ok := m.last[i%all]; ok {
@@ -249,7 +274,6 @@ func (m *replayModel) follow(t *testing.T, c replayCase, to *engine.Tensor, obs,
 			m.last[i%all] = next[i*c.features:][:c.features]
 		}
 	}
-	write(t, to, obs)
 }
 
 // end gives slots to the rows that no row follows: those by which the lanes were left before, then those since.
@@ -277,8 +301,8 @@ func (c replayCase) kept(obs []float64) []float64 {
 	out := append([]float64(nil), obs...)
 	for i, x := range out {
 		switch {
-		case c.format == Bits && x != 0:
-			out[i] = 1
+		case c.element == nn.Bytes:
+			out[i] = float64(float32(x) * (float32(1) / 255))
 		case c.format == Float16:
 			_, e := math.Frexp(x)
 			unit := math.Ldexp(1, max(e-11, -24)) // of the last place
@@ -295,7 +319,7 @@ func (m *replayModel) row(c replayCase, ring, number int) *replayRow {
 // TestReplay appends trajectories, with steps that are no transitions, until the rings have gone round, and compares every batch with a
 // model in Go.
 func TestReplay(t *testing.T) {
-	for _, c := range slices.Concat(replayCases, linkedCases) {
+	for _, c := range replayCases {
 		t.Run(c.name, func(t *testing.T) {
 			eng, s, tr, y := newReplayCase(t, c)
 			clock := engine.NewClock(s)
@@ -448,7 +472,7 @@ func (m *replayModel) check(t *testing.T, c replayCase, y *Replay, gammas []floa
 // TestReplayUniform compares how often rows are drawn with the uniform distribution, by χ² with a bound that a fair draw exceeds once in a
 // million times.
 func TestReplayUniform(t *testing.T) {
-	c := replayCase{"uniform", 10, 2, 4, 1, 1, 100, false, 1, 1 << 15, false, Float32, 0, 0}
+	c := replayCase{"uniform", 10, 2, 4, 1, 1, 100, false, 1, 1 << 15, false, Float32, 0, 1, nn.Floats, false}
 	eng, s, tr, y := newReplayCase(t, c)
 	clock := engine.NewClock(s)
 	discount, update := s.Scratch("discount", engine.Float32, engine.Members(c.members)), s.Scratch("update", engine.Uint32, engine.Axis("count", 1))
@@ -497,16 +521,25 @@ func TestReplayErrors(t *testing.T) {
 		"want at most 8192":        {Capacity: 100, Batch: 8193, BatchShare: 1, Steps: 1, Prioritized: true},
 		`"batch_share" is 0`:       {Capacity: 100, Batch: 1, Steps: 1},
 		"drawn whole":              {Capacity: 100, Batch: 9, BatchShare: 0.5, Steps: 1, Prioritized: true},
-		"keep their priorities":    {Capacity: 100, Batch: 9, BatchShare: 1, Steps: 1, Prioritized: true, Linked: true},
 		"an iteration appends 105": {Capacity: 209, Shared: true, Batch: 1, BatchShare: 1, Steps: 1},
 	} {
 		if _, err := NewReplay(s.Sub(fmt.Sprint("bad/", name)), nil, tr, cfg); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v; want %s", err, name)
 		}
 	}
-	// Parts of ten rows of four features in three rings.
-	cfg := ReplayConfig{Capacity: 641, Batch: 1, BatchShare: 1, Steps: 1}
-	if _, err := newReplay(s.Sub("large"), nil, tr, cfg, 480); err == nil || !strings.Contains(err.Error(), "want at most 640 transitions") {
+	// Parts of ten observations of four features in three rings; five lanes have slots and tails.
+	cfg := ReplayConfig{Capacity: 631, Batch: 1, BatchShare: 1, Steps: 1}
+	if _, err := newReplay(s.Sub("large"), nil, tr, cfg, 480); err == nil || !strings.Contains(err.Error(), "want at most 630 transitions") {
 		t.Errorf("error %v; want one that says how many transitions there is room for", err)
+	}
+	cfg.Capacity = 630
+	if _, err := newReplay(s.Sub("just"), engine.NewHyper(s.Sub("just"), c.members), tr, cfg, 480); err != nil {
+		t.Error(err)
+	}
+	cfg.Observations = Float16
+	bits := c
+	bits.element = nn.Bits
+	if _, err := NewReplay(s.Sub("bits"), nil, bits.trajectory(s.Sub("bits/t")), cfg); err == nil || !strings.Contains(err.Error(), "stored as such") {
+		t.Errorf("error %v; want one that says that bits are stored as such", err)
 	}
 }

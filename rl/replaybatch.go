@@ -27,7 +27,7 @@ func (y *Replay) newBatch(s *engine.State, size int, leading ...engine.Dim) Repl
 	tensor := func(name string, typ engine.DType, of ...engine.Dim) *engine.Tensor {
 		return s.Scratch(name, typ, slices.Concat(leading, []engine.Dim{engine.Axis("transition", size)}, of)...)
 	}
-	o, a := engine.Axis("feature", y.features), engine.Axis("action", y.actions)
+	o, a := engine.Axis("feature", y.store.features), engine.Axis("action", y.actions)
 	return ReplayBatch{
 		Obs: tensor("obs", engine.Float32, o), NextObs: tensor("next_obs", engine.Float32, o),
 		Action: tensor("action", y.parts[0].action.Type(), a), Reward: tensor("reward", engine.Float32),
@@ -96,11 +96,13 @@ func (y *Replay) reader(b ReplayBatch, discount *engine.Tensor) replaySampleKern
 		Discount: discount.Range(),
 		ToObs:    b.Obs.Range(), ToNextObs: b.NextObs.Range(), ToAction: b.Action.Range(), ToReward: b.Reward.Range(),
 		Factor: b.Factor.Range(), Index: b.Index.Range(),
-		Batch: uint32(b.Obs.Size("transition")), Capacity: uint32(y.cfg.Capacity), Features: uint32(y.features), Actions: uint32(y.actions),
-		Steps: uint32(y.cfg.Steps), Own: !y.cfg.Shared, TruncationEnds: y.cfg.TruncationEnds, ReplayFormat: uint32(y.cfg.Observations),
+		Batch: uint32(b.Obs.Size("transition")), Capacity: uint32(y.cfg.Capacity), Features: uint32(y.store.features), Channels: uint32(y.store.channels),
+		Actions: uint32(y.actions),
+		Steps:   uint32(y.cfg.Steps), Own: !y.cfg.Shared, TruncationEnds: y.cfg.TruncationEnds,
+		ReplayFormat: uint32(y.store.format), Frames: uint32(y.store.frames),
 	}
-	if e := y.ends; e != nil {
-		k.Tail, k.Ends, k.Lanes = e.tail.Range(), uint32(e.slots), uint32(y.own.lanes)
+	if y.back != nil {
+		k.Back = y.back.Range()
 	}
 	if y.normalizer != nil {
 		k.Normalizer, k.Limit = y.normalizer.Values().Range(), float32(y.limit)
@@ -112,8 +114,11 @@ func (y *Replay) reader(b ReplayBatch, discount *engine.Tensor) replaySampleKern
 func (y *Replay) gather(r *engine.Recorder, k replaySampleKernel, b ReplayBatch) {
 	k.Seed, k.Workgroup = r.Engine().Seed(), r.Workgroup()
 	for _, part := range y.parts {
-		k.Obs, k.NextObs, k.Action = part.obs.Range(), part.nextObs.Range(), part.action.Range()
-		k.PartFirst, k.PartRows, k.EndFirst, k.PartEnds = uint32(part.first), uint32(part.rows), uint32(part.endFirst), uint32(part.ends)
+		k.Obs = part.obs.Range()
+		if k.Action = y.parts[0].action.Range(); part.action != nil {
+			k.Action = part.action.Range()
+		}
+		k.PartFirst, k.PartSize, k.PartRows = uint32(part.first), uint32(part.size), uint32(part.rows)
 		r.Dispatch(k.call((k.Batch+replayRows-1)/replayRows, uint32(b.Obs.Size(engine.MemberAxis)), uint32(b.updates())))
 	}
 }

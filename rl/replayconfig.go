@@ -13,9 +13,8 @@ type ReplayConfig struct {
 	BatchShare   float64      `above:"0" max:"1" doc:"Fraction of the batch that is drawn; the rest repeats it. Per member." member:"uniform 0.1 1"`
 	Steps        int          `min:"1" max:"64" doc:"Steps n of the returns before bootstrapping."`
 	Inherit      bool         `doc:"A member that becomes a copy of another copies its ring; otherwise it keeps its own."`
-	Observations ReplayFormat `doc:"Storage of observations: float32, float16, or bits (features that are 0 or 1)."`
-	Linked       bool         `doc:"Observations are stored once, as a row's and as the one before's next: about half the memory."`
-	EndShare     float64      `min:"0" max:"1" doc:"With linked: most rows without a next row, by the capacity; with more, the oldest rows are dropped."`
+	Observations ReplayFormat `doc:"Storage of float32 observations: float32 or float16."`
+	EndShare     float64      `min:"0" max:"1" doc:"Most rows without a next row, such as an episode's last, by the capacity; with more, the oldest are dropped."`
 
 	TruncationEnds bool `doc:"Episodes that a time limit ends count as terminated: their last transition does not bootstrap."`
 
@@ -37,8 +36,6 @@ func (c ReplayConfig) Validate() error {
 		return config.Invalid("inherit", "only state in checkpoints is copied; want save = true, or inherit = false")
 	case c.Prioritized && c.BatchShare != 1:
 		return config.Invalid("batch_share", "prioritized batches are drawn whole; want 1")
-	case c.Prioritized && c.Linked:
-		return config.Invalid("linked", "rows that a linked replay drops would keep their priorities; want false")
 	case c.Prioritized && c.Batch > maxPrioritized:
 		return config.Invalid("batch", "%d prioritized transitions; want at most %d", c.Batch, maxPrioritized)
 	}
@@ -65,10 +62,10 @@ func (c ReplayConfig) keeps(rows int) error {
 // DefaultReplay is a ring of a million transitions per member, with batches of 256 (CleanRL's and Stable-Baselines3's
 // DDPG, TD3 and SAC). A copied member keeps its own ring, as in fastpbrl's PBT (A. Flajolet et al., 2022). Settings of
 // prioritized replay are those of T. Schaul et al., 2016, table 3, except epsilon, which is OpenAI Baselines', and
-// beta, which is constant. The share of ends suffices for episodes of 16 steps on average.
+// beta, which is constant. The share of ends suffices for episodes of eight steps on average.
 func DefaultReplay() ReplayConfig {
 	return ReplayConfig{
-		Capacity: 1_000_000, Batch: 256, BatchShare: 1, Steps: 1, EndShare: 1.0 / 16, Save: true,
+		Capacity: 1_000_000, Batch: 256, BatchShare: 1, Steps: 1, EndShare: 1.0 / 8, Save: true,
 		PriorityExponent: 0.6, ImportanceExponent: 0.4, PriorityEpsilon: 1e-6,
 	}
 }

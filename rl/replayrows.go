@@ -15,6 +15,6 @@ func (y *Replay) readRows(r *engine.Recorder, rows, discount *engine.Tensor, b R
 		return
 	}
 	k := y.reader(b, discount)
-	k.Drawn, k.Clock, k.Update = rows.Range(), y.head.Range(), y.head.Range() // nothing is drawn
+	k.Drawn, k.Clock, k.Update = rows.Range(), y.head.Range(), y.head.Range() // which are not read
 	y.gather(r, k, b)
 }

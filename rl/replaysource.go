@@ -19,7 +19,7 @@ type ReplaySource struct {
 	counts, begins *engine.Tensor // [rings, chunks] u32: transitions of a chunk of a trajectory, and the index of the first
 	slots          *engine.Tensor // [rings, T · lanes] u32: the row of each transition of a trajectory
 
-	// Of a linked replay, for each element of shaders/rl/replay_link.comp: [rings, elements] u32, the row if it has no
+	// For each element of shaders/rl/replay_link.comp: [rings, elements] u32, the row if it has no
 	// next row, then the slot of its next observation; [rings, chunks] u32, such rows, and rows that are not dropped.
 	ended, endCounts, kept *engine.Tensor
 }
@@ -64,15 +64,13 @@ func (y *Replay) makeNewest(s *engine.State, members, environments int) *newestR
 func (y *Replay) newSource(s *engine.State, horizon, members, environments int, newest *newestRows) *ReplaySource {
 	from := &ReplaySource{replay: y, environments: environments, lanes: members / y.rings * environments, newest: newest}
 	rows := horizon * from.lanes
-	y.appended += rows
+	y.appended, y.widest = y.appended+rows, max(y.widest, from.lanes)
 	chunks := func(n int) engine.Dim { return engine.Axis("chunk", (n+replayChunk-1)/replayChunk) }
 	tensor := func(name string, dim engine.Dim) *engine.Tensor { return s.Scratch(name, engine.Uint32, y.ring(), dim) }
 	from.counts, from.begins = tensor("counts", chunks(rows)), tensor("begins", chunks(rows))
 	from.slots = tensor("slots", engine.Axis("transition", rows))
-	if y.cfg.Linked {
-		n := from.elements()
-		from.ended, from.endCounts, from.kept = tensor("ended", engine.Axis("element", n)), tensor("end_counts", chunks(n)), tensor("kept", chunks(n))
-	}
+	n := from.elements()
+	from.ended, from.endCounts, from.kept = tensor("ended", engine.Axis("element", n)), tensor("end_counts", chunks(n)), tensor("kept", chunks(n))
 	return from
 }
 
@@ -88,3 +86,15 @@ func (f *ReplaySource) elements() int {
 
 // Append records storing a trajectory's transitions, as Replay.Append does.
 func (f *ReplaySource) Append(r *engine.Recorder, t envs.Trajectory) { f.replay.append(r, f, t, true) }
+
+// margin returns how many of the oldest rows are not drawn, so that the frames before those that are drawn are there: one step appends a row
+// of each lane, and other sources come between the trajectories of the replay's own.
+func (y *Replay) margin() int {
+	before := y.store.frames - 1
+	if before == 0 {
+		return 0
+	}
+	own := y.own.slots.Len() / y.rings
+	horizon := own / y.own.lanes
+	return before*y.widest + (before+horizon-1)/horizon*(y.appended-own)
+}

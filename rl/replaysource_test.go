@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -13,10 +14,10 @@ import (
 func TestReplaySources(t *testing.T) {
 	for _, of := range []struct {
 		shared bool
-		linked float64
-	}{{false, 0}, {true, 0}, {false, 1}, {true, 1}, {false, 0.2}, {true, 0.2}} {
+		ends   float64
+	}{{false, 1}, {true, 1}, {false, 0.2}, {true, 0.2}} {
 		shared := of.shared
-		c := replayCase{"sources", 7, 2, 3, 4, 2, 300, shared, 3, 40, false, Float32, 0, of.linked}
+		c := replayCase{"sources", 7, 2, 3, 4, 2, 300, shared, 3, 40, false, Float32, 0, of.ends, nn.Floats, false}
 		other := c
 		other.horizon, other.environments = 5, 3*2 // three members of two environments lie as one of six does
 		if shared {
@@ -64,7 +65,7 @@ func TestReplaySources(t *testing.T) {
 
 // TestReplaySourceErrors: a source that does not fit the replay is refused.
 func TestReplaySourceErrors(t *testing.T) {
-	c := replayCase{"own", 7, 2, 3, 4, 2, 100, false, 1, 4, false, Float32, 0, 0}
+	c := replayCase{"own", 7, 2, 3, 4, 2, 100, false, 1, 4, false, Float32, 0, 1, nn.Floats, false}
 	_, s, _, y := newReplayCase(t, c)
 	for want, change := range map[string]func(*replayCase){
 		"a multiple of the rings": func(c *replayCase) { c.members = 3 },

@@ -1,6 +1,7 @@
 #version 450
 
-// New rows get the member's largest priority, or 1 if it has none (T. Schaul et al., 2016, algorithm 1, line 6).
+// New rows get the member's largest priority, or 1 if it has none (T. Schaul et al., 2016, algorithm 1, line 6). Rows that the ring no longer holds
+// get 0.
 //
 // Groups: x = members.
 
@@ -17,12 +18,15 @@ layout(std430, set = 0, binding = 0) readonly buffer Slots { uint slots[]; };   
 layout(std430, set = 0, binding = 1) readonly buffer Largest { uint largest[]; }; // [P, chunks]
 layout(std430, set = 0, binding = 2) buffer Priority { uint priority[]; };        // [P, rows]
 layout(std430, set = 0, binding = 3) buffer Sums { uint sums[]; };                // [P, nodes, 2]
+layout(std430, set = 0, binding = 4) readonly buffer Head { uint head[]; };       // [rings, 2]: the row to be written next, rows held
+layout(std430, set = 0, binding = 5) readonly buffer Reach { uint reach[]; };     // [rings]: as many newest rows may have a priority
 
 layout(push_constant) uniform Push {
     uint transitions; // of a ring
     uint chunks;
     uint rows;
     uint nodes;
+    uint capacity;
     bool own; // each member has a ring; otherwise they share one
 };
 
@@ -39,11 +43,17 @@ void main() {
     barrier();
     for (uint s = 0u; s < gl_NumSubgroups; s++) top = max(top, tops[s]);
     top = top != 0u ? top : PRIORITY_ONE;
+    uint ring = own ? member : 0u, newest = head[2u * ring] + capacity - 1u, held = head[2u * ring + 1u];
     for (uint i = lane; i < transitions; i += WORKGROUP) {
-        uint row = slots[(own ? member * transitions : 0u) + i];
-        if (row == REPLAY_NONE) continue;
+        uint row = slots[ring * transitions + i];
+        if (row == REPLAY_NONE || (newest - row) % capacity >= held) continue;
         uint before = priority[member * rows + row];
         priority[member * rows + row] = top;
         priority_add(member, row, before, top);
+    }
+    for (uint i = held + lane; i < reach[ring]; i += WORKGROUP) {
+        uint row = (newest - i) % capacity, before = priority[member * rows + row];
+        priority[member * rows + row] = 0u;
+        priority_add(member, row, before, 0u);
     }
 }

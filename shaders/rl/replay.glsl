@@ -1,13 +1,12 @@
 // The layout of a replay: rings of `capacity` rows, appended to in order of time and, within a step, of lanes. A lane
 // is an environment of the members that share the ring. Rows that are not transitions are dropped.
 //
-// A row's link is the next row of its episode. Without one it is REPLAY_NONE; in a replay that stores observations once it
-// is REPLAY_END plus the slot of the row's next observation: one of the ring of `ends` slots or, of a row whose episode goes
-// on, `ends` plus its lane.
+// A ring stores an observation once, at an index: those of the rows come first, then `ends` slots for the next observations of rows that no
+// row follows, then the tails, one for each lane: the next observation of the newest row of an episode that goes on. A row's link is the
+// index of its next observation: below the capacity it is also the next row of the episode.
 
 const uint REPLAY_CHUNK = 1024u; // rows of a trajectory that one workgroup appends
 const uint REPLAY_NONE = 0xFFFFFFFFu;
-const uint REPLAY_END = 0x80000000u;
 
 const uint DONE_TERMINATED = 1u, DONE_OVER = 3u, DONE_VOID = 4u;
 

@@ -1,7 +1,7 @@
 #version 450
 
-// Copies the transitions of a trajectory into the rings, and writes the row of each. In a replay that stores observations
-// once, next observations are stored later, where they are needed (replay_end_obs.comp).
+// Copies the transitions of a trajectory into the rings, and writes the row of each. Next observations are stored later, where they are
+// needed (replay_end_obs.comp).
 //
 // Groups: x = ceil(T * lanes / REPLAY_CHUNK), y = rings. Each invocation first numbers the transitions of its part of
 // the chunk; then all copy them, with neighbouring invocations at neighbouring elements.
@@ -12,35 +12,37 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
-layout(constant_id = 1) const bool HAS_TO_NEXT_OBS = false;
+layout(constant_id = 1) const bool HAS_BACK = false;
 
 #include "engine/workgroup_scan.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };               // [T, P, E, O]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer obs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer NextObs { float next_obs[]; };      // [T, P, E, O]
-layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer next_obs_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Action { uint action[]; };          // [T, P, E, A]: words of any type
-layout(std430, set = 0, binding = 5) readonly buffer Reward { float reward[]; };         // [T, P, E]
-layout(std430, set = 0, binding = 6) readonly buffer Done { uint done[]; };              // [T, P, E]: flags
-layout(std430, set = 0, binding = 7) readonly buffer Begins { uint begins[]; };          // [rings, chunks]
-layout(std430, set = 0, binding = 8) writeonly buffer ToObs { uint to_obs[]; };          // [rings, part, words]: of O features
-layout(std430, set = 0, binding = 9) writeonly buffer ToNextObs { uint to_next_obs[]; }; // [rings, part, words]
-layout(std430, set = 0, binding = 10) writeonly buffer ToAction { uint to_action[]; };   // [rings, part, A]
-layout(std430, set = 0, binding = 11) writeonly buffer ToReward { float to_reward[]; };  // [rings, C]
-layout(std430, set = 0, binding = 12) writeonly buffer ToDone { uint to_done[]; };       // [rings, C]
-layout(std430, set = 0, binding = 13) writeonly buffer Link { uint link[]; };            // [rings, C]: none yet
-layout(std430, set = 0, binding = 14) writeonly buffer Slots { uint slots[]; };          // [rings, T * lanes]: the row, REPLAY_NONE of no transition
+layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };               // [T, P, E, O], or packed
+layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
+layout(std430, set = 0, binding = 2) readonly buffer Action { uint action[]; };         // [T, P, E, A]: words of any type
+layout(std430, set = 0, binding = 3) readonly buffer Reward { float reward[]; };        // [T, P, E]
+layout(std430, set = 0, binding = 4) readonly buffer Done { uint done[]; };             // [T, P, E]: flags
+layout(std430, set = 0, binding = 5) readonly buffer Begins { uint begins[]; };         // [rings, chunks]
+layout(std430, set = 0, binding = 6) writeonly buffer ToObs { uint to_obs[]; };         // [rings, part, words]
+layout(std430, set = 0, binding = 7) writeonly buffer ToAction { uint to_action[]; };   // [rings, part's rows, A]
+layout(std430, set = 0, binding = 8) writeonly buffer ToReward { float to_reward[]; };  // [rings, C]
+layout(std430, set = 0, binding = 9) writeonly buffer ToDone { uint to_done[]; };       // [rings, C]
+layout(std430, set = 0, binding = 10) writeonly buffer Link { uint link[]; };           // [rings, C]: none yet
+layout(std430, set = 0, binding = 11) writeonly buffer Slots { uint slots[]; };         // [rings, T * lanes]: the row, REPLAY_NONE of no transition
+layout(std430, set = 0, binding = 12) writeonly buffer Back { uint back[]; };           // [rings, C]: none yet
 
 layout(push_constant) uniform Push {
     uint rows;  // T * lanes
     uint lanes; // that share a ring
     uint capacity;
     uint features; // O
+    uint channels; // of a frame
     uint actions;  // A
-    uint part_first; // row of the part; with the first part goes all that is not in parts
-    uint part_rows;
+    uint part_first; // observation of the part; with the first part goes all that is not in parts
+    uint part_size;  // its observations
+    uint part_rows;  // those of rows
 };
+
+REPLAY_STORED(stored_word, obs, obs_texels)
 
 shared uint chunk_slots[REPLAY_CHUNK];
 
@@ -74,20 +76,13 @@ void main() {
         to_reward[to] = reward[from];
         to_done[to] = done[from];
         link[to] = REPLAY_NONE;
+        if (HAS_BACK) back[to] = REPLAY_NONE;
     }
-    uint words = replay_words(features);
+    uint words = replay_words(features / FRAMES);
     for (uint k = lane; k < count * words; k += WORKGROUP) {
         uint i = k / words, w = k - i * words, row = chunk_slots[i];
         if (!here(row)) continue;
-        uint from = replay_element(begin + i, ring, lanes, all) * features, to = (ring * part_rows + row - part_first) * words + w;
-        uint word = 0u, next_word = 0u;
-        for (uint n = 0u; n < REPLAY_FEATURES && w * REPLAY_FEATURES + n < features; n++) {
-            uint f = from + w * REPLAY_FEATURES + n;
-            word |= replay_packed(LOAD(obs, obs_texels, f), n);
-            if (HAS_TO_NEXT_OBS) next_word |= replay_packed(LOAD(next_obs, next_obs_texels, f), n);
-        }
-        to_obs[to] = word;
-        if (HAS_TO_NEXT_OBS) to_next_obs[to] = next_word;
+        to_obs[(ring * part_size + row - part_first) * words + w] = stored_word(replay_element(begin + i, ring, lanes, all), w, features, channels);
     }
     for (uint k = lane; k < count * actions; k += WORKGROUP) {
         uint i = k / actions, a = k - i * actions, row = chunk_slots[i];

@@ -9,11 +9,13 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(std430, set = 0, binding = 0) readonly buffer Counts { uint counts[]; };  // [rings, chunks]
 layout(std430, set = 0, binding = 1) buffer Head { uint head[]; };               // [rings, 2]: the row to be written next, rows held
 layout(std430, set = 0, binding = 2) writeonly buffer Begins { uint begins[]; }; // [rings, chunks]: where a chunk's first row goes
+layout(std430, set = 0, binding = 3) writeonly buffer Reach { uint reach[]; };   // [rings]: how many rows back there are some that were held before
 
 layout(push_constant) uniform Push {
     uint rings;
     uint chunks;
     uint capacity;
+    uint most; // rows to hold
 };
 
 void main() {
@@ -25,5 +27,7 @@ void main() {
         total += counts[ring * chunks + c];
     }
     head[2u * ring] = (at + total) % capacity;
-    head[2u * ring + 1u] = min(head[2u * ring + 1u] + total, capacity);
+    uint held = head[2u * ring + 1u] + total;
+    reach[ring] = min(held, capacity);
+    head[2u * ring + 1u] = min(held, most);
 }

@@ -55,9 +55,9 @@ void main() {
             least = min(least, newer(row, ring));
         } else {
             uint slot = (end_head[ring] + number) % ends, at = ring * ends + slot, old = end_row[at];
-            if (old < capacity && link[ring * capacity + min(old, capacity - 1u)] == REPLAY_END + slot) least = min(least, newer(old, ring));
+            if (old < capacity && link[ring * capacity + min(old, capacity - 1u)] == capacity + slot) least = min(least, newer(old, ring));
             end_row[at] = row;
-            link[ring * capacity + row] = REPLAY_END + slot;
+            link[ring * capacity + row] = capacity + slot;
             ended[k] = slot;
         }
         number++;

@@ -4,8 +4,8 @@
 // are the other's, so they do not continue in its own ring, as Owner shows.
 //
 // Elements are first the lanes, for the rows whose episodes the trajectory before left unfinished (unless there are
-// none: all trajectories begin with new episodes), then the rows of the trajectory. If observations are stored once, the
-// rows that have no next row are listed and counted, since their next observations need slots.
+// none: all trajectories begin with new episodes), then the rows of the trajectory. The rows that have no next row are listed and
+// counted, since their next observations need slots.
 //
 // Groups: x = ceil(elements / REPLAY_CHUNK), y = rings.
 
@@ -14,7 +14,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const bool HAS_NEWEST = false;
-layout(constant_id = 2) const bool HAS_ENDED = false;
+layout(constant_id = 2) const bool HAS_BACK = false;
 
 #include "engine/workgroup.glsl"
 
@@ -24,7 +24,8 @@ layout(std430, set = 0, binding = 2) writeonly buffer Link { uint link[]; };    
 layout(std430, set = 0, binding = 3) buffer Newest { uint newest[]; };            // [rings, lanes]: one more than the row of an episode that goes on; 0: none
 layout(std430, set = 0, binding = 4) buffer Owner { uint owner[]; };              // [rings, lanes]: one more than the member whose episode goes on; optional
 layout(std430, set = 0, binding = 5) writeonly buffer Ended { uint ended[]; };    // [rings, elements]: rows without a next row; REPLAY_NONE: not such a row
-layout(std430, set = 0, binding = 6) writeonly buffer Counts { uint counts[]; };  // [rings, chunks]: such rows; optional
+layout(std430, set = 0, binding = 6) writeonly buffer Counts { uint counts[]; };  // [rings, chunks]: such rows
+layout(std430, set = 0, binding = 7) writeonly buffer Back { uint back[]; };      // [rings, C]: the row before in the episode; optional
 
 layout(push_constant) uniform Push {
     uint rows;  // T * lanes
@@ -39,11 +40,16 @@ uint all_lanes() { return lanes * gl_NumWorkGroups.y; }
 
 bool over(uint i, uint ring) { return (done[replay_element(i, ring, lanes, all_lanes())] & DONE_OVER) != 0u; }
 
+void connect(uint row, uint next, uint ring) {
+    link[ring * capacity + row] = next;
+    if (HAS_BACK) back[ring * capacity + next] = row;
+}
+
 // Links the row before a lane's first, and notes the lane's last. Returns the former if it has no next row.
 uint lane_row(uint lane, uint ring) {
     uint at = ring * lanes + lane, number = at / environments + 1u, before = newest[at], next = slots[ring * rows + lane];
     bool continues = before != 0u && !fresh && owner[at] == number && next != REPLAY_NONE;
-    if (continues) link[ring * capacity + before - 1u] = next;
+    if (continues) connect(before - 1u, next, ring);
     uint i = rows - lanes + lane, last = slots[ring * rows + i];
     newest[at] = last == REPLAY_NONE || over(i, ring) ? 0u : last + 1u;
     owner[at] = number;
@@ -56,12 +62,12 @@ uint trajectory_row(uint i, uint ring) {
     if (row == REPLAY_NONE || over(i, ring)) return row;
     if (i + lanes >= rows) {
         if (!HAS_NEWEST) return row;
-        if (HAS_ENDED) link[ring * capacity + row] = REPLAY_END + ends + i % lanes;
+        link[ring * capacity + row] = capacity + ends + i % lanes;
         return REPLAY_NONE;
     }
     uint next = slots[ring * rows + i + lanes];
     if (next == REPLAY_NONE) return row;
-    link[ring * capacity + row] = next;
+    connect(row, next, ring);
     return REPLAY_NONE;
 }
 
@@ -70,10 +76,9 @@ void main() {
     uint begin = gl_WorkGroupID.x * REPLAY_CHUNK, end = min(begin + REPLAY_CHUNK, elements), count = 0u;
     for (uint k = begin + gl_LocalInvocationID.x; k < end; k += WORKGROUP) {
         uint row = k < tails ? lane_row(k, ring) : trajectory_row(k - tails, ring);
-        if (HAS_ENDED) ended[ring * elements + k] = row;
+        ended[ring * elements + k] = row;
         count += row != REPLAY_NONE ? 1u : 0u;
     }
-    if (!HAS_ENDED) return;
     count = workgroup_sum(count);
     if (gl_LocalInvocationID.x == 0u) counts[ring * gl_NumWorkGroups.x + gl_WorkGroupID.x] = count;
 }

@@ -10,9 +10,8 @@
 // by is discount^m, or 0 after a termination; a truncated episode is bootstrapped from its true next observation,
 // unless truncation_ends.
 //
-// Observations are kept as they were, in a format of the replay's, and normalized here by the moments of the present. If
-// they are stored once (HAS_TAIL), the next observation of a row is that of the next row or, without one, the end or tail
-// to which the row's link refers. The ring may then hold fewer rows than have been written: the newest.
+// Observations are kept as they were, in a format of the replay's, and normalized here by the moments of the present. A row's link says where its
+// next observation is. The ring may hold fewer rows than have been written: the newest.
 //
 // Groups: x = ceil(B / REPLAY_ROWS), y = members, z = updates.
 
@@ -26,39 +25,37 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const bool HAS_NORMALIZER = false;
 layout(constant_id = 2) const bool HAS_DRAWN = false;
 layout(constant_id = 3) const bool HAS_SHARE = false;
-layout(constant_id = 4) const bool HAS_TAIL = false;
+layout(constant_id = 4) const bool HAS_BACK = false;
 
 const uint REPLAY_ROWS = 32u; // rows of the batch that a workgroup gathers
 
-layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };               // [rings, part, words]: of O features
+layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };               // [rings, part, words]
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer NextObs { uint next_obs[]; };      // [rings, part, words]: of all rows, or the ends
-layout(set = 0, binding = 3, rgba32ui) readonly uniform uimageBuffer next_obs_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Action { uint action[]; };         // [rings, part, A]
-layout(std430, set = 0, binding = 5) readonly buffer Reward { float reward[]; };        // [rings, C]
-layout(std430, set = 0, binding = 6) readonly buffer Done { uint done[]; };             // [rings, C]
-layout(std430, set = 0, binding = 7) readonly buffer Link { uint link[]; };             // [rings, C]
-layout(std430, set = 0, binding = 8) readonly buffer Head { uint head[]; };             // [rings, 2]
-layout(std430, set = 0, binding = 9) readonly buffer Discount { float discount[]; };    // [P]
-layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };          // [0]: the iteration
-layout(std430, set = 0, binding = 11) readonly buffer Update { uint update[]; };        // [0]: the dispatch of the iteration
-layout(std430, set = 0, binding = 12) writeonly buffer ToObs { float to_obs[]; };       // [P, B, O]
-layout(std430, set = 0, binding = 13) writeonly buffer ToNextObs { float to_next_obs[]; }; // [P, B, O]
-layout(std430, set = 0, binding = 14) writeonly buffer ToAction { uint to_action[]; };  // [P, B, A]
-layout(std430, set = 0, binding = 15) writeonly buffer ToReward { float to_reward[]; }; // [P, B]
-layout(std430, set = 0, binding = 16) writeonly buffer Factor { float factor[]; };      // [P, B]: of the bootstrapped value
-layout(std430, set = 0, binding = 17) writeonly buffer Index { uint index[]; };         // [P, B]: the ring's row
-layout(std430, set = 0, binding = 18) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation; optional
-layout(set = 0, binding = 19, rgba32f) readonly uniform imageBuffer normalizer_texels;
-layout(std430, set = 0, binding = 20) readonly buffer Drawn { uint drawn[]; };          // [P, B]
-layout(std430, set = 0, binding = 21) readonly buffer Share { float share[]; };         // [P]: fraction of the batch that is drawn
-layout(std430, set = 0, binding = 22) readonly buffer Tail { uint tail[]; };            // [rings, lanes, words]
-layout(set = 0, binding = 23, rgba32ui) readonly uniform uimageBuffer tail_texels;
+layout(std430, set = 0, binding = 2) readonly buffer Action { uint action[]; };         // [rings, part's rows, A]
+layout(std430, set = 0, binding = 3) readonly buffer Reward { float reward[]; };        // [rings, C]
+layout(std430, set = 0, binding = 4) readonly buffer Done { uint done[]; };             // [rings, C]
+layout(std430, set = 0, binding = 5) readonly buffer Link { uint link[]; };             // [rings, C]
+layout(std430, set = 0, binding = 6) readonly buffer Head { uint head[]; };             // [rings, 2]
+layout(std430, set = 0, binding = 7) readonly buffer Discount { float discount[]; };    // [P]
+layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };           // [0]: the iteration; unless HAS_DRAWN
+layout(std430, set = 0, binding = 9) readonly buffer Update { uint update[]; };         // [0]: the dispatch of the iteration; unless HAS_DRAWN
+layout(std430, set = 0, binding = 10) writeonly buffer ToObs { float to_obs[]; };       // [P, B, O]
+layout(std430, set = 0, binding = 11) writeonly buffer ToNextObs { float to_next_obs[]; }; // [P, B, O]
+layout(std430, set = 0, binding = 12) writeonly buffer ToAction { uint to_action[]; };  // [P, B, A]
+layout(std430, set = 0, binding = 13) writeonly buffer ToReward { float to_reward[]; }; // [P, B]
+layout(std430, set = 0, binding = 14) writeonly buffer Factor { float factor[]; };      // [P, B]: of the bootstrapped value
+layout(std430, set = 0, binding = 15) writeonly buffer Index { uint index[]; };         // [P, B]: the ring's row
+layout(std430, set = 0, binding = 16) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation; optional
+layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer normalizer_texels;
+layout(std430, set = 0, binding = 18) readonly buffer Drawn { uint drawn[]; };          // [P, B]
+layout(std430, set = 0, binding = 19) readonly buffer Share { float share[]; };         // [P]: fraction of the batch that is drawn
+layout(std430, set = 0, binding = 20) readonly buffer Back { uint back[]; };            // [rings, C]: the row before in the episode; with frames
 
 layout(push_constant) uniform Push {
     uint batch; // B
     uint capacity;
     uint features; // O
+    uint channels; // of a frame
     uint actions;  // A
     uint steps;    // n
     bool truncation_ends; // truncated episodes count as terminated
@@ -66,41 +63,25 @@ layout(push_constant) uniform Push {
     uint seed;
     uint stream;
     float limit; // of normalized observations
-    uint part_first; // first row of the part; each part writes the rows it holds, the first also what is not in parts
-    uint part_rows;
-    uint ends; // slots
-    uint end_first; // first slot of the part; the tails are in the first part
-    uint part_ends;
-    uint lanes; // that share a ring
+    uint part_first; // first observation of the part; each part writes what it holds, the first also what is not in parts
+    uint part_size;
+    uint part_rows; // rows among them
 };
 
-shared uint from_row[REPLAY_ROWS]; // the first row of the window
-shared uint to_row[REPLAY_ROWS];   // its last; or the row, end or tail whose observation follows
-shared uint to_store[REPLAY_ROWS]; // which of them
-const uint STORE_ROWS = 0u, STORE_ENDS = 1u, STORE_TAILS = 2u;
+// Observations of the part, of each frame, the newest first: before the window, and after it. REPLAY_NONE: it is in another part.
+shared uint from_obs[REPLAY_ROWS * FRAMES];
+shared uint to_obs_of[REPLAY_ROWS * FRAMES];
+shared uint from_row[REPLAY_ROWS]; // the first row of the window, as a row of the part
 
-uint load_pick(uvec4 v, uint i) {
-    uvec2 pair = (i & 2u) == 0u ? v.xy : v.zw;
-    return (i & 1u) == 0u ? pair.x : pair.y;
-}
+uint place(uint ring, uint at) { return at - part_first < part_size ? ring * part_size + at - part_first : REPLAY_NONE; }
 
-// A row of a ring as a row of the part; REPLAY_NONE: it is in another part.
-uint place(uint ring, uint row) { return row - part_first < part_rows ? ring * part_rows + row - part_first : REPLAY_NONE; }
+// How many rows were appended after a row.
+uint newer(uint ring, uint row) { return (head[2u * ring] + capacity - 1u - row) % capacity; }
 
-// Where the observation after a row is, if observations are stored once.
-uint following(uint ring, uint row, out uint store) {
-    uint next = link[ring * capacity + row], slot = next - REPLAY_END;
-    store = next < REPLAY_END ? STORE_ROWS : slot < ends ? STORE_ENDS : STORE_TAILS;
-    if (store == STORE_ROWS) return place(ring, next);
-    if (store == STORE_ENDS) return slot - end_first < part_ends ? ring * part_ends + slot - end_first : REPLAY_NONE;
-    return part_first == 0u ? ring * lanes + slot - ends : REPLAY_NONE;
-}
-
-// A word of the observation after the window of row i of the workgroup.
-uint next_word(uint i, uint word) {
-    if (HAS_TAIL && to_store[i] == STORE_ROWS) return LOAD(obs, obs_texels, word);
-    if (HAS_TAIL && to_store[i] == STORE_TAILS) return LOAD(tail, tail_texels, word);
-    return LOAD(next_obs, next_obs_texels, word);
+// The row before in the episode; at its beginning, or if that row was overwritten, the row itself.
+uint before(uint ring, uint row) {
+    uint at = HAS_BACK ? back[ring * capacity + row] : REPLAY_NONE;
+    return at < capacity && newer(ring, row) < newer(ring, at) ? at : row;
 }
 
 // Feature f of an observation, normalized for networks.
@@ -112,20 +93,20 @@ float normalized(uint member, uint f, float x) {
 
 void main() {
     uint member = gl_WorkGroupID.y, lane = gl_LocalInvocationID.x;
-    uint number = update[0] * gl_NumWorkGroups.z + gl_WorkGroupID.z, of = gl_WorkGroupID.z * gl_NumWorkGroups.y + member; // update; batch
+    uint number = HAS_DRAWN ? 0u : update[0] * gl_NumWorkGroups.z + gl_WorkGroupID.z, of = gl_WorkGroupID.z * gl_NumWorkGroups.y + member; // update; batch
     uint begin = gl_WorkGroupID.x * REPLAY_ROWS, count = min(REPLAY_ROWS, batch - begin);
     uint ring = own ? member : 0u, base = ring * capacity, size = head[2u * ring + 1u];
     uint drawn_rows = HAS_SHARE ? clamp(uint(round(share[member] * float(batch))), 1u, batch) : batch;
     for (uint i = lane; i < count; i += WORKGROUP) {
         uint b = begin + i, high, low;
-        umulExtended(philox(uvec2(seed, stream), uvec4(member, b % drawn_rows, clock[0], number)).x, size, high, low);
+        if (!HAS_DRAWN) umulExtended(philox(uvec2(seed, stream), uvec4(member, b % drawn_rows, clock[0], number)).x, size, high, low);
         uint at = of * batch + b;
-        if (HAS_TAIL && size < capacity) high = (head[2u * ring] + capacity - size + high) % capacity; // 0 is the oldest
+        if (!HAS_DRAWN && size < capacity) high = (head[2u * ring] + capacity - size + high) % capacity; // 0 is the oldest
         uint row = HAS_DRAWN ? drawn[at] : high, last = row, flags = done[base + row];
         float gamma = discount[member], sum = reward[base + row], power = gamma;
         for (uint k = 1u; k < steps; k++) {
             uint next = link[base + last];
-            if ((flags & DONE_OVER) != 0u || next >= REPLAY_END) break;
+            if ((flags & DONE_OVER) != 0u || next >= capacity) break;
             last = next;
             flags = done[base + last];
             sum += power * reward[base + last];
@@ -136,21 +117,28 @@ void main() {
             factor[at] = (flags & (truncation_ends ? DONE_OVER : DONE_TERMINATED)) != 0u ? 0.0 : power;
             index[at] = row;
         }
-        from_row[i] = place(ring, row);
-        uint store = STORE_ENDS;
-        to_row[i] = HAS_TAIL ? following(ring, last, store) : place(ring, last);
-        to_store[i] = store;
+        from_row[i] = row - part_first < part_rows ? ring * part_rows + row - part_first : REPLAY_NONE;
+        to_obs_of[i * FRAMES] = place(ring, link[base + last]);
+        for (uint j = 0u; j < FRAMES; j++) {
+            from_obs[i * FRAMES + j] = place(ring, row);
+            if (j + 1u == FRAMES) break;
+            to_obs_of[i * FRAMES + j + 1u] = place(ring, last);
+            row = before(ring, row);
+            last = before(ring, last);
+        }
     }
     barrier();
-    uint to = (of * batch + begin) * features, words = replay_words(features);
+    uint to = (of * batch + begin) * features, words = replay_words(features / FRAMES);
     for (uint k = lane; k < count * features; k += WORKGROUP) {
-        uint i = k / features, f = k - i * features, w = f / REPLAY_FEATURES;
-        if (from_row[i] != REPLAY_NONE) {
-            to_obs[to + k] = normalized(member, f, replay_feature(LOAD(obs, obs_texels, from_row[i] * words + w), f));
+        uint i = k / features, f = k - i * features, e = f, frame = i * FRAMES;
+        if (FRAMES > 1u) {
+            uint wide = FRAMES * channels, c = f % wide;
+            e = f / wide * channels + c % channels;
+            frame += FRAMES - 1u - c / channels;
         }
-        if (to_row[i] != REPLAY_NONE) {
-            to_next_obs[to + k] = normalized(member, f, replay_feature(next_word(i, to_row[i] * words + w), f));
-        }
+        uint word = e / REPLAY_FEATURES, from = from_obs[frame], next = to_obs_of[frame];
+        if (from != REPLAY_NONE) to_obs[to + k] = normalized(member, f, replay_feature(LOAD(obs, obs_texels, from * words + word), e));
+        if (next != REPLAY_NONE) to_next_obs[to + k] = normalized(member, f, replay_feature(LOAD(obs, obs_texels, next * words + word), e));
     }
     to = (of * batch + begin) * actions;
     for (uint k = lane; k < count * actions; k += WORKGROUP) {
