@@ -17,7 +17,8 @@ const normEpsilon = 1e-6
 // ONNX returns the policy as a model for onnxruntime and similar runtimes, including the normalization of
 // observations and the head.
 //
-// Its input is obs, float [batch, observations], in the environment's units. Its first output is action: int64
+// Its input is obs, float [batch, observations], in the environment's units; those of an image in the order
+// [height, width, channels]. Its first output is action: int64
 // [batch] for discrete actions, else float [batch, dimensions] in the environment's units, before the environment
 // clips it to its bounds. Discrete actions have a second output, float [batch, actions]: logits of categorical heads,
 // otherwise values, the expected returns. Distributional values are mean atom indices, which order actions equally.
@@ -25,7 +26,7 @@ func (p *Policy) ONNX() onnx.Model {
 	g := &policyGraph{}
 	g.Name = p.Workflow + " on " + p.Env
 	batch := onnx.Dim{Name: "batch"}
-	g.Inputs = []onnx.Value{{Name: "obs", Type: onnx.Float32, Shape: []onnx.Dim{batch, {Size: len(p.Layers[0].Weight)}}}}
+	g.Inputs = []onnx.Value{{Name: "obs", Type: onnx.Float32, Shape: []onnx.Dim{batch, {Size: p.inputs()}}}}
 	y := g.network(p, g.observation(p.Observation))
 	if a := p.Action; a.Discrete {
 		action, scores := g.choose(a, y)
@@ -100,19 +101,48 @@ func (g *policyGraph) observation(o *PolicyObservation) string {
 
 // network adds the layers and returns their outputs.
 func (g *policyGraph) network(p *Policy, x string) string {
+	if w := p.Layers[0].Window; w != nil {
+		x = g.node("Reshape", []string{x, g.ints("image.shape", 0, int64(w.Height), int64(w.Width), int64(w.Channels))})
+		x = g.node("Transpose", []string{x}, onnx.Ints("perm", channelsFirst...))
+	}
 	for i, l := range p.Layers {
 		name := fmt.Sprintf("layers.%d.", i)
 		n := len(l.Bias)
-		weight := g.floats(name+"weight", l.byOutput(), n, len(l.Weight))
-		x = g.node("Gemm", []string{x, weight, g.floats(name+"bias", l.Bias, n)}, onnx.Int("transB", 1))
+		if w := l.Window; w == nil && i > 0 && p.Layers[i-1].Window != nil {
+			x = g.node("Reshape", []string{x, g.ints("flat.shape", 0, int64(len(l.Weight)))})
+		}
+		inputs := []string{x, g.floats(name+"weight", p.byOutput(i), p.weightShape(i)...), g.floats(name+"bias", l.Bias, n)}
+		if w := l.Window; w != nil {
+			k, s := int64(w.Kernel), int64(w.Stride)
+			x = g.node("Conv", inputs, onnx.Ints("kernel_shape", k, k), onnx.Ints("strides", s, s),
+				onnx.Ints("pads", int64(w.Top), int64(w.Left), int64(w.Bottom), int64(w.Right)))
+		} else {
+			x = g.node("Gemm", inputs, onnx.Int("transB", 1))
+		}
 		if i == len(p.Layers)-1 {
 			break
 		}
 		if l.Scale != nil {
-			x = g.node("LayerNormalization", []string{x, g.floats(name+"norm.weight", l.Scale, n), g.floats(name+"norm.bias", l.Shift, n)},
-				onnx.Float("epsilon", normEpsilon))
+			x = g.norm(l, name, x)
 		}
-		x = g.activate(p.Activation, x)
+		x = g.activate(p.activation(l), x)
+	}
+	return x
+}
+
+// The orders of the axes of images: ONNX has the channel before height and width, evorl after them.
+var channelsFirst, channelsLast = []int64{0, 3, 1, 2}, []int64{0, 2, 3, 1}
+
+// norm adds a layer's normalization: of a convolution, over the channels of each place.
+func (g *policyGraph) norm(l PolicyLayer, name, x string) string {
+	if l.Window != nil {
+		x = g.node("Transpose", []string{x}, onnx.Ints("perm", channelsLast...))
+	}
+	n := len(l.Bias)
+	x = g.node("LayerNormalization", []string{x, g.floats(name+"norm.weight", l.Scale, n), g.floats(name+"norm.bias", l.Shift, n)},
+		onnx.Float("epsilon", normEpsilon))
+	if l.Window != nil {
+		x = g.node("Transpose", []string{x}, onnx.Ints("perm", channelsFirst...))
 	}
 	return x
 }

@@ -156,6 +156,10 @@ func operate(t *testing.T, op string, in []array, attributes map[string]message)
 		return each(in[0], func(_ int, x float64) float64 { return min(max(x, in[1].v[0]), in[2].v[0]) })
 	case "Gemm":
 		return gemm(t, in[0], in[1], in[2], attributes["transB"][3][0].(uint64) == 1)
+	case "Conv":
+		return convolved(t, in[0], in[1], in[2], integers(attributes["strides"]), integers(attributes["pads"]), integers(attributes["kernel_shape"]))
+	case "Transpose":
+		return transposed(in[0], integers(attributes["perm"]))
 	case "LayerNormalization":
 		epsilon := float64(math.Float32frombits(attributes["epsilon"][2][0].(uint32)))
 		return rows(in[0], true, func(x []float64) []float64 { return normalized(x, in[1].v, in[2].v, epsilon) })
@@ -185,6 +189,60 @@ func operate(t *testing.T, op string, in []array, attributes map[string]message)
 	}
 	t.Fatalf("operator %q", op)
 	return array{}
+}
+
+// integers returns the values of an attribute that is a list of whole numbers.
+func integers(of message) (out []int) {
+	for _, v := range of[8] {
+		out = append(out, int(v.(uint64)))
+	}
+	return out
+}
+
+// transposed permutes the axes: axis i of the result is axis perm[i] of a.
+func transposed(a array, perm []int) array {
+	out := array{v: make([]float64, len(a.v))}
+	for _, axis := range perm {
+		out.shape = append(out.shape, a.shape[axis])
+	}
+	for i := range out.v {
+		index, rest := make([]int, len(perm)), i
+		for d := len(perm) - 1; d >= 0; d-- {
+			index[perm[d]], rest = rest%out.shape[d], rest/out.shape[d]
+		}
+		at := 0
+		for d, n := range a.shape {
+			at = at*n + index[d]
+		}
+		out.v[i] = a.v[at]
+	}
+	return out
+}
+
+// convolved is a convolution of x [N, C, H, W] with w [O, C, kernel, kernel].
+func convolved(t *testing.T, x, w, bias array, strides, pads, kernel []int) array {
+	t.Helper()
+	if len(pads) != 4 || len(strides) != 2 || len(x.shape) != 4 || !slices.Equal(w.shape[1:], append([]int{x.shape[1]}, kernel...)) {
+		t.Fatalf("Conv of %v and %v with kernel %v, strides %v and pads %v", x.shape, w.shape, kernel, strides, pads)
+	}
+	out := array{shape: []int{x.shape[0], w.shape[0]}}
+	for d := range 2 {
+		out.shape = append(out.shape, (x.shape[2+d]+pads[d]+pads[2+d]-kernel[d])/strides[d]+1)
+	}
+	for i := range size(out.shape) {
+		column, row := i%out.shape[3], i/out.shape[3]%out.shape[2]
+		o, n := i/(out.shape[3]*out.shape[2])%out.shape[1], i/(out.shape[3]*out.shape[2]*out.shape[1])
+		sum := bias.v[o]
+		for k, v := range w.v[o*size(w.shape[1:]):][:size(w.shape[1:])] {
+			c, ky, kx := k/(kernel[0]*kernel[1]), k/kernel[1]%kernel[0], k%kernel[1]
+			y, x0 := row*strides[0]+ky-pads[0], column*strides[1]+kx-pads[1]
+			if y >= 0 && y < x.shape[2] && x0 >= 0 && x0 < x.shape[3] {
+				sum += v * x.v[((n*x.shape[1]+c)*x.shape[2]+y)*x.shape[3]+x0]
+			}
+		}
+		out.v = append(out.v, sum)
+	}
+	return out
 }
 
 func each(a array, f func(i int, x float64) float64) array {

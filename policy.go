@@ -2,6 +2,7 @@ package evorl
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/evorl/evorl/engine/nn"
@@ -28,8 +29,20 @@ type Policy struct {
 	Action      PolicyAction       `json:"action"`
 }
 
-// policyFormat must change if programs that read the previous format would act wrongly.
-const policyFormat = "evorl policy 2"
+// policyFormat must change if programs that read the previous format would act wrongly. Policies whose layers are not all dense, or have activations
+// of their own, have another one.
+const (
+	policyFormat = "evorl policy 2"
+	imageFormat  = "evorl policy 3"
+)
+
+// inputs returns the number of the network's inputs.
+func (p *Policy) inputs() int {
+	if w := p.Layers[0].Window; w != nil {
+		return w.Height * w.Width * w.Channels
+	}
+	return len(p.Layers[0].Weight)
+}
 
 // outputs returns the number of the network's outputs.
 func (p *Policy) outputs() int { return len(p.Layers[len(p.Layers)-1].Bias) }
@@ -41,12 +54,40 @@ type PolicyObservation struct {
 	Limit float32   `json:"limit"`
 }
 
-// PolicyLayer is an affine map; with Scale and Shift it is followed by layer normalization.
+// PolicyLayer is an affine map; with Scale and Shift it is followed by layer normalization. With Window it is a convolution: the map is applied at
+// every place of the window to the floats under it, row by row, pixel by pixel, channel by channel, and normalization is over the channels of a place.
+// Images, and the values of convolutions, are [height][width][channels], in which order a dense layer takes them.
 type PolicyLayer struct {
 	Weight [][]float32 `json:"weight"` // [in][out]
 	Bias   []float32   `json:"bias"`   // [out]
 	Scale  []float32   `json:"scale,omitempty"`
 	Shift  []float32   `json:"shift,omitempty"`
+
+	Window     *PolicyWindow  `json:"window,omitempty"`
+	Activation *nn.Activation `json:"activation,omitempty"` // if it is not the policy's
+}
+
+// PolicyWindow is how a convolution goes over its image: see nn.Window.
+type PolicyWindow struct {
+	Height    int `json:"height"` // of the image
+	Width     int `json:"width"`
+	Channels  int `json:"channels"`
+	Kernel    int `json:"kernel"` // rows and columns of the window
+	Stride    int `json:"stride"`
+	Top       int `json:"top"` // rows and columns of zeros around the image
+	Left      int `json:"left"`
+	Bottom    int `json:"bottom"`
+	Right     int `json:"right"`
+	OutHeight int `json:"out_height"` // places of the window
+	OutWidth  int `json:"out_width"`
+}
+
+// activation returns the activation after a hidden layer.
+func (p *Policy) activation(l PolicyLayer) nn.Activation {
+	if l.Activation != nil {
+		return *l.Activation
+	}
+	return p.Activation
 }
 
 // PolicyAction turns the outputs y into the most likely action, of Size choices or dimensions.
@@ -112,8 +153,22 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 	if n := of.Network.Inputs().Size(); normalizer != nil {
 		p.Observation = &PolicyObservation{normalizer[:n], normalizer[n:], of.ObsLimit}
 	}
-	for _, l := range of.Network.Layers() {
+	for i, l := range of.Network.Layers() {
 		layer := PolicyLayer{Bias: params[l.Bias : l.Bias+l.Out]}
+		switch l.Kind {
+		case nn.Dense:
+		case nn.Convolution:
+			w := l.Window
+			layer.Window = &PolicyWindow{
+				w.Height, w.Width, w.Channels, w.Kernel, w.Stride, w.Top, w.Left, w.Bottom(), w.Right(), w.OutHeight, w.OutWidth,
+			}
+			p.Format = imageFormat
+		default:
+			return nil, fmt.Errorf("evorl: layer %d of network %v is %v; want dense layers and convolutions, which alone can be exported", i+1, of.Network, l.Kind)
+		}
+		if l.Hidden && l.Activation != p.Activation {
+			layer.Activation, p.Format = &l.Activation, imageFormat
+		}
 		for i := range l.In {
 			layer.Weight = append(layer.Weight, params[l.Weight+i*l.Out:l.Weight+(i+1)*l.Out])
 		}

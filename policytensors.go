@@ -11,13 +11,18 @@ import (
 )
 
 // Tensors returns the policy's arrays, by layer, and its metadata, for checkpoint.WriteSafetensors. The names and
-// shapes are those of PyTorch's linear and normalizing layers:
+// shapes are those of PyTorch's linear, convolutional and normalizing layers:
 //
 //	observation.mean, observation.scale           [observations], if normalized
 //	layers.0.weight, layers.0.bias                [out, in], [out]
+//	layers.0.weight                               [channels, channels of the image, rows, columns], of a convolution
 //	layers.0.norm.weight, layers.0.norm.bias      [out], of hidden layers with layer normalization
 //	action.middle, action.half                    [dimensions], of continuous actions
 //	log_std                                       [dimensions], of Gaussian heads whose deviations do not depend on the state
+//
+// Convolutions are over images [channels, height, width], and a dense layer after one takes its values in that order. The observation's moments stay in
+// the order of the observation, [height, width, channels]. The metadata have layers.0.stride, and layers.0.padding: the zeros to the left and the right of
+// the image, above and below it, as torch.nn.functional.pad takes them; and layers.0.activation, if it is not the policy's.
 //
 // The metadata are the fields of Policy and PolicyAction as text, by their names in JSON, and observation_limit.
 func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
@@ -38,8 +43,15 @@ func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 	for i, l := range p.Layers {
 		name := fmt.Sprintf("layers.%d.", i)
 		n := len(l.Bias)
-		add(name+"weight", l.byOutput(), n, len(l.Weight))
+		add(name+"weight", p.byOutput(i), p.weightShape(i)...)
 		add(name+"bias", l.Bias, n)
+		if w := l.Window; w != nil {
+			facts[name+"stride"] = strconv.Itoa(w.Stride)
+			facts[name+"padding"] = fmt.Sprintf("%d,%d,%d,%d", w.Left, w.Right, w.Top, w.Bottom)
+		}
+		if l.Activation != nil {
+			facts[name+"activation"] = l.Activation.String()
+		}
 		if l.Scale != nil {
 			add(name+"norm.weight", l.Scale, n)
 			add(name+"norm.bias", l.Shift, n)
@@ -59,12 +71,32 @@ func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 	return tensors, facts
 }
 
-// byOutput returns the weights as [out][in], row-major.
-func (l PolicyLayer) byOutput() []float32 {
+// weightShape returns the shape of byOutput: [out, in], of a convolution [out, channels, rows, columns].
+func (p *Policy) weightShape(layer int) []int {
+	l := p.Layers[layer]
+	if w := l.Window; w != nil {
+		return []int{len(l.Bias), w.Channels, w.Kernel, w.Kernel}
+	}
+	return []int{len(l.Bias), len(l.Weight)}
+}
+
+// byOutput returns a layer's weights by output, row-major: of a convolution, and of a dense layer after one, with the channel as the slowest axis of
+// the inputs.
+func (p *Policy) byOutput(layer int) []float32 {
+	l := p.Layers[layer]
+	pixels, channels := len(l.Weight), 1
+	if w := l.Window; w != nil {
+		pixels, channels = w.Kernel*w.Kernel, w.Channels
+	} else if layer > 0 && p.Layers[layer-1].Window != nil {
+		w := p.Layers[layer-1].Window
+		pixels, channels = w.OutHeight*w.OutWidth, len(p.Layers[layer-1].Bias)
+	}
 	out := make([]float32, 0, len(l.Weight)*len(l.Bias))
 	for o := range l.Bias {
-		for _, row := range l.Weight {
-			out = append(out, row[o])
+		for c := range channels {
+			for i := range pixels {
+				out = append(out, l.Weight[i*channels+c][o])
+			}
 		}
 	}
 	return out

@@ -131,7 +131,7 @@ func (d *DvDES) build(
 		return err
 	}
 	d.own = own.(problem.Experience)
-	mlp := nn.MLP{In: d.env.ObsSize(), Out: head.Outputs(), Hidden: network.Hidden, Activation: network.Activation, LayerNorm: network.LayerNorm}
+	mlp := network.Model(d.env.Observation.Shape(), head.Outputs(), nn.Float32)
 	if d.network, err = nn.NewStack(s.Sub("embedding"), mlp, 1, m*population, d.cfg.States); err != nil {
 		return err
 	}

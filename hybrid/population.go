@@ -83,8 +83,7 @@ func newDescribedPopulation(
 // actors returns the problem of finding actors for the agents.
 func actors(agents *rl.OffPolicy, policy *envs.Policy, cfg PopulationConfig, behaviour *problem.BehaviourConfig) (ec.Problem, error) {
 	given, network, of := agents.Network(), problem.DefaultNetwork(), problem.DefaultPolicy()
-	network.Hidden, network.Activation, network.LayerNorm = given.Hidden, given.Activation, given.LayerNorm
-	network.Initializer, network.HiddenGain, network.OutputGain = given.Initializer, given.HiddenGain, given.ActorGain
+	network.Config, network.OutputGain = given.Config, given.ActorGain
 	of.Episodes, of.Common = cfg.Episodes, cfg.Common
 	head := policy.Head
 	head.Noise = nil

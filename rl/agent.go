@@ -36,12 +36,12 @@ type agentConfig struct {
 
 func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, error) {
 	a := &Agent{cfg: c.network, scope: s, head: c.network.head(env.Action)}
-	row := a.cfg.model(env.ObsSize(), a.head.Outputs()).Size() + a.head.Parameters()
+	row := a.cfg.model(env.Observation.Shape(), a.head.Outputs()).Size() + a.head.Parameters()
 	var err error
-	if a.actor, err = newNetwork(s.Sub("actor"), a.cfg.model(env.ObsSize(), a.head.Outputs()), nn.Align(row), c); err != nil {
+	if a.actor, err = newNetwork(s.Sub("actor"), a.cfg.model(env.Observation.Shape(), a.head.Outputs()), nn.Align(row), c); err != nil {
 		return nil, err
 	}
-	critic := a.cfg.critic(env.ObsSize(), 1)
+	critic := a.cfg.critic(env.Observation.Shape(), 1)
 	if a.critic, err = newNetwork(s.Sub("critic"), critic, nn.Align(critic.Size()), c); err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func newDeterministic(o *OffPolicy, parts learnerParts, c deterministicConfig) (
 		learnerParts: parts, twins: c.critics, head: head, critic: c.critic,
 		actorRate: h.Add("actor_learning_rate", c.actorRate), criticRate: h.Add("critic_learning_rate", c.criticRate), tau: h.Add("tau", c.tau),
 		criticMaxNorm: c.criticMaxNorm,
-		form:          lane.PlanDeterministic(parts.inLanes(o, plain), parts.network.model(parts.env.ObsSize()+actions, actions)),
+		form:          lane.PlanDeterministic(parts.inLanes(o, plain), parts.network.model(nn.Shape{parts.env.ObsSize() + actions}, actions)),
 	})
 	if err != nil {
 		return nil, err

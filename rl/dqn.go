@@ -97,7 +97,7 @@ func (c DQNConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 	if len(network.CriticHidden) > 0 {
 		return config.Invalid("network.critic_hidden", "dqn has one network, of hidden layers %v, and no critic besides; want []", network.Hidden)
 	}
-	return c.fits(network, replay, network.model(env.ObsSize(), c.head(env.Action.Size()).Outputs()))
+	return c.fits(network, replay, network.model(env.Observation.Shape(), c.head(env.Action.Size()).Outputs()))
 }
 
 // NewDQN makes a workflow of deep Q-learning (V. Mnih et al., "Human-level control through deep reinforcement
@@ -153,7 +153,7 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 	q.interval, q.tau = h.Add("target_interval", c.TargetInterval), h.Add("tau", c.Tau)
 	rule := parts.optimizer
 	rule.Epsilon, rule.MaxNorm = c.OptimizerEpsilon, c.MaxGradNorm
-	mlp := q.shape.model(parts.env.ObsSize(), q.head.Outputs())
+	mlp := q.shape.model(parts.env.Observation.Shape(), q.head.Outputs())
 	var err error
 	if q.updates, err = c.updates(); err != nil {
 		return nil, err

@@ -10,17 +10,14 @@ import (
 
 // NetworkConfig describes the hidden layers of an agent's networks; the environment gives inputs and outputs.
 type NetworkConfig struct {
-	Hidden       []int          `min:"1" max:"8192" doc:"Units per hidden layer of the actor, and of the critic; at most 8 layers."`
-	CriticHidden []int          `min:"1" max:"8192" doc:"Units per hidden layer of the critics if they differ from the actor's; []: they do not."`
-	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish (or silu), gelu."`
-	LayerNorm    bool           `doc:"Layer normalization before each activation."`
-	Precision    nn.Precision   `doc:"Matrix products of updates: float32, or float16 with sums in float32 on devices with cooperative matrices."`
-	Initializer  nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
-	HiddenGain   float64        `above:"0" doc:"Factor of the initial weights of hidden layers."`
-	ActorGain    float64        `above:"0" doc:"Factor of the initial weights of the actor's output."`
-	CriticGain   float64        `above:"0" doc:"Factor of the initial weights of the critic's output."`
-	LogStd       float64        `min:"-10" max:"3" doc:"Initial log standard deviation of continuous actions, in units of half the action range."`
-	Squash       bool           `doc:"Continuous actions are squashed by tanh into the action range."`
+	nn.Config
+
+	CriticHidden []int        `min:"1" max:"8192" doc:"Units per hidden layer of the critics if they differ from the actor's; []: they do not."`
+	Precision    nn.Precision `doc:"Matrix products of updates: float32, or float16 with sums in float32 on devices with cooperative matrices."`
+	ActorGain    float64      `above:"0" doc:"Factor of the initial weights of the actor's output."`
+	CriticGain   float64      `above:"0" doc:"Factor of the initial weights of the critic's output."`
+	LogStd       float64      `min:"-10" max:"3" doc:"Initial log standard deviation of continuous actions, in units of half the action range."`
+	Squash       bool         `doc:"Continuous actions are squashed by tanh into the action range."`
 
 	StateDependentStd bool    `doc:"The actor outputs log standard deviations, from min_log_std to max_log_std; otherwise they are parameters."`
 	MinLogStd         float64 `min:"-20" max:"2" doc:"Lower limit of state-dependent log standard deviations."`
@@ -38,8 +35,8 @@ type NetworkConfig struct {
 // 2021).
 func DefaultNetwork() NetworkConfig {
 	return NetworkConfig{
-		Hidden: []int{64, 64}, Activation: nn.Tanh, Initializer: nn.Orthogonal,
-		HiddenGain: 1.4142135623730951, ActorGain: 0.01, CriticGain: 1, MinLogStd: -5, MaxLogStd: 2, ObsLimit: 10, RewardLimit: 10,
+		Config:    nn.Config{Hidden: []int{64, 64}, Activation: nn.Tanh, Initializer: nn.Orthogonal, HiddenGain: 1.4142135623730951},
+		ActorGain: 0.01, CriticGain: 1, MinLogStd: -5, MaxLogStd: 2, ObsLimit: 10, RewardLimit: 10,
 	}
 }
 
@@ -47,8 +44,8 @@ func DefaultNetwork() NetworkConfig {
 // initial weights.
 func DefaultOffPolicyNetwork() NetworkConfig {
 	return NetworkConfig{
-		Hidden: []int{256, 256}, Activation: nn.ReLU, Initializer: nn.FanInUniform, HiddenGain: 1, ActorGain: 1, CriticGain: 1,
-		Squash: true, MinLogStd: -5, MaxLogStd: 2, ObsLimit: 10, RewardLimit: 10,
+		Config:    nn.Config{Hidden: []int{256, 256}, Activation: nn.ReLU, Initializer: nn.FanInUniform, HiddenGain: 1},
+		ActorGain: 1, CriticGain: 1, Squash: true, MinLogStd: -5, MaxLogStd: 2, ObsLimit: 10, RewardLimit: 10,
 	}
 }
 
@@ -62,8 +59,11 @@ func DefaultSACNetwork() NetworkConfig {
 
 // Validate checks constraints across fields.
 func (c NetworkConfig) Validate() error {
-	if len(c.Hidden) > nn.MaxHidden {
-		return config.Invalid("hidden", "%d hidden layers; want at most %d", len(c.Hidden), nn.MaxHidden)
+	if err := c.Config.Validate(); err != nil {
+		return err
+	}
+	if c.HiddenGain == 0 {
+		return config.Invalid("hidden_gain", "0 leaves no gradient; want above 0")
 	}
 	if len(c.CriticHidden) > nn.MaxHidden {
 		return config.Invalid("critic_hidden", "%d hidden layers; want at most %d", len(c.CriticHidden), nn.MaxHidden)
@@ -98,24 +98,25 @@ func (c NetworkConfig) fitsPrecision(transitions int, from string, networks ...n
 // actorAndCritic returns the networks of an agent that acts by the head: critics of states and continuous actions have atoms
 // outputs, at least one, those of states alone a value for each action.
 func (c NetworkConfig) actorAndCritic(env *envs.Environment, head nn.Head, atoms int) (actor, critic nn.Model) {
-	actor, critic = c.model(env.ObsSize(), head.Outputs()), c.critic(env.ObsSize()+head.Size, max(atoms, 1))
+	image := env.Observation.Shape()
+	actor, critic = c.model(image, head.Outputs()), c.critic(nn.Shape{image.Size() + head.Size}, max(atoms, 1))
 	if head.Kind.Discrete() {
-		critic = c.critic(env.ObsSize(), head.Size)
+		critic = c.critic(image, head.Size)
 	}
 	return actor, critic
 }
 
 // critic returns a critic's network.
-func (c NetworkConfig) critic(in, out int) nn.Model {
+func (c NetworkConfig) critic(in nn.Shape, out int) nn.Model {
 	if len(c.CriticHidden) > 0 {
-		c.Hidden = c.CriticHidden
+		c.Hidden, c.Layers = c.CriticHidden, nil
 	}
 	return c.model(in, out)
 }
 
 // alike reports whether actor and critics have the same hidden layers, as kernels that update both need.
 func (c NetworkConfig) alike() bool {
-	return len(c.CriticHidden) == 0 || slices.Equal(c.CriticHidden, c.Hidden)
+	return len(c.CriticHidden) == 0 || len(c.Layers) == 0 && slices.Equal(c.CriticHidden, c.Hidden)
 }
 
 // head returns the actor's head for an action space.
@@ -132,6 +133,23 @@ func (c NetworkConfig) head(space envs.Space) nn.Head {
 	return h
 }
 
-func (c NetworkConfig) model(in, out int) nn.Model {
-	return nn.MLP{In: in, Out: out, Hidden: c.Hidden, Activation: c.Activation, LayerNorm: c.LayerNorm, Precision: c.Precision}
+func (c NetworkConfig) model(in nn.Shape, out int) nn.Model { return c.Model(in, out, c.Precision) }
+
+// fits returns an error if a network cannot be made, such as one of convolutions over what is no image, or if the precision has no effect: see
+// fitsPrecision.
+func (c NetworkConfig) fits(transitions int, from string, networks ...nn.Model) error {
+	for _, m := range networks {
+		err := m.Check()
+		switch {
+		case err == nil:
+		case len(c.Layers) > 0 && len(m.Inputs()) == 1:
+			return config.Invalid("network.layers", "over %d features: %v; critics of observations and actions take both as one vector, and want dense layers, "+
+				"or critic_hidden", m.Inputs().Size(), err)
+		case len(c.Layers) > 0:
+			return config.Invalid("network.layers", "%v", err)
+		default:
+			return config.Invalid("network.hidden", "%v", err)
+		}
+	}
+	return c.fitsPrecision(transitions, from, networks...)
 }

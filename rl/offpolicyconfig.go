@@ -67,7 +67,7 @@ func (c OffPolicyConfig) fits(network NetworkConfig, replay ReplayConfig, networ
 	if network.NormalizeReward {
 		return config.Invalid("network.normalize_reward", "rewards in the replay would have different scales; want false, and reward_scale instead")
 	}
-	if err := network.fitsPrecision(replay.Batch, "replay.batch", networks...); err != nil {
+	if err := network.fits(replay.Batch, "replay.batch", networks...); err != nil {
 		return err
 	}
 	return replay.holds(c.Members, c.Environments, c.RolloutLength)

@@ -76,7 +76,7 @@ func (c onPolicyConfig) rows() int {
 
 // fits checks the networks; rows names the settings that determine the transitions of a minibatch.
 func (c onPolicyConfig) fits(env *envs.Environment, network NetworkConfig, rows string) error {
-	return network.fitsPrecision(c.rows(), rows, network.model(env.ObsSize(), network.head(env.Action).Outputs()), network.critic(env.ObsSize(), 1))
+	return network.fits(c.rows(), rows, network.model(env.Observation.Shape(), network.head(env.Action).Outputs()), network.critic(env.Observation.Shape(), 1))
 }
 
 // onPolicyRows are the metrics [P] of a step, except the collector's. Losses are those of the iteration's last

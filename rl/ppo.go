@@ -111,7 +111,7 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	}
 	info := s.Engine().Device().Info()
 	m := p.minibatches
-	p.form = lane.PlanPolicy(info, &m.Minibatches, c.Optimizer, network.alike(), network.model(p.env.ObsSize(), network.head(p.env.Action).Outputs()))
+	p.form = lane.PlanPolicy(info, &m.Minibatches, c.Optimizer, network.alike(), network.model(p.env.Observation.Shape(), network.head(p.env.Action).Outputs()))
 	p.form.Both = p.both
 	if err := p.buildAgent(p.form.Scope(agent), network, rate); err != nil {
 		return err

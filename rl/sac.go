@@ -102,7 +102,7 @@ type sac struct {
 
 func newSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*sac, error) {
 	head := parts.network.head(parts.env.Action)
-	model := parts.network.model(parts.env.ObsSize()+parts.env.Action.Size(), head.Outputs())
+	model := parts.network.model(nn.Shape{parts.env.ObsSize() + parts.env.Action.Size()}, head.Outputs())
 	a, err := newSoftActor(o, parts, c, 2, lane.PlanSoft(parts.inLanes(o, c.Atoms == 0), model, head))
 	if err != nil {
 		return nil, err

@@ -36,24 +36,22 @@ func (c PolicyConfig) Validate() error {
 
 // NetworkConfig describes the hidden part of the policy's network; inputs and outputs are the environment's.
 type NetworkConfig struct {
-	Hidden       []int          `min:"1" max:"8192" doc:"Units per hidden layer."`
-	Activation   nn.Activation  `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish (or silu), gelu."`
-	LayerNorm    bool           `doc:"Layer normalization before each activation."`
-	Initializer  nn.Initializer `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
-	HiddenGain   float64        `min:"0" doc:"Factor of the initial weights of hidden layers."`
-	OutputGain   float64        `min:"0" doc:"Factor of the initial weights of the output."`
-	LogStd       float64        `min:"-10" max:"3" doc:"Initial log standard deviation of sampled continuous actions, in units of half the action range."`
-	Squash       bool           `doc:"Continuous actions pass tanh, so they stay inside the action range."`
-	NormalizeObs Normalization  `doc:"Normalization of observations: none, virtual_batch (random steps before the search), running (all that candidates see)."`
-	RandomSteps  int            `min:"1" max:"1000000" doc:"Steps of a virtual batch."`
-	ObsLimit     float64        `above:"0" doc:"Normalized observations are clipped to this size."`
+	nn.Config
+
+	OutputGain   float64       `min:"0" doc:"Factor of the initial weights of the output."`
+	LogStd       float64       `min:"-10" max:"3" doc:"Initial log standard deviation of sampled continuous actions, in units of half the action range."`
+	Squash       bool          `doc:"Continuous actions pass tanh, so they stay inside the action range."`
+	NormalizeObs Normalization `doc:"Normalization of observations: none, virtual_batch (random steps before the search), running (all that candidates see)."`
+	RandomSteps  int           `min:"1" max:"1000000" doc:"Steps of a virtual batch."`
+	ObsLimit     float64       `above:"0" doc:"Normalized observations are clipped to this size."`
 }
 
 // DefaultNetwork is EvoRL's network for evolution strategies (B. Zheng et al., 2025, appendix B.1), two layers of 16,
 // with tanh. The virtual batch of 10000 steps is EvoRL's, the limit of observations EvoJAX's (Y. Tang et al., 2022).
 func DefaultNetwork() NetworkConfig {
 	return NetworkConfig{
-		Hidden: []int{16, 16}, Activation: nn.Tanh, Initializer: nn.LecunUniform, HiddenGain: 1, OutputGain: 1, LogStd: -1, Squash: true,
+		Config:     nn.Config{Hidden: []int{16, 16}, Activation: nn.Tanh, Initializer: nn.LecunUniform, HiddenGain: 1},
+		OutputGain: 1, LogStd: -1, Squash: true,
 		RandomSteps: 10000, ObsLimit: 5,
 	}
 }
@@ -140,8 +138,7 @@ func (p *policy) Name() string { return p.env.Name }
 func (p *policy) Objectives() int { return 1 }
 
 func (p *policy) model() nn.Model {
-	n := p.network
-	return nn.MLP{In: p.env.ObsSize(), Out: p.head().Outputs(), Hidden: n.Hidden, Activation: n.Activation, LayerNorm: n.LayerNorm}
+	return p.network.Model(p.env.Observation.Shape(), p.head().Outputs(), nn.Float32)
 }
 
 // head returns the head of the candidates.
@@ -189,7 +186,11 @@ func (p *policy) checkNetwork() error {
 		return err
 	}
 	if err := p.model().Check(); err != nil {
-		return &SettingError{"network", "hidden", err.Error()}
+		key := "hidden"
+		if len(p.network.Layers) > 0 {
+			key = "layers"
+		}
+		return &SettingError{"network", key, err.Error()}
 	}
 	return nil
 }

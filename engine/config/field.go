@@ -22,6 +22,7 @@ type field struct {
 	high     *bound
 	choices  []string
 	required bool
+	replaces string // another list of the table, which is empty if this one is given and is not; both are an error
 	member   *Member
 	position string // within a list: [0], [1] …
 }
@@ -65,7 +66,8 @@ func fieldsOf(t reflect.Type) ([]field, error) {
 		if !sf.IsExported() {
 			continue
 		}
-		f := field{name: name, index: []int{i}, doc: sf.Tag.Get("doc"), unit: sf.Tag.Get("unit"), required: sf.Tag.Get("required") == "true"}
+		f := field{name: name, index: []int{i}, doc: sf.Tag.Get("doc"), unit: sf.Tag.Get("unit"), required: sf.Tag.Get("required") == "true",
+			replaces: sf.Tag.Get("replaces")}
 		if name == "" {
 			f.name = snake(sf.Name)
 		}
@@ -77,6 +79,11 @@ func fieldsOf(t reflect.Type) ([]field, error) {
 	for i, f := range out {
 		if slices.ContainsFunc(out[:i], func(g field) bool { return g.name == f.name }) {
 			return nil, fmt.Errorf("config: %s has two fields named %s", t, f.name)
+		}
+	}
+	for _, f := range out {
+		if f.replaces != "" && !slices.ContainsFunc(out, func(g field) bool { return g.name == f.replaces }) {
+			return nil, fmt.Errorf("config: %s.%s replaces %s, which is no key", t, f.name, f.replaces)
 		}
 	}
 	return out, nil

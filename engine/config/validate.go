@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 )
 
@@ -83,6 +84,9 @@ func (c *decoder) finish(v reflect.Value, n, within *node, path string, whole bo
 }
 
 func (c *decoder) finishStruct(v reflect.Value, n, within *node, path string, whole bool) error {
+	if err := c.replace(v, n, path); err != nil {
+		return err
+	}
 	for _, f := range c.fields[v.Type()] {
 		kid := n.kid(f.name)
 		if f.required && kid == nil && !whole {
@@ -109,6 +113,23 @@ func (c *decoder) finishStruct(v reflect.Value, n, within *node, path string, wh
 		at = n.deepest(of.key)
 	}
 	return at.src.errorAt(at.val, fmt.Sprintf("%q%s: %s", name, inSection(path), of.message), "")
+}
+
+// replace clears the lists whose place other lists of the table take if they are given (tag replaces).
+func (c *decoder) replace(v reflect.Value, n *node, path string) error {
+	fields := c.fields[v.Type()]
+	for _, f := range fields {
+		kid := n.kid(f.name)
+		if f.replaces == "" || kid == nil || len(kid.items) == 0 {
+			continue
+		}
+		if other := n.kid(f.replaces); other != nil && len(other.items) > 0 {
+			return other.src.errorAt(other.key, fmt.Sprintf("%q and %q%s exclude each other", f.replaces, f.name, inSection(path)), "")
+		}
+		i := slices.IndexFunc(fields, func(g field) bool { return g.name == f.replaces })
+		v.FieldByIndex(fields[i].index).SetZero()
+	}
+	return nil
 }
 
 func (n *node) kid(name string) *node {

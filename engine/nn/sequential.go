@@ -14,22 +14,31 @@ import (
 // a shift for each. Weights of a dense layer are [in][units], those of a convolution [kernel row][kernel column][channel in][channel]. An image,
 // and a convolution's values, are [height][width][channel], which is the order in which a dense layer takes them.
 type Sequential struct {
-	In        Shape         // of one input: [features], or [height, width, channels] of an image
-	Hidden    []LayerConfig // layers before the output; at most 16
-	Out       int
-	LayerNorm bool      // before each activation (Ba et al., 2016); in convolutions over the channels of each place
-	Precision Precision // of matrix products
+	In         Shape         // of one input: [features], or [height, width, channels] of an image
+	Hidden     []LayerConfig // layers before the output; at most 16
+	Out        int
+	Activation Activation // after the layers before the output, unless they have one of their own
+	LayerNorm  bool       // before each activation (Ba et al., 2016); in convolutions over the channels of each place
+	Precision  Precision  // of matrix products
 }
 
 // LayerConfig describes a hidden layer of a Sequential. What its kind does not have must be zero.
 type LayerConfig struct {
-	Kind       Kind
-	Units      int        // of a dense layer
-	Channels   int        // of a convolution's values
-	Kernel     int        // rows and columns of a convolution's window
-	Stride     int        // rows and columns from place to place of the window; 0: 1
-	Padding    Padding    // of a convolution
-	Activation Activation // after the layer
+	Kind       Kind        `toml:"type" required:"true" doc:"dense, or conv: a convolution over an image [height, width, channels]."`
+	Units      int         `min:"0" max:"8192" doc:"Units of a dense layer."`
+	Channels   int         `min:"0" max:"8192" doc:"Channels of a convolution's outputs."`
+	Kernel     int         `min:"0" max:"64" doc:"Rows and columns of a convolution's square window."`
+	Stride     int         `min:"0" max:"64" doc:"Rows and columns from one place of the window to the next; 0: 1."`
+	Padding    Padding     `doc:"valid: the window stays inside the image; same: zeros around it, so that a stride of 1 keeps its size."`
+	Activation *Activation `doc:"Nonlinearity after the layer; absent: that of the network."`
+}
+
+// activation returns the layer's activation in a network with a given one.
+func (c LayerConfig) activation(network Activation) Activation {
+	if c.Activation != nil {
+		return *c.Activation
+	}
+	return network
 }
 
 const (
@@ -63,7 +72,7 @@ func (m Sequential) layout() ([]Layer, int) {
 	var layers []Layer
 	shape := m.In
 	for _, c := range m.Hidden {
-		l := Layer{Kind: c.Kind, In: shape.Size(), Out: c.Units, Hidden: true, Norms: m.LayerNorm, Activation: c.Activation, Precision: m.Precision}
+		l := Layer{Kind: c.Kind, In: shape.Size(), Out: c.Units, Hidden: true, Norms: m.LayerNorm, Activation: c.activation(m.Activation), Precision: m.Precision}
 		next := Shape{c.Units}
 		if c.Kind == Convolution && len(shape) == 3 { // else Check has an error
 			l.Window = windowOver(shape, c.Kernel, max(c.Stride, 1), c.Padding)
@@ -99,6 +108,9 @@ func (m Sequential) Check() error {
 	if len(m.Hidden) > maxLayers {
 		return fmt.Errorf("nn: a network of %d layers before its output; want at most %d", len(m.Hidden), maxLayers)
 	}
+	if int(m.Activation) >= len(activationNames) {
+		return fmt.Errorf("nn: activation %d; want 0 to %d", uint32(m.Activation), len(activationNames)-1)
+	}
 	shape := m.In
 	for i, c := range m.Hidden {
 		var err error
@@ -111,8 +123,8 @@ func (m Sequential) Check() error {
 
 // over checks the layer over values of a shape, and returns the shape of its own.
 func (c LayerConfig) over(shape Shape) (Shape, error) {
-	if int(c.Activation) >= len(activationNames) {
-		return nil, fmt.Errorf("activation %d; want 0 to %d", uint32(c.Activation), len(activationNames)-1)
+	if a := c.activation(Linear); int(a) >= len(activationNames) {
+		return nil, fmt.Errorf("activation %d; want 0 to %d", uint32(a), len(activationNames)-1)
 	}
 	switch c.Kind {
 	case Dense:
@@ -126,7 +138,7 @@ func (c LayerConfig) over(shape Shape) (Shape, error) {
 	case Convolution:
 		return c.convolve(shape)
 	}
-	return nil, fmt.Errorf("of kind %v; want one of %v", c.Kind, kindNames)
+	return nil, fmt.Errorf("of kind %v; want %v or %v", c.Kind, Dense, Convolution)
 }
 
 // convolve is over of a convolution.
@@ -159,16 +171,12 @@ func (c LayerConfig) convolve(image Shape) (Shape, error) {
 // String formats the network as, for example, "10x10x4-16(3x3)-128-6 relu".
 func (m Sequential) String() string {
 	s := m.In.String()
-	same := !slices.ContainsFunc(m.Hidden, func(c LayerConfig) bool { return c.Activation != m.Hidden[0].Activation })
 	for _, c := range m.Hidden {
-		if s += "-" + c.size(); !same {
+		if s += "-" + c.size(); c.activation(m.Activation) != m.Activation {
 			s += " " + c.Activation.String()
 		}
 	}
-	s += fmt.Sprintf("-%d", m.Out)
-	if same && len(m.Hidden) > 0 {
-		s += " " + m.Hidden[0].Activation.String()
-	}
+	s += fmt.Sprintf("-%d %v", m.Out, m.Activation)
 	if m.LayerNorm {
 		s += " layer-norm"
 	}

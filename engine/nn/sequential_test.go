@@ -11,11 +11,11 @@ import (
 )
 
 func window(channels, kernel, stride int, padding Padding, activation Activation) LayerConfig {
-	return LayerConfig{Kind: Convolution, Channels: channels, Kernel: kernel, Stride: stride, Padding: padding, Activation: activation}
+	return LayerConfig{Kind: Convolution, Channels: channels, Kernel: kernel, Stride: stride, Padding: padding, Activation: &activation}
 }
 
 func units(n int, activation Activation) LayerConfig {
-	return LayerConfig{Units: n, Activation: activation}
+	return LayerConfig{Units: n, Activation: &activation}
 }
 
 // convolutions are networks whose sizes are no multiples of what kernels take at once: several convolutions and dense layers, windows that overlap,
@@ -191,7 +191,7 @@ func TestSequentialErrors(t *testing.T) {
 // Dense layers alone are the perceptron, with the same places of its parameters and the same initial ones.
 func TestSequentialOfDense(t *testing.T) {
 	want := MLP{In: 6, Out: 3, Hidden: []int{8, 5}, Activation: Tanh, LayerNorm: true}
-	net := Sequential{In: Shape{6}, Out: 3, Hidden: []LayerConfig{units(8, Tanh), units(5, Tanh)}, LayerNorm: true}
+	net := Sequential{In: Shape{6}, Out: 3, Hidden: []LayerConfig{{Units: 8}, units(5, Tanh)}, Activation: Tanh, LayerNorm: true}
 	if got, err := perceptron(net); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("dense layers are of %v, %v; want %v", got, err, want)
 	}

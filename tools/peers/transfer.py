@@ -36,7 +36,7 @@ class Policy:
 
     def __init__(self, path):
         self.data = json.loads(pathlib.Path(path).read_text())
-        if self.data["format"] != "evorl policy 2":
+        if self.data["format"] != "evorl policy 2":  # 3: convolutions, or activations by layer
             sys.exit(f"{path}: format {self.data['format']!r}; want evorl policy 2")
         self.act = activation(self.data["activation"])
         self.layers = [{k: np.array(v, np.float32) for k, v in layer.items()} for layer in self.data["layers"]]

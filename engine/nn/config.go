@@ -1,0 +1,34 @@
+package nn
+
+import "github.com/evorl/evorl/engine/config"
+
+// Config describes the hidden part of a network, as a section of a configuration that embeds it; inputs and outputs come from where it is used.
+type Config struct {
+	Hidden      []int         `min:"1" max:"8192" doc:"Units per hidden layer; at most 8 layers."`
+	Layers      []LayerConfig `replaces:"hidden" doc:"Layers before the output, convolutions first, instead of hidden; at most 16."`
+	Activation  Activation    `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish (or silu), gelu."`
+	LayerNorm   bool          `doc:"Layer normalization before each activation."`
+	Initializer Initializer   `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
+	HiddenGain  float64       `min:"0" doc:"Factor of the initial weights of hidden layers."`
+}
+
+// Validate checks constraints across fields.
+func (c Config) Validate() error {
+	switch {
+	case len(c.Hidden) > MaxHidden:
+		return config.Invalid("hidden", "%d hidden layers; want at most %d", len(c.Hidden), MaxHidden)
+	case len(c.Layers) > maxLayers:
+		return config.Invalid("layers", "%d layers before the output; want at most %d", len(c.Layers), maxLayers)
+	case len(c.Hidden) > 0 && len(c.Layers) > 0:
+		return config.Invalid("layers", "hidden lists layers too, %v; want one of both", c.Hidden)
+	}
+	return nil
+}
+
+// Model returns the model: a perceptron over the features of the input or, with Layers, a Sequential over its shape.
+func (c Config) Model(in Shape, out int, precision Precision) Model {
+	if len(c.Layers) == 0 {
+		return MLP{In: in.Size(), Out: out, Hidden: c.Hidden, Activation: c.Activation, LayerNorm: c.LayerNorm, Precision: precision}
+	}
+	return Sequential{In: in, Hidden: c.Layers, Out: out, Activation: c.Activation, LayerNorm: c.LayerNorm, Precision: precision}
+}
