@@ -16,6 +16,10 @@ type Inputs struct {
 	// normalized.
 	Normalizer *engine.Tensor
 	Limit      float32 // normalized features are clipped to ±Limit
+	// Memory [P, B, H], for a stack [P, network, B, H], is that of a model with memory. Evaluate takes one step: it reads and replaces it, and takes it for
+	// zero where Begins says so. A Sequence starts from it.
+	Memory *engine.Tensor
+	Begins Begins
 	// Ends [T, P, E] are the done flags of a trajectory, or nil. With them, only the outputs of rows at which an episode ends, and of the last
 	// step, are needed: Evaluate may leave the others as they are.
 	Ends *engine.Tensor
@@ -35,6 +39,8 @@ type batch struct {
 	outer, inner int // a network's rows: inner rows in each of outer blocks
 	stack        int // networks per member, consecutive
 	ends         *engine.Tensor
+	memory       *engine.Tensor
+	begins       Begins
 }
 
 // part is one part of the inputs.
@@ -65,7 +71,8 @@ func (n *Network) batch(w Weights, in Inputs, outputs *engine.Tensor) (batch, er
 	if err != nil {
 		return batch{}, err
 	}
-	b := batch{weights: w, row: row, normalizer: in.Normalizer, limit: in.Limit, outputs: outputs, stack: n.stack, ends: in.Ends}
+	b := batch{weights: w, row: row, normalizer: in.Normalizer, limit: in.Limit, outputs: outputs, stack: n.stack,
+		ends: in.Ends, memory: in.Memory, begins: in.Begins}
 	outer, shared, inner, ok := n.rowsOf(outputs)
 	if !ok || shared != 1 || inner%n.model.Outputs() != 0 {
 		return batch{}, fmt.Errorf("nn: %v: outputs %v; want [member %d, network %d, rows, %d]", n, outputs, n.members, n.stack, n.model.Outputs())

@@ -79,6 +79,202 @@ type backwardKernel struct {
 // call dispatches x × y × z workgroups.
 func (k backwardKernel) call(x, y, z uint32) vk.Call { return vk.Pack(backwardShader, &k, x, y, z) }
 
+var blocksShader = &vk.Shader{
+	Name:  "engine/nn/blocks",
+	SPIRV: shaders.Code("engine/nn/blocks"),
+	Bindings: []vk.Binding{
+		{Name: "Rows", Index: 0, Access: vk.Read},
+		{Name: "Blocks", Index: 1, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// blocksKernel is shaders/engine/nn/blocks.comp.
+type blocksKernel struct {
+	Rows   vk.Range // readonly float
+	Blocks vk.Range // writeonly float
+
+	Count    uint32 // push constants, in order
+	Networks uint32
+	Steps    uint32
+	Inner    uint32
+	Features uint32
+	Width    uint32
+	Column   uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k blocksKernel) call(x, y, z uint32) vk.Call { return vk.Pack(blocksShader, &k, x, y, z) }
+
+var cellShader = &vk.Shader{
+	Name:  "engine/nn/cell",
+	SPIRV: shaders.Code("engine/nn/cell"),
+	Bindings: []vk.Binding{
+		{Name: "Step", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Inputs", Index: 1, Access: vk.Read},
+		{Name: "inputs_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
+		{Name: "Product", Index: 3, Access: vk.Read},
+		{Name: "product_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Product"},
+		{Name: "Params", Index: 5, Access: vk.Read},
+		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "Memory", Index: 7, Access: vk.Read},
+		{Name: "memory_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "Memory"},
+		{Name: "Begins", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "Next", Index: 10, Access: vk.Write},
+		{Name: "Hidden", Index: 11, Access: vk.Write},
+		{Name: "Kept", Index: 12, Access: vk.Write, Optional: true},
+		{Name: "Before", Index: 13, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 44,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "GRU", ID: 1, Default: 0},
+		{Name: "HAS_STEP", ID: 2, Default: 0, Has: "Step"},
+		{Name: "HAS_BEGINS", ID: 3, Default: 0, Has: "Begins"},
+		{Name: "HAS_KEPT", ID: 4, Default: 0, Has: "Kept"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellKernel is shaders/engine/nn/cell.comp.
+type cellKernel struct {
+	Step    vk.Range // readonly uint, optional
+	Inputs  vk.Range // readonly float
+	Product vk.Range // readonly float
+	Params  vk.Range // readonly float
+	Memory  vk.Range // readonly float
+	Begins  vk.Range // readonly uint, optional
+	Next    vk.Range // writeonly float
+	Hidden  vk.Range // writeonly float
+	Kept    vk.Range // writeonly float, optional
+	Before  vk.Range // writeonly float, optional
+
+	Units         uint32 // push constants, in order
+	Rows          uint32
+	Steps         uint32
+	Row           uint32
+	Bias          uint32
+	BeginsBits    uint32
+	BeginsZero    bool
+	BeginsLag     uint32
+	BeginsStep    uint32
+	BeginsNetwork uint32
+	BeginsShared  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Gru        bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cellShader, &k, x, y, z) }
+
+var cellBackwardShader = &vk.Shader{
+	Name:  "engine/nn/cell_backward",
+	SPIRV: shaders.Code("engine/nn/cell_backward"),
+	Bindings: []vk.Binding{
+		{Name: "Step", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "AtHidden", Index: 1, Access: vk.Read},
+		{Name: "at_hidden_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "AtHidden"},
+		{Name: "Carried", Index: 3, Access: vk.Read},
+		{Name: "carried_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Carried"},
+		{Name: "Direct", Index: 5, Access: vk.Read},
+		{Name: "direct_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Direct"},
+		{Name: "Kept", Index: 7, Access: vk.Read},
+		{Name: "kept_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "Kept"},
+		{Name: "Before", Index: 9, Access: vk.Read},
+		{Name: "before_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, View: "Before"},
+		{Name: "Ends", Index: 11, Access: vk.Read, Optional: true},
+		{Name: "AtInputs", Index: 12, Access: vk.Write},
+		{Name: "AtProduct", Index: 13, Access: vk.Write},
+		{Name: "AtInner", Index: 14, Access: vk.Write, Optional: true},
+		{Name: "ToDirect", Index: 15, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "GRU", ID: 1, Default: 0},
+		{Name: "HAS_STEP", ID: 2, Default: 0, Has: "Step"},
+		{Name: "HAS_ENDS", ID: 3, Default: 0, Has: "Ends"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellBackwardKernel is shaders/engine/nn/cell_backward.comp.
+type cellBackwardKernel struct {
+	Step      vk.Range // readonly uint, optional
+	AtHidden  vk.Range // readonly float
+	Carried   vk.Range // readonly float
+	Direct    vk.Range // readonly float
+	Kept      vk.Range // readonly float
+	Before    vk.Range // readonly float
+	Ends      vk.Range // readonly uint, optional
+	AtInputs  vk.Range // writeonly float
+	AtProduct vk.Range // writeonly float
+	AtInner   vk.Range // writeonly float, optional
+	ToDirect  vk.Range // writeonly float
+
+	Units       uint32 // push constants, in order
+	Rows        uint32
+	Steps       uint32
+	EndsStep    uint32
+	EndsNetwork uint32
+	EndsShared  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Gru        bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellBackwardKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(cellBackwardShader, &k, x, y, z)
+}
+
+var cellMemoryShader = &vk.Shader{
+	Name:  "engine/nn/cell_memory",
+	SPIRV: shaders.Code("engine/nn/cell_memory"),
+	Bindings: []vk.Binding{
+		{Name: "Carried", Index: 0, Access: vk.Read},
+		{Name: "Direct", Index: 1, Access: vk.Read},
+		{Name: "AtMemory", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "GRU", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellMemoryKernel is shaders/engine/nn/cell_memory.comp.
+type cellMemoryKernel struct {
+	Carried  vk.Range // readonly float
+	Direct   vk.Range // readonly float
+	AtMemory vk.Range // writeonly float
+
+	Units uint32 // push constants, in order
+	Rows  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Gru        bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellMemoryKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cellMemoryShader, &k, x, y, z) }
+
 var columnsShader = &vk.Shader{
 	Name:  "engine/nn/columns",
 	SPIRV: shaders.Code("engine/nn/columns"),

@@ -77,6 +77,11 @@ func newNetwork(model Model, members, networks, rows int) (*Network, error) {
 
 // byLayers selects the layered form.
 func (n *Network) byLayers(s *engine.State) (*Network, error) {
+	if n.model.Memory() > 0 {
+		f, err := newRecurrent(s.Sub("layers"), n.model, n.members*n.stack, n.rows)
+		n.form = f
+		return n, err
+	}
 	l := newLayered(s.Sub("layers"), n.model, n.members*n.stack, n.rows)
 	n.form, n.rows = l, l.capacity
 	return n, s.Err()

@@ -22,6 +22,9 @@ type Pass struct {
 // NewPass makes a pass over up to rows rows of a network; rows must not exceed the network's own. It fails with a
 // *vk.OutOfMemoryError if the device has too little memory.
 func (n *Network) NewPass(s *engine.State, rows int) (*Pass, error) {
+	if n.model.Memory() > 0 {
+		return nil, fmt.Errorf("nn: a pass of %v, which has memory: want a Sequence", n)
+	}
 	if l, ok := n.form.(*layered); ok {
 		if err := l.room(fmt.Sprintf("pass of %v over %d rows", n, rows), rows); err != nil {
 			return nil, fmt.Errorf("nn: %w", err)
@@ -163,12 +166,19 @@ func (n *Network) gradients(b batch, outputs *engine.Tensor, g Gradients) (gradi
 	if !wanted {
 		return back, fmt.Errorf("nn: %v: Backward without a gradient to write", n)
 	}
-	if g.Params != nil {
-		splits, members, inner, ok := g.Params.Split(engine.MemberAxis)
-		if !ok || members != n.members || inner != n.stack*b.row {
-			return back, fmt.Errorf("nn: %v: a gradient %v of the parameters %v; want [splits, ...] of them", n, g.Params, b.weights.Params)
-		}
-		back.splits = splits
+	var err error
+	back.splits, err = n.partsOf(g.Params, b)
+	return back, err
+}
+
+// partsOf returns the number of parts of a gradient of a batch's parameters, 0 for nil.
+func (n *Network) partsOf(params *engine.Tensor, b batch) (int, error) {
+	if params == nil {
+		return 0, nil
 	}
-	return back, nil
+	splits, members, inner, ok := params.Split(engine.MemberAxis)
+	if !ok || members != n.members || inner != n.stack*b.row {
+		return 0, fmt.Errorf("nn: %v: a gradient %v of the parameters %v; want [splits, ...] of them", n, params, b.weights.Params)
+	}
+	return splits, nil
 }

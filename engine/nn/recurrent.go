@@ -172,10 +172,11 @@ func (l *Layer) placeCell(at int) int {
 // section is the Model of some consecutive dense layers of another model, whose rows hold its parameters.
 type section struct {
 	Model
+	inputs Shape
 	layers []Layer
 }
 
-func (p section) Inputs() Shape { return Shape{p.layers[0].In} }
+func (p section) Inputs() Shape { return p.inputs }
 
 func (p section) Outputs() int { return p.layers[len(p.layers)-1].Out }
 
@@ -192,6 +193,6 @@ func cellOf(m Model) (before section, cell Layer, after section, err error) {
 	}
 	cell = layers[at]
 	product := Layer{In: cell.In, Out: cell.Kind.gates() * cell.Out, Weight: cell.Weight, Bias: cell.Bias, Precision: cell.Precision}
-	before = section{m, append(slices.Clone(layers[:at]), product)}
-	return before, cell, section{m, layers[at+1:]}, nil
+	before = section{m, m.Inputs(), append(slices.Clone(layers[:at]), product)}
+	return before, cell, section{m, Shape{cell.Out}, layers[at+1:]}, nil
 }

@@ -1,0 +1,134 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Begins says in which rows an episode begins: what the memory of a row was before that counts as zero.
+type Begins struct {
+	Words *engine.Tensor // [P, B] u32, for a stack [P, network, B]; nil: in none
+	Bits  uint32         // of a word that are looked at; 0: all
+	Zero  bool           // an episode begins where they are zero; otherwise where they are not
+}
+
+// cell computes steps of the recurrent layer of all networks.
+type cell struct {
+	Layer
+	networks int
+}
+
+func (c cell) units() int { return c.Kind.gates() * c.Out }
+
+// state records the products of rows of state h, a matrix, with the recurrent weights.
+func (c cell) state(r *engine.Recorder, b batch, rows int, h, to Matrix) {
+	Gemm{
+		Members: c.networks, M: rows, N: c.units(), K: c.Out, A: h, B: c.recurrent(b), C: to, Precision: c.Precision,
+	}.Record(r)
+}
+
+// recurrent locates the weights of the state, a row of all gates for each unit.
+func (c cell) recurrent(b batch) Matrix {
+	return Matrix{Tensor: b.weights.Params, At: b.weights.Base + c.Recurrent, Stride: b.row, Row: c.units()}
+}
+
+// rows returns a matrix of rows of every network.
+func (c cell) rows(t *engine.Tensor, rows, width int) Matrix {
+	return Matrix{Tensor: t, Stride: rows * width, Row: width}
+}
+
+// kernel returns the kernel of a step in the given number of rows, and its workgroups.
+func (c cell) kernel(r *engine.Recorder, b batch, rows, steps int, memory, product, inputs, hidden *engine.Tensor) (k cellKernel, groups uint32) {
+	size, groups := r.Invocations(rows * c.Out)
+	return cellKernel{
+		Inputs: inputs.Range(), Product: product.Range(), Params: b.weights.Params.Range(), Memory: memory.Range(),
+		Next: memory.Range(), Hidden: hidden.Range(),
+		Units: uint32(c.Out), Rows: uint32(rows), Steps: uint32(steps), Row: uint32(b.row), Bias: uint32(b.weights.Base + c.RecurrentBias),
+		BeginsShared: 1, LocalSizeX: size, Gru: c.Kind == GRU,
+	}, groups
+}
+
+// recurrent computes one step of networks with memory: the layers before the cell, the cell, the layers after it.
+type recurrent struct {
+	cell
+	model         Model
+	before, after *layered
+	gates         *engine.Tensor // [N, rows, gates units]: the product of the cell's inputs
+	product       *engine.Tensor // likewise, of its state
+	hidden        *engine.Tensor // [N, rows, units]: the state after the step
+	capacity      int
+}
+
+// newRecurrent makes the scratch tensors for steps of up to rows rows per network.
+func newRecurrent(s *engine.State, model Model, networks, rows int) (*recurrent, error) {
+	before, layer, after, err := cellOf(model)
+	if err != nil {
+		return nil, err
+	}
+	f := &recurrent{cell: cell{layer, networks}, model: model, capacity: rows}
+	f.before, f.after = newLayered(s.Sub("before"), before, networks, rows), newLayered(s.Sub("after"), after, networks, rows)
+	n, b := engine.Members(networks), engine.Axis("row", rows)
+	f.gates = s.Scratch("gates", engine.Float32, n, b, engine.Axis("gate", f.units()))
+	f.product = s.Scratch("product", engine.Float32, n, b, engine.Axis("gate", f.units()))
+	f.hidden = s.Scratch("hidden", engine.Float32, n, b, engine.Axis("unit", layer.Out))
+	return f, s.Err()
+}
+
+// splits implements form. Sequences have their own.
+func (f *recurrent) splits(rows int) int { return f.before.splits(rows) }
+
+// keep implements form: gradients are those of sequences.
+func (f *recurrent) keep(*engine.State, int) *activations { return nil }
+
+// backward implements form.
+func (f *recurrent) backward(r *engine.Recorder, _ batch, _ *activations, _ gradients) {
+	r.Fail(fmt.Errorf("nn: gradients of a pass of network %v, which has memory; want a Sequence", f.model))
+}
+
+// forward implements form: one step.
+func (f *recurrent) forward(r *engine.Recorder, b batch, _ *activations) {
+	if err := f.check(b); err != nil {
+		r.Fail(err)
+		return
+	}
+	in := b
+	in.outputs = f.gates
+	f.before.forward(r, in, nil)
+	f.state(r, b, b.inner, f.rows(b.memory, b.inner, f.memory()), f.rows(f.product, b.inner, f.units()))
+	k, groups := f.kernel(r, b, b.inner, 1, b.memory, f.product, f.gates, f.hidden)
+	if w := b.begins.Words; w != nil {
+		k.Begins, k.BeginsBits, k.BeginsZero, k.BeginsNetwork = w.Range(), b.begins.Bits, b.begins.Zero, uint32(b.inner)
+		if k.BeginsBits == 0 {
+			k.BeginsBits = ^uint32(0)
+		}
+		if w.Len() < f.networks*b.inner {
+			k.BeginsShared = uint32(b.stack)
+		}
+	}
+	r.Dispatch(k.call(groups, uint32(f.networks), 1))
+	f.after.forward(r, f.output(b, f.hidden), nil)
+}
+
+// output is the batch of the layers after the cell, whose inputs are the states [N, rows, units] of a batch.
+func (c cell) output(b batch, hidden *engine.Tensor) batch {
+	b.inputs, b.normalizer = []part{{tensor: hidden, features: c.Out, shared: 1}}, nil
+	return b
+}
+
+// check checks a batch of one step.
+func (f *recurrent) check(b batch) error {
+	switch m := b.memory; {
+	case m == nil:
+		return fmt.Errorf("nn: network %v is evaluated without its memory; want Inputs.Memory", f.model)
+	case b.outer != 1 || b.inner > f.capacity:
+		return fmt.Errorf("nn: network %v is evaluated for %d blocks of %d rows; want one block of at most %d", f.model, b.outer, b.inner, f.capacity)
+	case m.Len() != f.networks*b.inner*f.memory():
+		return fmt.Errorf("nn: network %v is evaluated with memory %v; want %d floats for each of %d rows of %d networks",
+			f.model, m, f.memory(), b.inner, f.networks)
+	}
+	if w := b.begins.Words; w != nil && w.Len() != f.networks*b.inner && w.Len() != f.networks/b.stack*b.inner {
+		return fmt.Errorf("nn: network %v begins episodes by %v; want a word for each of %d rows", f.model, w, b.inner)
+	}
+	return nil
+}

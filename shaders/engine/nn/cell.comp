@@ -1,0 +1,88 @@
+#version 450
+
+// A step of a recurrent cell in B rows of every network, after the products of its inputs and of its memory with their weights. The memory of a row
+// in which an episode begins counts as zero.
+//
+// Groups: x = ceil(B units / local size), y = networks.
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+#include "engine/nn/cell.glsl"
+
+layout(constant_id = 3) const bool HAS_BEGINS = false;
+layout(constant_id = 4) const bool HAS_KEPT = false;
+
+layout(std430, set = 0, binding = 1) readonly buffer Inputs { float inputs[]; };   // [N, steps B, GATES units]: x W + b
+layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer inputs_texels;
+layout(std430, set = 0, binding = 3) readonly buffer Product { float product[]; }; // [N, B, GATES units]: h U
+layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer product_texels;
+layout(std430, set = 0, binding = 5) readonly buffer Params { float params[]; };   // [N, row]
+layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer params_texels;
+layout(std430, set = 0, binding = 7) readonly buffer Memory { float memory[]; };   // [N, B, PARTS units]
+layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer memory_texels;
+layout(std430, set = 0, binding = 9) readonly buffer Begins { uint begins[]; };    // words of rows; optional
+layout(std430, set = 0, binding = 10) writeonly buffer Next { float next[]; };     // the memory after the step: may be the same
+layout(std430, set = 0, binding = 11) writeonly buffer Hidden { float hidden[]; }; // [N, steps B, units]: h after the step
+layout(std430, set = 0, binding = 12) writeonly buffer Kept { float kept[]; };     // [N, steps B, FLOATS units]; optional
+layout(std430, set = 0, binding = 13) writeonly buffer Before { float before[]; }; // [N, steps B, PARTS units]: the memory that counted; optional
+
+layout(push_constant) uniform Push {
+    uint units;
+    uint rows;   // B
+    uint steps;  // of inputs and of what is kept
+    uint row;    // floats of a network's parameters
+    uint bias;   // offset of the recurrent bias
+    // A row's episode begins if the bits of its word are zero, or if they are not. The word is that of `lag` steps ago; earlier, none begins.
+    uint begins_bits;
+    bool begins_zero;
+    uint begins_lag;
+    uint begins_step;    // words from step to step
+    uint begins_network; // words from network to network
+    uint begins_shared;  // consecutive networks that share words
+};
+
+void main() {
+    uint i = gl_GlobalInvocationID.x, n = gl_WorkGroupID.y;
+    if (i >= rows * units) return;
+    uint r = i / units, u = i - r * units, t = HAS_STEP ? step[0] : 0u;
+    uint line = (n * steps + t) * rows + r, now = n * rows + r; // among all steps, in this one
+
+    bool keeps = true;
+    if (HAS_BEGINS && t >= begins_lag) {
+        uint word = begins[(t - begins_lag) * begins_step + n / begins_shared * begins_network + r] & begins_bits;
+        keeps = (word == 0u) != begins_zero;
+    }
+    uint m = now * PARTS * units + u;
+    float h = keeps ? LOAD(memory, memory_texels, m) : 0.0;
+    float x[FLOATS], y[FLOATS];
+    for (uint g = 0u; g < GATES; g++) {
+        x[g] = LOAD(inputs, inputs_texels, (line * GATES + g) * units + u);
+        float p = LOAD(product, product_texels, (now * GATES + g) * units + u);
+        y[g] = keeps ? p : 0.0;
+    }
+    float gate[FLOATS];
+    if (!GRU) {
+        float c = keeps ? LOAD(memory, memory_texels, m + units) : 0.0;
+        gate[0] = sigmoid(x[0] + y[0]);
+        gate[1] = sigmoid(x[1] + y[1]);
+        gate[2] = m_tanh(x[2] + y[2]);
+        gate[3] = sigmoid(x[3] + y[3]);
+        if (HAS_KEPT) before[line * PARTS * units + units + u] = c;
+        if (HAS_KEPT) before[line * PARTS * units + u] = h;
+        c = gate[1] * c + gate[0] * gate[2];
+        h = gate[3] * m_tanh(c);
+        next[m + units] = c;
+    } else {
+        gate[0] = sigmoid(x[0] + y[0]);
+        gate[1] = sigmoid(x[1] + y[1]);
+        gate[3] = y[2] + LOAD(params, params_texels, n * row + bias + u);
+        gate[2] = m_tanh(x[2] + gate[0] * gate[3]);
+        if (HAS_KEPT) before[line * PARTS * units + u] = h;
+        h = (1.0 - gate[1]) * gate[2] + gate[1] * h;
+    }
+    next[m] = h;
+    hidden[line * units + u] = h;
+    if (HAS_KEPT) {
+        for (uint g = 0u; g < FLOATS; g++) kept[(line * FLOATS + g) * units + u] = gate[g];
+    }
+}
