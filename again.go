@@ -25,7 +25,7 @@ type Again struct {
 func (c *Config) evaluateAgain(
 	ctx context.Context, w engine.Workflow, episodes, more int,
 ) (compared engine.Evaluation, later func(member int) *Again, err error) {
-	if more = min(more, engine.MaxEpisodes-episodes); c.env == nil {
+	if more = min(more, engine.MaxEpisodes-episodes); c.setup.Env == nil {
 		more = 0
 	}
 	all, err := w.Evaluate(ctx, episodes+more)
@@ -58,7 +58,7 @@ func (r *Run) evaluateBest(ctx context.Context, out *Result) error {
 
 func (r *Run) evaluateBoth(ctx context.Context, out *Result) (err error) {
 	first, more := r.cfg.Evaluation.Episodes, r.cfg.Evaluation.BestEpisodes
-	if out.Stopped || r.cfg.env == nil || more == 0 || len(out.Members) == 0 {
+	if out.Stopped || r.cfg.setup.Env == nil || more == 0 || len(out.Members) == 0 {
 		return nil
 	}
 	_, later, err := r.cfg.evaluateAgain(ctx, r.workflow, first, more)

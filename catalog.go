@@ -1,235 +1,97 @@
 package evorl
 
 import (
-	"errors"
-	"fmt"
-	"reflect"
-	"regexp"
-	"slices"
-	"strings"
-
 	"github.com/evorl/evorl/ec"
-	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/internal/catalog"
 )
 
 // Catalog has the workflows, environments and problems that configurations can name: the built-in ones, and those of a
 // program's own that NewCatalog was given. nil is the catalog of the built-in ones.
-type Catalog struct {
-	environments envs.Registry
-	workflows    []Workflow
-	problems     []Problem
-}
+type Catalog = catalog.Catalog
 
 // Part is an environment, a strategy or a problem of a program's own: OwnEnvironment, OwnStrategy, OwnProblem. It is
 // added to the catalog of NewCatalog, and to the command line of cmd.Main.
-type Part func(*Catalog) error
+type Part = catalog.Part
+
+// Workflow describes a learning method: Name, Summary in one line, and Source, its paper.
+type Workflow = catalog.Workflow
+
+// Problem describes a problem that a search can solve instead of learning in an environment (env = "bbob" and a
+// section [bbob]): Name, Summary in one line, Source, and Sections with its keys.
+type Problem = catalog.Problem
+
+// ProblemSettings is the section of a problem, a pointer to a struct that holds the defaults until it is decoded.
+// Problem makes the problem; it needs no device.
+type ProblemSettings = catalog.ProblemSettings
+
+// Section documents one section of a configuration, Name and Keys; that of the top level is named "".
+type Section = catalog.Section
+
+// Sections of configurations. Package rl, ec and hybrid have those of algorithms.
+type (
+	SearchConfig     = catalog.SearchConfig     // [search]: the number of searches
+	PBTConfig        = catalog.PBTConfig        // [pbt]: the workflow that is trained, and hybrid.PBTConfig
+	ERLConfig        = catalog.ERLConfig        // [erl]: the algorithms of agents and search, and hybrid.ERLConfig
+	CEMRLConfig      = catalog.CEMRLConfig      // [cem-rl], likewise
+	PGAMEConfig      = catalog.PGAMEConfig      // [pga-me], likewise
+	QDPGConfig       = catalog.QDPGConfig       // [qd-pg], likewise
+	RunConfig        = catalog.RunConfig        // the top level
+	EvaluationConfig = catalog.EvaluationConfig // [evaluation]: when members are evaluated, apart from training, and in how many episodes
+	CheckpointConfig = catalog.CheckpointConfig // [checkpoint]: when the state is saved, and how many checkpoints are kept
+	VaryConfig       = catalog.VaryConfig       // [vary]: hyperparameters of which every member has a value of its own
+	SourceConfig     = catalog.SourceConfig     // [source]: the digest of a file that env names
+)
+
+// DefaultPBT is hybrid.DefaultPBT over PPO.
+func DefaultPBT() PBTConfig { return catalog.DefaultPBT() }
+
+// DefaultERL is hybrid.DefaultERL with TD3 and a genetic algorithm.
+func DefaultERL() ERLConfig { return catalog.DefaultERL() }
+
+// DefaultCEMRL is hybrid.DefaultCEMRL with TD3 and the cross-entropy method.
+func DefaultCEMRL() CEMRLConfig { return catalog.DefaultCEMRL() }
+
+// DefaultPGAME is hybrid.DefaultPGAME with TD3 and MAP-Elites.
+func DefaultPGAME() PGAMEConfig { return catalog.DefaultPGAME() }
+
+// DefaultQDPG is hybrid.DefaultQDPG with TD3 and MAP-Elites.
+func DefaultQDPG() QDPGConfig { return catalog.DefaultQDPG() }
+
+// What env may name besides environments and problems, and the section of an environment's own options.
+const (
+	SourceSuffix = catalog.SourceSuffix // files of environments or problems in GLSL
+	RobotSuffix  = catalog.RobotSuffix  // MJCF files: robots with a task in section [task]
+	TaskSection  = catalog.TaskSection  // envs.Spec.Options
+)
 
 // NewCatalog returns the catalog of the built-in names and of those of a program's own parts. The error names all parts
 // that are wrong.
-func NewCatalog(parts ...Part) (*Catalog, error) {
-	c := &Catalog{}
-	var errs []error
-	for _, add := range parts {
-		if add == nil {
-			errs = append(errs, errors.New("evorl: a part is nil: want one of OwnEnvironment, OwnStrategy or OwnProblem"))
-		} else if err := add(c); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return c, errors.Join(errs...)
-}
+func NewCatalog(parts ...Part) (*Catalog, error) { return catalog.NewCatalog(parts...) }
 
 // OwnEnvironment is an environment of a program's own: what envs.New or envs.FromGLSL returns, with its error, as in
 // OwnEnvironment(envs.New(spec, glsl)). Configurations name it by env.
-func OwnEnvironment(e *envs.Environment, err error) Part {
-	return func(c *Catalog) error {
-		if err != nil {
-			return err
-		}
-		if e == nil {
-			return errors.New("evorl: an environment is nil: want what envs.New or envs.FromGLSL returns")
-		}
-		if err := c.checkName("environment", e.Name, c.places()); err != nil {
-			return err
-		}
-		return c.environments.Add(e)
-	}
-}
+func OwnEnvironment(e *envs.Environment, err error) Part { return catalog.OwnEnvironment(e, err) }
 
 // OwnStrategy is an algorithm of a program's own, a struct whose exported fields are the keys of its section, with tags
 // as package config describes them; defaults returns their defaults. Its name, Algorithm.Name, is that of the workflow
 // and of the section. It searches for policies and solves problems of one objective, and PBT can train it.
 func OwnStrategy[C ec.Algorithm](summary string, defaults func() C) Part {
-	return func(c *Catalog) error {
-		if defaults == nil {
-			return errors.New("evorl: a strategy has no defaults: want a function that returns them")
-		}
-		algorithm := defaults()
-		if t := reflect.TypeOf(algorithm); t == nil || t.Kind() != reflect.Struct {
-			return fmt.Errorf("evorl: a strategy's configuration is a %T: want a struct", algorithm)
-		}
-		name := algorithm.Name()
-		if err := c.checkName("strategy", name, append(names(c.Workflows()), c.sectionNames()...)); err != nil {
-			return err
-		}
-		if err := config.Check(&algorithm); err != nil {
-			return fmt.Errorf("evorl: the defaults of strategy %q: %w", name, err)
-		}
-		c.workflows = append(c.workflows, Workflow{Name: name, Summary: summary, Source: ownSource, parts: newSearch(defaults)})
-		return nil
-	}
+	return catalog.OwnStrategy(summary, defaults)
 }
 
 // OwnProblem is a problem of a program's own. defaults returns a pointer to a struct whose exported fields are the keys
 // of the section of the problem's name. Configurations name it by env or problem.
 func OwnProblem(name, summary string, defaults func() ProblemSettings) Part {
-	return func(c *Catalog) error {
-		if defaults == nil {
-			return fmt.Errorf("evorl: problem %q has no settings: want a function that returns their defaults", name)
-		}
-		settings := defaults()
-		if t := reflect.TypeOf(settings); t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-			return fmt.Errorf("evorl: the settings of problem %q are a %T: want a pointer to a struct", name, settings)
-		}
-		if err := c.checkName("problem", name, append(c.places(), c.sectionNames()...)); err != nil {
-			return err
-		}
-		if _, err := config.Schema(settings); err != nil {
-			return fmt.Errorf("evorl: the settings of problem %q: %w", name, err)
-		}
-		c.problems = append(c.problems, Problem{Name: name, Summary: summary, Source: ownSource, settings: defaults})
-		return nil
-	}
+	return catalog.OwnProblem(name, summary, defaults)
 }
 
-// ownSource is the source of a program's own parts.
-const ownSource = "this program's own"
+// Workflows lists the built-in methods, in the order in which they are documented.
+func Workflows() []Workflow { return (*Catalog)(nil).Workflows() }
 
-// Workflows lists all workflows, in the order in which they are documented, those of the program's own last.
-func (c *Catalog) Workflows() []Workflow {
-	all := slices.Concat(agents, populations, guides, hybrids, searches)
-	if c == nil {
-		return all
-	}
-	all = append(all, c.workflows...)
-	for i := range all {
-		all[i].catalog = c
-	}
-	return all
-}
+// Problems lists the built-in problems, in the order in which they are documented.
+func Problems() []Problem { return catalog.Problems() }
 
-// Problems lists all problems, in the order in which they are documented, those of the program's own last.
-func (c *Catalog) Problems() []Problem {
-	if c == nil {
-		return Problems()
-	}
-	return append(Problems(), c.problems...)
-}
-
-// Environments finds environments by name.
-func (c *Catalog) Environments() *envs.Registry {
-	if c == nil {
-		return new(envs.Registry)
-	}
-	return &c.environments
-}
-
-// searches are the workflows that are one search: the built-in ones and the program's own.
-func (c *Catalog) searches() []Workflow {
-	if c == nil {
-		return searches
-	}
-	return append(slices.Clone(searches), c.workflows...)
-}
-
-func (c *Catalog) workflow(name string) (Workflow, bool) {
-	for _, w := range c.Workflows() {
-		if w.Name == name {
-			return w, true
-		}
-	}
-	return Workflow{}, false
-}
-
-func (c *Catalog) problem(name string) (Problem, bool) {
-	for _, p := range c.Problems() {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Problem{}, false
-}
-
-func (c *Catalog) problemNames() []string {
-	var names []string
-	for _, p := range c.Problems() {
-		names = append(names, p.Name)
-	}
-	return names
-}
-
-// places returns all values of env.
-func (c *Catalog) places() []string { return append(c.Environments().Names(), c.problemNames()...) }
-
-// sectionNames returns the names of all sections of configurations.
-func (c *Catalog) sectionNames() []string {
-	of := []string{sourceSection, TaskSection, functionSection, varySection}
-	for _, w := range c.Workflows() {
-		for _, s := range newConfig(w).Sections() {
-			of = append(of, s.Name)
-		}
-	}
-	return append(of, c.problemNames()...)
-}
-
-// namePattern is that of the names of parts, which are also those of sections and folders.
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
-
-// checkName checks the name of a part.
-func (c *Catalog) checkName(what, name string, taken []string) error {
-	switch {
-	case !namePattern.MatchString(name):
-		return fmt.Errorf("evorl: %s %q: want a name of letters, digits, - and _", what, name)
-	case slices.Contains(taken, name):
-		return fmt.Errorf("evorl: %s %q: the name is taken; want another one", what, name)
-	}
-	return nil
-}
-
-// unknown returns the error of a name that the catalog does not have, and is that of what evorl does not do, if it is
-// known for that. In the configuration of a run (made) it tells what program has it.
-func (o *options) unknown(d *config.Document, key, what string, valid []string) error {
-	err := d.UnknownValue(key, what, valid)
-	var of *config.Error
-	if !errors.As(err, &of) {
-		return err
-	}
-	if o.made == nil {
-		if text, ok := d.Text(key); ok && Lacks(text) != "" {
-			of.Hint = Lacks(text)
-		}
-		return err
-	}
-	by := "the program that began it"
-	if program := o.made(); program != "" {
-		by = fmt.Sprintf("the program that began it, %s,", program)
-	}
-	of.Message = strings.Replace(of.Message, "unknown ", "this program does not know ", 1)
-	of.Hint = fmt.Sprintf("the run has parts of a program's own: want %s or another one with the same parts; see docs/own.md", by)
-	return err
-}
-
-// madeBy is the option of the configuration of a run, for errors about parts that this program does not have.
-func madeBy(dir *rundir.Dir) Option {
-	return func(o *options) {
-		o.made = func() string {
-			p, err := dir.ReadProvenance()
-			if err != nil || len(p.Sessions) == 0 || len(p.Sessions[0].Command) == 0 {
-				return ""
-			}
-			return p.Sessions[0].Command[0]
-		}
-	}
-}
+// Lacks tells that evorl does not do what a name stands for, in a sentence with the page that lists such things; "" if
+// nothing is known of the name.
+func Lacks(name string) string { return catalog.Lacks(name) }

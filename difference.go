@@ -3,7 +3,6 @@ package evorl
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/evorl/evorl/engine/checkpoint"
@@ -38,7 +37,7 @@ func (c *Config) Differences(other *Config) []Difference {
 // to the method.
 func (c *Config) OfTask(key string) bool {
 	section, _, _ := strings.Cut(key, ".")
-	return slices.Contains([]string{TaskSection, "environment", sourceSection, functionSection, c.Run.Env}, section)
+	return c.setup.IsTask(section)
 }
 
 // Value returns a setting as TOML, by its dotted key; ok is false if the configuration has no such key.

@@ -19,11 +19,11 @@ const (
 
 // Measure returns what evaluations of the workflow measure: Return, Fitness or NegativeIGD.
 func (c *Config) Measure() string {
-	s, ok := c.searcher()
+	solves, several := c.setup.Solves()
 	switch {
-	case !ok || !s.solves():
+	case !solves:
 		return Return
-	case s.several():
+	case several:
 		return NegativeIGD
 	}
 	return Fitness

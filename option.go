@@ -8,22 +8,17 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/catalog"
 )
 
 // Option is an option of New, Read and Parse.
 type Option func(*options)
 
 type options struct {
-	ctx       context.Context // ends what reading a configuration starts
+	catalog.Reader
 	overrides []config.Override
-	sections  []any
-	catalog   *Catalog
-	made      func() (program string) // the program that made the run whose configuration it is, "" if unknown; nil: no run's
-	folder    string                  // folder to which the paths of files are relative
-	source    *source                 // of the file that env names; nil: it is read from there
-	robot     *robot                  // the same of a model
-	checking  func(done, all int)     // see Checking
-	given     string                  // the path by which env named the file of source or robot, before its name alone did
+	checking  func(done, all int) // see Checking
 }
 
 // Set sets a key of the configuration, as --set does on the command line: evorl.Set("ppo.members=64"). It overrides
@@ -41,7 +36,7 @@ func override(of config.Override) Option {
 // is [ppo]. Keys of a file or of Set override them. It is an error if the workflow and environment have no section of
 // a value's type.
 func With(sections ...any) Option {
-	return func(o *options) { o.sections = append(o.sections, sections...) }
+	return func(o *options) { o.Values = append(o.Values, sections...) }
 }
 
 // Checking calls f before ReadSweep checks each of all trials, done of which are checked.
@@ -49,19 +44,35 @@ func Checking(f func(done, all int)) Option { return func(o *options) { o.checki
 
 // Use looks up workflows, environments and problems in a catalog, which may have more than the built-in ones. nil, the
 // default, has the built-in ones.
-func Use(c *Catalog) Option { return func(o *options) { o.catalog = c } }
+func Use(c *Catalog) Option { return func(o *options) { o.Catalog = c } }
 
 // Context makes a context end what reading starts: MuJoCo's compiler, which an MJCF file needs. The error is the context's cause then.
 func Context(ctx context.Context) Option {
 	return func(o *options) {
 		if ctx != nil {
-			o.ctx = ctx
+			o.Context = ctx
+		}
+	}
+}
+
+// sameSource makes another configuration have this one's catalog and the file or the model that env names.
+func (c *Config) sameSource() Option { return func(o *options) { o.Same(c.setup) } }
+
+// madeBy is the option of the configuration of a run, for errors about parts that this program does not have.
+func madeBy(dir *rundir.Dir) Option {
+	return func(o *options) {
+		o.Program = func() string {
+			p, err := dir.ReadProvenance()
+			if err != nil || len(p.Sessions) == 0 || len(p.Sessions[0].Command) == 0 {
+				return ""
+			}
+			return p.Sessions[0].Command[0]
 		}
 	}
 }
 
 func newOptions(opts []Option) (options, error) {
-	o := options{ctx: context.Background()}
+	o := options{Reader: catalog.Reader{Context: context.Background()}}
 	for i, set := range opts {
 		if set == nil {
 			return o, fmt.Errorf("evorl: option %d of %d: %w", i+1, len(opts), &engine.NilError{What: "option"})
@@ -100,6 +111,6 @@ func (c *Config) sectionOf(value any) (config.Section, error) {
 		}
 		types = append(types, t.String())
 	}
-	return config.Section{}, fmt.Errorf("evorl: With(%T): %s on %s has no section of this type: want one of %s", value, c.workflow.Name,
+	return config.Section{}, fmt.Errorf("evorl: With(%T): %s on %s has no section of this type: want one of %s", value, c.setup.Workflow.Name,
 		c.Run.Env, strings.Join(types, ", "))
 }

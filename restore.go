@@ -69,7 +69,7 @@ func (c *Config) buildToEvaluate(ctx context.Context, eng *engine.Engine) (engin
 	if err := engine.Require(map[string]any{"engine": eng}); err != nil {
 		return nil, fmt.Errorf("evorl: %w", err)
 	}
-	for _, s := range c.parts.sections() {
+	for _, s := range c.setup.Settings.Sections() {
 		if network, ok := s.Value.(*rl.NetworkConfig); ok && network.Precision.Check(eng.Device().Info()) != nil {
 			defer func(of nn.Precision) { network.Precision = of }(network.Precision)
 			network.Precision = nn.Float32

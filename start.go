@@ -112,7 +112,7 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	stored, err := Stored(path, Use(cfg.catalog))
+	stored, err := Stored(path, Use(cfg.setup.Catalog()))
 	if err != nil {
 		return nil, err
 	}
@@ -247,11 +247,11 @@ func load(ctx context.Context, w engine.Workflow, c *checkpoint.Checkpoint) erro
 
 // writeSource keeps the file of the environment or problem, if it is one.
 func (r *Run) writeSource() error {
-	of := r.cfg.source
+	of := r.cfg.setup.Source
 	if of == nil {
 		return nil
 	}
-	return r.dir.WriteSource(of.name, of.text)
+	return r.dir.WriteSource(of.Name, of.Text)
 }
 
 func (r *Run) writeConfig() error {

@@ -184,8 +184,8 @@ func NewSweep(base *Config, seeds int) (*Sweep, error) {
 // complete draws the trials and checks their configurations; name is the sweep's name in errors. checking is told how many are checked; nil: nobody is.
 func (s *Sweep) complete(name string, checking func(done, all int)) (err error) {
 	s.form = s.Base
-	if s.Base.template.robot != nil && s.tries(TaskSection) {
-		s.form = s.Base.portable()
+	if s.Base.setup.IsRobot() && s.tries(TaskSection) {
+		s.form = s.Base.placed(s.Base.setup.Portable())
 	}
 	if s.base, err = s.form.TOML(); err != nil {
 		return err

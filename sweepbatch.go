@@ -10,6 +10,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/catalog"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -37,7 +38,7 @@ func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]*
 	if _, tried := s.Config.Keys[s.Base.MembersKey()]; tried {
 		return nil, nil
 	}
-	if _, composes := s.Base.parts.(composed); composes { // see checkVary
+	if s.Base.setup.Settings.Composed() { // see checkVary
 		return nil, nil
 	}
 	names, err := s.varied(ctx, dev)
@@ -180,7 +181,7 @@ func (s *Sweep) shared(trials []Trial, names map[string]string) (*Config, error)
 				values = append(values, t.Settings[i].Value)
 			}
 		}
-		options = append(options, Flag(flag, fmt.Sprintf("%s.values.%s=[%s]", varySection, names[set.Key], strings.Join(values, ", "))))
+		options = append(options, Flag(flag, fmt.Sprintf("%s.values.%s=[%s]", catalog.VarySection, names[set.Key], strings.Join(values, ", "))))
 	}
 	return Parse(baseFile, s.base, options...)
 }

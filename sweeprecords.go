@@ -44,7 +44,7 @@ func (e *ForeignRunError) Unwrap() error { return e.Err }
 // configuration and has all its records.
 func (r *sweepRun) run(ctx context.Context, dev *vk.Device, learn func(context.Context, *Run) error) error {
 	begin := r.begin
-	stored, err := Stored(r.folder, Use(r.cfg.catalog))
+	stored, err := Stored(r.folder, Use(r.cfg.setup.Catalog()))
 	switch {
 	case err == nil:
 		last, err := r.completed(stored)

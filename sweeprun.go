@@ -14,6 +14,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/catalog"
 	"github.com/evorl/evorl/internal/durable"
 	"github.com/evorl/evorl/internal/regular"
 	"github.com/evorl/evorl/vk"
@@ -67,8 +68,8 @@ func (s *Sweep) write(folder string) error {
 	if err != nil {
 		return err
 	}
-	files := []source{{name: baseFile, text: s.base}, {name: SweepFile, text: text}}
-	if of := s.form.source; of != nil { // base.toml names it
+	files := []catalog.Source{{Name: baseFile, Text: s.base}, {Name: SweepFile, Text: text}}
+	if of := s.form.setup.Source; of != nil { // base.toml names it
 		files = slices.Insert(files, 0, *of)
 	}
 	entries, err := os.ReadDir(folder)
@@ -81,7 +82,7 @@ func (s *Sweep) write(folder string) error {
 		}
 	}
 	for _, f := range files {
-		if err := durable.WriteFile(filepath.Join(folder, f.name), f.text, 0o644); err != nil {
+		if err := durable.WriteFile(filepath.Join(folder, f.Name), f.Text, 0o644); err != nil {
 			return err
 		}
 	}
@@ -89,12 +90,12 @@ func (s *Sweep) write(folder string) error {
 }
 
 // leftover reports whether a file in the folder of a sweep is its lock or of a killed process that wrote these files.
-func leftover(folder, name string, files []source) bool {
+func leftover(folder, name string, files []catalog.Source) bool {
 	for _, f := range files {
-		if durable.IsTemporary(name, f.name) {
+		if durable.IsTemporary(name, f.Name) {
 			return true
 		}
-		if text, err := regular.ReadFile(filepath.Join(folder, name), maxSource); name == f.name && err == nil && bytes.Equal(text, f.text) {
+		if text, err := regular.ReadFile(filepath.Join(folder, name), catalog.MaxSource); name == f.Name && err == nil && bytes.Equal(text, f.Text) {
 			return true
 		}
 	}
@@ -107,14 +108,14 @@ func (s *Sweep) isIn(folder string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	stored, err := regular.ReadLinked(filepath.Join(folder, SweepFile), maxSource)
+	stored, err := regular.ReadLinked(filepath.Join(folder, SweepFile), catalog.MaxSource)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	base, err := regular.ReadLinked(filepath.Join(folder, baseFile), maxSource)
+	base, err := regular.ReadLinked(filepath.Join(folder, baseFile), catalog.MaxSource)
 	if err == nil && (!bytes.Equal(stored, text) || !bytes.Equal(base, s.base)) {
 		err = fmt.Errorf("%s has another sweep: want the same settings, or another folder", folder)
 	}

@@ -11,36 +11,28 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/internal/catalog"
 )
-
-// varySection is the name of the section of VaryConfig.
-const varySection = "vary"
-
-// VaryConfig is [vary], an optional section of agents and searches: hyperparameters of which every member has a value
-// of its own from the beginning. A sweep makes it of trials that share a run.
-type VaryConfig struct {
-	Values map[string][]float64 `doc:"Values of hyperparameters, by name, such as learning_rate: one for each member."`
-}
 
 // placeVary takes [vary] into the configuration if the document has it.
 func (c *Config) placeVary(d *config.Document) {
-	if d.Defined(varySection) {
+	if d.Defined(catalog.VarySection) {
 		c.vary = &VaryConfig{}
 	}
 }
 
 // memberKeys returns the hyperparameters that may differ between members, by their keys from the top level.
 func (c *Config) memberKeys() (map[string]string, error) {
-	_, key := c.parts.members()
+	_, key := c.setup.Settings.Members()
 	own, _, _ := strings.Cut(key, ".")
 	found := map[string]string{}
-	for _, s := range c.parts.sections() {
+	for _, s := range c.setup.Settings.Sections() {
 		keys, err := config.Schema(s.Value)
 		if err != nil {
 			return nil, err
 		}
 		for _, k := range keys {
-			if k.Member != nil && (s.Name == own || s.Name == c.workflow.Name) {
+			if k.Member != nil && (s.Name == own || s.Name == c.setup.Workflow.Name) {
 				found[s.Name+"."+k.Name] = k.Name
 			}
 		}
@@ -53,9 +45,9 @@ func (c *Config) checkVary() error {
 	if c.vary == nil {
 		return nil
 	}
-	if _, composes := c.parts.(composed); composes {
-		return config.Invalid(varySection+".values", "members of %s do not learn by themselves: want an agent or a search, such as workflow = \"ppo\"",
-			c.workflow.Name)
+	if c.setup.Settings.Composed() {
+		return config.Invalid(catalog.VarySection+".values", "members of %s do not learn by themselves: want an agent or a search, such as workflow = \"ppo\"",
+			c.setup.Workflow.Name)
 	}
 	keys, err := c.memberKeys()
 	if err != nil {
@@ -63,7 +55,7 @@ func (c *Config) checkVary() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.vary.Values)) {
 		values := c.vary.Values[name]
-		at := varySection + ".values." + name
+		at := catalog.VarySection + ".values." + name
 		key := ""
 		for k, of := range keys {
 			if of == name {
@@ -117,11 +109,11 @@ func (c *Config) varied(w engine.Workflow) error {
 	}
 	of, ok := w.(engine.Trainable)
 	if !ok {
-		return fmt.Errorf("evorl: [%s]: members of %s have no hyperparameters", varySection, c.workflow.Name)
+		return fmt.Errorf("evorl: [%s]: members of %s have no hyperparameters", catalog.VarySection, c.setup.Workflow.Name)
 	}
 	for name := range c.vary.Values {
 		if of.Hyper().Lookup(name) == nil {
-			return fmt.Errorf("evorl: [%s]: %s on %s has no hyperparameter %q; want one of %s", varySection, c.workflow.Name, c.Run.Env, name,
+			return fmt.Errorf("evorl: [%s]: %s on %s has no hyperparameter %q; want one of %s", catalog.VarySection, c.setup.Workflow.Name, c.Run.Env, name,
 				strings.Join(of.Hyper().Names(), ", "))
 		}
 		of.Hyper().Vary(name)
@@ -142,12 +134,12 @@ func (c *Config) Init(ctx context.Context, w engine.Workflow) error {
 	}
 	of, ok := w.(engine.Trainable)
 	if !ok {
-		return fmt.Errorf("evorl: [%s]: the workflow, a %T, was not made by this configuration", varySection, w)
+		return fmt.Errorf("evorl: [%s]: the workflow, a %T, was not made by this configuration", catalog.VarySection, w)
 	}
 	for name, values := range c.vary.Values {
 		t := of.Hyper().Lookup(name)
 		if t == nil {
-			return fmt.Errorf("evorl: [%s]: there is no hyperparameter %q", varySection, name)
+			return fmt.Errorf("evorl: [%s]: there is no hyperparameter %q", catalog.VarySection, name)
 		}
 		single := make([]float32, len(values))
 		for i, x := range values {

@@ -30,11 +30,18 @@ var imports = map[string][]string{
 	"ec":       {"envs", "engine", "vk", "shaders", "internal"},
 	"rl":       {"envs", "engine", "vk", "shaders", "internal"},
 	"hybrid":   {"ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
-	".":        {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"}, // package evorl
+	catalog:    {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
+	".":        {catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"}, // package evorl
 	"cmd":      {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
 	"docs":     {"cmd", ".", "ec", "envs", "engine"}, // examples
 	"tools":    {"cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
 }
+
+// catalog is a folder in internal that stands above the others: it serves package evorl alone.
+const catalog = "internal/catalog"
+
+// floor lists the folders of engine that know no device: what a run leaves behind, and its configuration.
+var floor = []string{"engine/checkpoint", "engine/config", "engine/metrics", "engine/onnx", "engine/rundir", "engine/scores"}
 
 // folders lists the other top-level folders.
 var folders = []string{"configs"}
@@ -98,6 +105,9 @@ func TestImportsRunDownwards(t *testing.T) {
 			if ours && to != top && !slices.Contains(allowed, to) {
 				t.Errorf("%s imports %s; %s may import %v", name, imported, top, allowed)
 			}
+			if ours && slices.Contains(floor, path.Dir(name)) && (to == "vk" || imported == module+"/engine") {
+				t.Errorf("%s imports %s; %v know no device", name, imported, floor)
+			}
 		}
 	})
 	if checked < 50 {
@@ -107,6 +117,9 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // folder returns the top-level folder of a path, "." for the root.
 func folder(name string) string {
+	if strings.HasPrefix(name, catalog+"/") {
+		return catalog
+	}
 	top, _, within := strings.Cut(name, "/")
 	if !within {
 		return "."

@@ -1,4 +1,4 @@
-package evorl
+package catalog
 
 import (
 	"fmt"
@@ -8,39 +8,36 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// absent returns the reason why a section of other configurations is not part of this one, for an error; "" if no
+// Absent returns the reason why a section of other configurations is not part of this one, for an error; "" if no
 // configuration has it.
-func (c *Config) absent(section string, env string) string {
-	search, searches := c.searcher()
-	_, onProblem := c.catalog.problem(env)
-	onProblem = onProblem || searches && c.source != nil && search.solves()
+func (s *Setup) Absent(section string) string {
+	env := s.named
+	search, searches := s.search()
+	_, onProblem := s.catalog.Problem(env)
+	onProblem = onProblem || searches && s.Source != nil && search.solves()
 	ofPolicies := slices.Contains([]string{"environment", TaskSection, "network", "policy", "behaviour"}, section)
-	switch of, isProblem := c.catalog.problem(section); {
+	switch of, isProblem := s.catalog.Problem(section); {
 	case ofPolicies && onProblem:
 		return fmt.Sprintf("[%s] is for policies, and env = %q is a problem, whose settings are in [%s]: want an environment, "+
 			"such as env = \"CartPole-v1\", or no [%s]", section, env, env, section)
 	case ofPolicies && searches && search.solves():
-		return fmt.Sprintf("[%s] is for policies, and %s solves problems of several objectives: want one, such as env = \"zdt\"", section, c.workflow.Name)
+		return fmt.Sprintf("[%s] is for policies, and %s solves problems of several objectives: want one, such as env = \"zdt\"", section, s.Workflow.Name)
 	case section == TaskSection:
 		return fmt.Sprintf("%s has no options of its own", env)
 	case isProblem:
 		return fmt.Sprintf("[%s] is for env = %q, and env is %q", of.Name, of.Name, env)
 	}
-	parts := c.parts
-	if p, ok := parts.(*pbt); ok {
-		parts = p.trainable
-	}
-	if g, ok := parts.(*guided); ok {
+	if g, ok := innermost(s.Settings).(*guided); ok {
 		if why := g.absent(section); why != "" {
 			return why
 		}
 	}
 	var of []string
-	name, key, choices := c.learner()
+	name, key, choices := s.learner()
 	// The workflow of the section's name comes first, then the searches.
 	slices.SortStableFunc(choices, func(a, b Workflow) int { return sectionRank(a, section) - sectionRank(b, section) })
 	for _, w := range choices {
-		if slices.ContainsFunc(w.parts().sections(), func(s config.Section) bool { return s.Name == section }) {
+		if slices.ContainsFunc(w.Settings().Sections(), func(of config.Section) bool { return of.Name == section }) {
 			of = append(of, fmt.Sprintf("%q", w.Name))
 		}
 	}
@@ -55,7 +52,7 @@ func (c *Config) absent(section string, env string) string {
 
 // sectionRank orders the workflows that have a section in an error.
 func sectionRank(w Workflow, section string) int {
-	_, searches := w.parts().(searcher)
+	_, searches := w.Settings().(*search)
 	switch {
 	case w.Name == section:
 		return 0

@@ -1,4 +1,4 @@
-package evorl
+package catalog
 
 import (
 	"regexp"

@@ -1,4 +1,4 @@
-package evorl
+package catalog
 
 import (
 	"context"
@@ -35,59 +35,47 @@ type SourceConfig struct {
 	Digest string `doc:"SHA-256 of the GLSL of env, a file or a program's own, so that a run resumes with the same GLSL; empty: any."`
 }
 
-// source is the file of an environment or problem. A run stores a copy in its directory.
-type source struct {
-	name     string // without folders
-	text     []byte
+// Source is the file of an environment or problem. A run stores a copy in its directory.
+type Source struct {
+	Name     string // without folders
+	Text     []byte
 	digest   string
 	settings SourceConfig
 }
 
-// sameSource makes another configuration have this one's catalog, and take the file or the model that env names from this one, if it is the same, and
-// not read it.
-func (c *Config) sameSource() Option {
-	return func(o *options) {
-		o.given, o.catalog = c.template.env, c.catalog
-		if c.source != nil {
-			o.source = &source{name: c.source.name, text: c.source.text}
-		}
-		o.robot = c.template.robot
-	}
-}
-
-// maxSource is larger than any robot's dynamics, in bytes.
-const maxSource = 16 << 20
+// MaxSource is larger than any robot's dynamics, in bytes.
+const MaxSource = 16 << 20
 
 // placeSource makes the environment or problem of the file that env names; its path is relative to the
 // configuration's folder.
-func (c *Config) placeSource(name string, d *config.Document, o options) error {
-	c.Run.Env = filepath.Base(name)
-	path := c.Run.Env
-	if c.source = o.source; c.source == nil || name != c.source.name && name != o.given {
-		path = o.locate(name)
-		text, err := includeSources(o.ctx, path)
+func (s *Setup) placeSource(name string, d *config.Document, r *Reader) error {
+	s.Place = filepath.Base(name)
+	path := s.Place
+	if s.Source = r.source; s.Source == nil || name != s.Source.Name && name != r.given {
+		path = r.locate(name)
+		text, err := includeSources(r.Context, path)
 		if err != nil {
-			return o.unread(err, d)
+			return r.unread(err, d)
 		}
-		c.source = &source{name: c.Run.Env, text: text}
+		s.Source = &Source{Name: s.Place, Text: text}
 	}
-	if err := checkDigest(path, digestOf(c.source.text), d); err != nil {
+	if err := checkDigest(path, digestOf(s.Source.Text), d); err != nil {
 		return err
 	}
-	return c.useSource(path, d)
+	return s.useSource(path, d)
 }
 
 // register keeps the digest of a program's own environment. A run in one with another GLSL is not this program's.
-func (c *Config) register(d *config.Document) error {
-	digest, want := digestOf([]byte(c.env.GLSL())), SourceConfig{}
+func (s *Setup) register(d *config.Document) error {
+	digest, want := digestOf([]byte(s.Env.GLSL())), SourceConfig{}
 	if err := d.Peek(sourceSection, &want); err != nil {
 		return err
 	}
 	if want.Digest != "" && want.Digest != digest {
 		return d.Errorf(sourceSection+".digest", "this program's environment %q has GLSL with the digest %s, and not the run's: "+
-			"want the program that began it, or one with the same GLSL", c.env.Name, digest)
+			"want the program that began it, or one with the same GLSL", s.Env.Name, digest)
 	}
-	c.registered = &SourceConfig{digest}
+	s.registered = &SourceConfig{digest}
 	return nil
 }
 
@@ -110,31 +98,31 @@ func checkDigest(path, digest string, d *config.Document) error {
 }
 
 // unread returns the error of a file that env names and that cannot be read.
-func (o *options) unread(err error, d *config.Document) error {
-	if o.ctx.Err() != nil {
-		return context.Cause(o.ctx)
+func (r *Reader) unread(err error, d *config.Document) error {
+	if r.Context.Err() != nil {
+		return context.Cause(r.Context)
 	}
 	return d.Errorf("env", "%v", err)
 }
 
 // locate returns the path of a file that a configuration names.
-func (o *options) locate(name string) string {
+func (r *Reader) locate(name string) string {
 	path := filepath.FromSlash(name)
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(o.folder, path)
+	return filepath.Join(r.Folder, path)
 }
 
-// useSource makes the environment or problem of c.source, which path names in errors.
-func (c *Config) useSource(path string, d *config.Document) error {
-	c.source.digest = digestOf(c.source.text)
-	first, _, _ := strings.Cut(string(c.source.text), "\n")
+// useSource makes the environment or problem of the source, which path names in errors.
+func (s *Setup) useSource(path string, d *config.Document) error {
+	s.Source.digest = digestOf(s.Source.Text)
+	first, _, _ := strings.Cut(string(s.Source.Text), "\n")
 	if strings.HasPrefix(first, "// problem: ") {
-		return c.placeFunction(path, d)
+		return s.placeFunction(path, d)
 	}
 	var err error
-	c.env, err = envs.FromGLSL(path, c.source.text)
+	s.Env, err = envs.FromGLSL(path, s.Source.Text)
 	var wrong *config.Error
 	if err != nil && !errors.As(err, &wrong) {
 		return d.Errorf("env", "%v", err)
@@ -143,13 +131,13 @@ func (c *Config) useSource(path string, d *config.Document) error {
 }
 
 // placeFunction makes the problem of a file.
-func (c *Config) placeFunction(path string, d *config.Document) error {
-	search, ok := c.searcher()
-	learner, key, _ := c.learner()
+func (s *Setup) placeFunction(path string, d *config.Document) error {
+	search, ok := s.search()
+	learner, key, _ := s.learner()
 	if !ok {
 		return d.Errorf("env", "%s is a problem, and %s learns in environments: want an environment, or a search such as %s = \"snes\"", path, learner, key)
 	}
-	of, err := problem.FromGLSL(path, c.source.text)
+	of, err := problem.FromGLSL(path, s.Source.Text)
 	var wrong *config.Error
 	if err != nil && !errors.As(err, &wrong) {
 		return d.Errorf("env", "%v", err)
@@ -168,11 +156,11 @@ type function struct {
 }
 
 func (f *function) Problem() (ec.Problem, error) {
-	made, err := f.source.Function(f.Dimension)
+	of, err := f.source.Function(f.Dimension)
 	if err != nil {
 		return nil, err // without a nil pointer in the interface
 	}
-	return made, nil
+	return of, nil
 }
 
 var includeLine = regexp.MustCompile(`^[ \t]*#[ \t]*include[ \t]+"([^"]+)"`)
@@ -229,7 +217,7 @@ func includeSource(ctx context.Context, file string, text []byte) ([]byte, error
 
 // readSource reads a file named by the user.
 func readSource(path string) ([]byte, error) {
-	text, err := regular.ReadLinked(path, maxSource)
+	text, err := regular.ReadLinked(path, MaxSource)
 	var of *fs.PathError
 	if errors.As(err, &of) {
 		return nil, fmt.Errorf("%s: %w", path, of.Err)

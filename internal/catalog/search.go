@@ -1,4 +1,4 @@
-package evorl
+package catalog
 
 import (
 	"context"
@@ -11,16 +11,17 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// search holds the settings of an algorithm of package ec, whose configuration is C: [search], the algorithm's
-// section, and those of the candidates. Candidates are policies ([network], [policy] and, for descriptors,
-// [behaviour]) or solutions of a problem (its section).
-type search[C ec.Algorithm] struct {
+// search holds the settings of an algorithm of package ec: [search], the algorithm's section, and those of the candidates. Candidates are
+// policies ([network], [policy] and, for descriptors, [behaviour]) or solutions of a problem (its section).
+type search struct {
+	single
 	needs     needs
 	network   problem.NetworkConfig
 	policy    problem.PolicyConfig
 	behaviour problem.BehaviourConfig
 	cfg       SearchConfig
-	algo      C
+	algo      any                 // pointer to the algorithm's configuration
+	algorithm func() ec.Algorithm // with the present settings
 
 	problem  string          // "": policies
 	settings ProblemSettings // of the problem
@@ -35,22 +36,15 @@ const (
 	behaviour        // fitness and descriptors
 )
 
-// searcher are the settings of a search, which can solve problems.
-type searcher interface {
-	on(p Problem)
-	solves() bool
-	several() bool // objectives
-	front(points int) [][]float64
-	archive(env *envs.Environment, options envs.Options) (low, high []float64, cells []int)
-}
-
-func (s *search[C]) on(of Problem) { s.problem, s.settings = of.Name, of.settings() }
+// on makes the search solve a problem.
+func (s *search) on(of Problem) { s.problem, s.settings = of.Name, of.settings() }
 
 // solves reports whether candidates are solutions of a problem instead of policies. With several objectives they
 // always are, since an environment has one return.
-func (s *search[C]) solves() bool { return s.settings != nil || s.needs == objectives }
+func (s *search) solves() bool { return s.settings != nil || s.needs == objectives }
 
-func (s *search[C]) several() bool { return s.needs == objectives }
+// several reports whether the search is for several objectives.
+func (s *search) several() bool { return s.needs == objectives }
 
 // SearchConfig are the settings of a search by any algorithm.
 type SearchConfig struct {
@@ -58,15 +52,21 @@ type SearchConfig struct {
 }
 
 // newSearch makes the settings of a single-objective algorithm from its defaults.
-func newSearch[C ec.Algorithm](algo func() C) func() parts { return newSearchOf(fitness, algo) }
+func newSearch[C ec.Algorithm](algo func() C) func(*Catalog) Settings {
+	return newSearchOf(fitness, algo)
+}
 
-func newSearchOf[C ec.Algorithm](needs needs, algo func() C) func() parts {
-	return func() parts {
-		return &search[C]{needs: needs, network: problem.DefaultNetwork(), policy: problem.DefaultPolicy(), cfg: SearchConfig{Members: 1}, algo: algo()}
+func newSearchOf[C ec.Algorithm](needs needs, algo func() C) func(*Catalog) Settings {
+	return func(*Catalog) Settings {
+		cfg := algo()
+		return &search{
+			needs: needs, network: problem.DefaultNetwork(), policy: problem.DefaultPolicy(), cfg: SearchConfig{Members: 1},
+			algo: &cfg, algorithm: func() ec.Algorithm { return cfg },
+		}
 	}
 }
 
-func (s *search[C]) sections() config.Sections {
+func (s *search) Sections() config.Sections {
 	var of config.Sections
 	switch {
 	case s.settings != nil:
@@ -79,25 +79,23 @@ func (s *search[C]) sections() config.Sections {
 	return append(of, config.Section{Name: "search", Value: &s.cfg}, s.learner())
 }
 
-func (s *search[C]) learner() config.Section {
-	return config.Section{Name: s.algo.Name(), Value: &s.algo}
-}
+func (s *search) learner() config.Section { return config.Section{Name: s.name(), Value: s.algo} }
 
-// configured implements algorithmParts.
-func (s *search[C]) configured() ec.Algorithm { return s.algo }
+// name returns the name of the algorithm.
+func (s *search) name() string { return s.algorithm().Name() }
 
-// described implements algorithmParts.
-func (s *search[C]) described() *problem.BehaviourConfig {
+// descriptors returns the settings of the descriptors; nil: the algorithm uses none.
+func (s *search) descriptors() *problem.BehaviourConfig {
 	if s.needs != behaviour {
 		return nil
 	}
 	return &s.behaviour
 }
 
-func (s *search[C]) members() (count *int, key string) { return &s.cfg.Members, "search.members" }
+func (s *search) Members() (count *int, key string) { return &s.cfg.Members, "search.members" }
 
 // front returns the true front of the problem; nil if unknown.
-func (s *search[C]) front(points int) [][]float64 {
+func (s *search) front(points int) [][]float64 {
 	if s.settings == nil {
 		return nil
 	}
@@ -111,7 +109,7 @@ func (s *search[C]) front(points int) [][]float64 {
 	return nil
 }
 
-func (s *search[C]) check(env *envs.Environment, options envs.Options) error {
+func (s *search) Check(env *envs.Environment, options envs.Options) error {
 	if s.settings == nil {
 		return s.checkPolicy(env, options)
 	}
@@ -119,7 +117,7 @@ func (s *search[C]) check(env *envs.Environment, options envs.Options) error {
 	if err != nil {
 		return config.Invalid(s.problem, "%v", err)
 	}
-	switch k, name := of.Objectives(), s.algo.Name(); {
+	switch k, name := of.Objectives(), s.name(); {
 	case k == 1 && s.needs == objectives:
 		return config.Invalid("env", "%q has one objective, and %s is for several: want a problem that has them, such as env = \"zdt\"", s.problem, name)
 	case k > 1 && s.needs != objectives:
@@ -129,28 +127,28 @@ func (s *search[C]) check(env *envs.Environment, options envs.Options) error {
 		return config.Invalid("env", "%q does not describe the behaviour of candidates, which %s needs: want a problem that does, such as env = \"arm\", "+
 			"or an environment", s.problem, name)
 	}
-	if points, ok := any(s.algo).(interface{ Fits(objectives int) error }); ok {
+	if points, ok := s.algorithm().(interface{ Fits(objectives int) error }); ok {
 		if err := points.Fits(of.Objectives()); err != nil {
-			return config.Invalid(s.algo.Name(), "%v", err)
+			return config.Invalid(s.name(), "%v", err)
 		}
 	}
 	return s.suits(of)
 }
 
 // suits checks the algorithm's settings against the problem's candidates.
-func (s *search[C]) suits(of ec.Problem) error {
-	if algo, ok := any(s.algo).(interface{ Suits(ec.Space) error }); ok {
+func (s *search) suits(of ec.Problem) error {
+	if algo, ok := s.algorithm().(interface{ Suits(ec.Space) error }); ok {
 		if err := algo.Suits(of.Space(s.cfg.Members)); err != nil {
-			return config.Invalid(s.algo.Name(), "%v", err)
+			return config.Invalid(s.name(), "%v", err)
 		}
 	}
 	return nil
 }
 
-func (s *search[C]) checkPolicy(env *envs.Environment, options envs.Options) error {
+func (s *search) checkPolicy(env *envs.Environment, options envs.Options) error {
 	if s.needs == objectives {
 		return config.Invalid("env", "%q has one objective, its return, and %s is for several: want a problem that has them, "+
-			"such as env = \"zdt\"", env.Name, s.algo.Name())
+			"such as env = \"zdt\"", env.Name, s.name())
 	}
 	err := problem.CheckPolicy(env, options, s.network, s.policy)
 	if err == nil {
@@ -172,7 +170,7 @@ func keyed(err error) error {
 }
 
 // solved returns the problem that is solved: the configured one, or that of finding a policy.
-func (s *search[C]) solved(env *envs.Environment, options envs.Options) (ec.Problem, error) {
+func (s *search) solved(env *envs.Environment, options envs.Options) (ec.Problem, error) {
 	if s.settings != nil {
 		return s.settings.Problem()
 	}
@@ -180,22 +178,22 @@ func (s *search[C]) solved(env *envs.Environment, options envs.Options) (ec.Prob
 }
 
 // inEnvironment returns the problem of finding a policy.
-func (s *search[C]) inEnvironment(env *envs.Environment, options envs.Options) (ec.Problem, error) {
+func (s *search) inEnvironment(env *envs.Environment, options envs.Options) (ec.Problem, error) {
 	if s.needs == behaviour {
 		return problem.DescribedPolicy(env, options, s.network, s.policy, s.behaviour)
 	}
 	return problem.Policy(env, options, s.network, s.policy), nil
 }
 
-// archive implements searcher.
-func (s *search[C]) archive(env *envs.Environment, options envs.Options) (low, high []float64, cells []int) {
+// archive returns what bounds the descriptors, and the cells of a grid; see Setup.Archive.
+func (s *search) archive(env *envs.Environment, options envs.Options) (low, high []float64, cells []int) {
 	of, err := s.solved(env, options)
 	if err != nil {
 		return nil, nil, nil // what was checked has none
 	}
 	space := of.Space(1)
-	low, high = widen(space.DescriptorLow), widen(space.DescriptorHigh)
-	if grid, ok := any(s.algo).(ec.MAPElitesConfig); ok {
+	low, high = float64s(space.DescriptorLow), float64s(space.DescriptorHigh)
+	if grid, ok := s.algorithm().(ec.MAPElitesConfig); ok {
 		for i := range low {
 			cells = append(cells, grid.Cells[min(i, len(grid.Cells)-1)])
 		}
@@ -203,10 +201,18 @@ func (s *search[C]) archive(env *envs.Environment, options envs.Options) (low, h
 	return low, high, cells
 }
 
-func (s *search[C]) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
+func (s *search) Build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
 	of, err := s.solved(env, options)
 	if err != nil {
 		return nil, err
 	}
-	return ec.NewSearch(ctx, eng, s.algo, of, s.cfg.Members)
+	return ec.NewSearch(ctx, eng, s.algorithm(), of, s.cfg.Members)
+}
+
+func float64s(of []float32) []float64 {
+	x := make([]float64, len(of))
+	for i, v := range of {
+		x[i] = float64(v)
+	}
+	return x
 }

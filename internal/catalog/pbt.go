@@ -1,4 +1,4 @@
-package evorl
+package catalog
 
 import (
 	"context"
@@ -19,26 +19,14 @@ import (
 var hybrids = []Workflow{
 	{
 		Name: "pbt", Summary: "population based training of an agent or a search: the worst members become copies of the best and explore other hyperparameters",
-		Source: "M. Jaderberg et al., \"Population Based Training of Neural Networks\", 2017",
-		parts:  newPBT(hybrid.NewPBT),
+		Source:   "M. Jaderberg et al., \"Population Based Training of Neural Networks\", 2017",
+		settings: newPBT(hybrid.NewPBT),
 	},
 	{
 		Name: "pbt-cso", Summary: "population based training whose losers move towards their winners' hyperparameters, as a competitive swarm",
-		Source: "B. Zheng et al., \"EvoRL\", 2025, section 5.2.3",
-		parts:  newPBT(hybrid.NewPBTCSO),
+		Source:   "B. Zheng et al., \"EvoRL\", 2025, section 5.2.3",
+		settings: newPBT(hybrid.NewPBTCSO),
 	},
-}
-
-// composed are the settings of a workflow composed of others, on which its sections depend.
-type composed interface {
-	parts
-	// choose selects the workflows named in the document or, if it names none, in a value of With.
-	choose(d *config.Document, values []any) error
-	// complete sets what depends on the choice, after the values of With.
-	complete()
-	// section returns the name of its own section; document completes the section's keys.
-	section() string
-	document(keys []config.Key) ([]config.Key, error)
 }
 
 // pbtPopulation is EvoRL's.
@@ -54,23 +42,15 @@ type PBTConfig struct {
 // DefaultPBT is hybrid.DefaultPBT over PPO.
 func DefaultPBT() PBTConfig { return PBTConfig{Over: "ppo", PBTConfig: hybrid.DefaultPBT()} }
 
-// trainable are the settings of a workflow whose members PBT can vary.
-type trainable interface {
-	parts
-	// learner returns the section whose keys with the tag member can be varied.
-	learner() config.Section
-}
-
 // trainables returns the workflows that PBT can train: those with one objective, by which members can be compared, and
 // with iterations that can be the same.
 func (c *Catalog) trainables() []Workflow {
 	return slices.DeleteFunc(slices.Concat(agents, guides, c.searches()), func(w Workflow) bool {
-		switch of := w.parts().(type) {
-		case searcher:
+		switch of := w.Settings().(type) {
+		case *search:
 			return of.several()
 		case *guided:
-			_, ok := of.cfg.(repeating)
-			return !ok
+			return of.how.repeats == nil
 		}
 		return false
 	})
@@ -78,7 +58,7 @@ func (c *Catalog) trainables() []Workflow {
 
 // pbt holds the settings of population based training: those of the workflow that it trains, and [pbt].
 type pbt struct {
-	trainable
+	Settings
 	catalog *Catalog                // of the workflows that it can train
 	over    string                  // the workflow's name
 	space   map[string]hybrid.Prior // declared by the workflow
@@ -91,16 +71,19 @@ type pbt struct {
 type pbtFunc func(context.Context, engine.Trainable, hybrid.PBTConfig) (*hybrid.PBT, error)
 
 // newPBT makes the settings of PBT over its default workflow.
-func newPBT(new pbtFunc) func() parts {
-	return func() parts {
-		p := &pbt{cfg: DefaultPBT(), new: new}
+func newPBT(new pbtFunc) func(*Catalog) Settings {
+	return func(c *Catalog) Settings {
+		p := &pbt{catalog: c, cfg: DefaultPBT(), new: new}
 		p.train(p.cfg.Over)
 		return p
 	}
 }
 
-// dependent implements dependent: members compete.
-func (p *pbt) dependent() bool { return true }
+// Independent implements Settings: members compete.
+func (p *pbt) Independent() bool { return false }
+
+// Composed implements Settings.
+func (p *pbt) Composed() bool { return true }
 
 // train installs the settings of a workflow, with its defaults; ok is false if PBT cannot train it.
 func (p *pbt) train(over string) (ok bool) {
@@ -109,19 +92,19 @@ func (p *pbt) train(over string) (ok bool) {
 	if at < 0 {
 		return false
 	}
-	p.trainable, p.over, p.cfg.Over = all[at].parts().(trainable), over, over
+	p.Settings, p.over, p.cfg.Over = all[at].Settings(), over, over
 	p.adopt()
 	return true
 }
 
 // adopt gives the workflow's settings the defaults of PBT.
 func (p *pbt) adopt() {
-	count, _ := p.members()
+	count, _ := p.Members()
 	*count = pbtPopulation
 	p.space, p.err = hybrid.DefaultSearch(p.learner().Value)
 	p.cfg.Search = maps.Clone(p.space)
-	if of, ok := p.trainable.(*guided); ok {
-		of.cfg.(repeating).repeat()
+	if of, ok := p.Settings.(*guided); ok {
+		of.how.repeat()
 	}
 }
 
@@ -145,26 +128,25 @@ func (p *pbt) choose(d *config.Document, values []any) error {
 		return err
 	}
 	if p.train(chosen.Over) {
-		of, ok := p.trainable.(composed)
-		if !ok {
+		if !p.Settings.Composed() {
 			return nil
 		}
-		err := of.choose(d, values)
+		err := p.Settings.choose(d, values)
 		p.adopt()
 		return err
 	}
-	if of, ok := p.catalog.workflow(chosen.Over); ok {
+	if of, ok := p.catalog.Workflow(chosen.Over); ok {
 		return d.Errorf(key, "%s", refusal(of))
 	}
 	if !d.Defined(key) {
 		return d.Errorf(key, "unknown workflow %q: want an agent, a search or a hybrid of both, such as \"ppo\"", chosen.Over)
 	}
-	return (&options{}).unknown(d, key, "workflow", names(p.catalog.trainables()))
+	return (&Reader{}).unknown(d, key, "workflow", Names(p.catalog.trainables()))
 }
 
 // refusal returns the reason why PBT cannot train a workflow.
 func refusal(of Workflow) string {
-	if s, ok := of.parts().(searcher); ok && s.several() {
+	if s, ok := of.Settings().(*search); ok && s.several() {
 		return fmt.Sprintf("%s has several objectives, and members are compared by one: want a workflow of one, such as over = \"openes\"", of.Name)
 	}
 	if slices.ContainsFunc(populations, func(w Workflow) bool { return w.Name == of.Name }) {
@@ -184,24 +166,24 @@ func (p *pbt) complete() {
 	}
 }
 
-func (p *pbt) section() string { return "pbt" }
-
-func (p *pbt) sections() config.Sections {
-	return append(p.trainable.sections(), config.Section{Name: "pbt", Value: &p.cfg})
+// Sections implements Settings.
+func (p *pbt) Sections() config.Sections {
+	return append(p.Settings.Sections(), config.Section{Name: "pbt", Value: &p.cfg})
 }
 
-func (p *pbt) check(env *envs.Environment, options envs.Options) error {
+// Check implements Settings.
+func (p *pbt) Check(env *envs.Environment, options envs.Options) error {
 	switch {
 	case p.err != nil:
 		return p.err
 	case p.cfg.Over != p.over:
 		return config.Invalid("pbt.over", "it is %q in a configuration made for %q: want a new configuration", p.cfg.Over, p.over)
 	}
-	if count, key := p.members(); *count < 2 {
+	if count, key := p.Members(); *count < 2 {
 		return config.Invalid(key, "a population of %d has no other member to learn from: want at least 2", *count)
 	}
-	if of, ok := p.trainable.(*guided); ok {
-		if err := of.cfg.(repeating).Repeats(); err != nil {
+	if of, ok := p.Settings.(*guided); ok {
+		if err := of.how.repeats(); err != nil {
 			return err
 		}
 	}
@@ -214,23 +196,34 @@ func (p *pbt) check(env *envs.Environment, options envs.Options) error {
 			return err
 		}
 	}
-	return p.trainable.check(env, options)
+	return p.Settings.Check(env, options)
 }
 
 // memberFields returns the keys that may be searched: those of the learner and, only on request, those of the replay.
 func (p *pbt) memberFields() ([]config.Key, error) {
 	keys, err := config.MemberFields(p.learner().Value)
-	of, ok := p.trainable.(interface{ replays() *rl.ReplayConfig })
-	if !ok || of.replays() == nil || err != nil {
+	replay := replayOf(p.Settings)
+	if replay == nil || err != nil {
 		return keys, err
 	}
-	more, err := config.MemberFields(of.replays())
+	more, err := config.MemberFields(replay)
 	for _, k := range more {
-		if (k.Name == "batch_share") != of.replays().Prioritized { // which has exponents instead
+		if (k.Name == "batch_share") != replay.Prioritized { // which has exponents instead
 			keys = append(keys, k)
 		}
 	}
 	return keys, err
+}
+
+// replayOf returns the settings of a workflow's replay; nil: none.
+func replayOf(of Settings) *rl.ReplayConfig {
+	switch of := of.(type) {
+	case *agent:
+		return of.replay
+	case *guided:
+		return of.replay
+	}
+	return nil
 }
 
 // checkSearch checks the ends of a hyperparameter's prior against the range of its key.
@@ -260,10 +253,13 @@ func checkSearch(name string, prior hybrid.Prior, keys []config.Key) error {
 }
 
 // document completes the keys of [pbt] with the choices of workflows and the hyperparameters searched by default.
-func (p *pbt) document(keys []config.Key) ([]config.Key, error) {
+func (p *pbt) document(section string, keys []config.Key) ([]config.Key, error) {
+	if section != "pbt" {
+		return keys, nil
+	}
 	for i := range keys {
 		if keys[i].Name == "over" {
-			keys[i].Choices = names(p.catalog.trainables())
+			keys[i].Choices = Names(p.catalog.trainables())
 		}
 	}
 	searched, err := config.MemberFields(p.learner().Value)
@@ -281,8 +277,9 @@ func (p *pbt) document(keys []config.Key) ([]config.Key, error) {
 	return keys, nil
 }
 
-func (p *pbt) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
-	inner, err := p.trainable.build(ctx, eng, env, options)
+// Build implements Settings.
+func (p *pbt) Build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
+	inner, err := p.Settings.Build(ctx, eng, env, options)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package evorl
+package catalog
 
 import (
 	"context"
@@ -13,35 +13,40 @@ import (
 
 // dvdES is the settings of DvD-ES: [network] and [policy] of the agents, [openes] of the search of each, and [dvd-es].
 type dvdES struct {
+	single
 	network problem.NetworkConfig
 	policy  problem.PolicyConfig
 	search  ec.OpenESConfig
 	cfg     hybrid.DvDESConfig
 }
 
-func newDvDES() parts {
+func newDvDES(*Catalog) Settings {
 	return &dvdES{network: problem.DefaultNetwork(), policy: problem.DefaultPolicy(), search: ec.DefaultOpenES(), cfg: hybrid.DefaultDvDES()}
 }
 
-func (d *dvdES) sections() config.Sections {
+func (d *dvdES) Sections() config.Sections {
 	return config.Sections{
 		{Name: "network", Value: &d.network}, {Name: "policy", Value: &d.policy}, {Name: d.search.Name(), Value: &d.search}, {Name: "dvd-es", Value: &d.cfg},
 	}
 }
 
-// dependent implements dependent: agents are told how they differ from the others.
-func (d *dvdES) dependent() bool { return true }
+// Independent: agents are rewarded for differing from the others.
+func (d *dvdES) Independent() bool { return false }
 
-func (d *dvdES) members() (count *int, key string) { return &d.cfg.Agents, "dvd-es.agents" }
+func (d *dvdES) learner() config.Section {
+	return config.Section{Name: d.search.Name(), Value: &d.search}
+}
 
-func (d *dvdES) check(env *envs.Environment, options envs.Options) error {
+func (d *dvdES) Members() (count *int, key string) { return &d.cfg.Agents, "dvd-es.agents" }
+
+func (d *dvdES) Check(env *envs.Environment, options envs.Options) error {
 	if err := problem.CheckPolicy(env, options, d.network, d.policy); err != nil {
 		return keyed(err)
 	}
 	return d.cfg.Fits(env, d.network, d.policy)
 }
 
-func (d *dvdES) build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
+func (d *dvdES) Build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
 	w, err := hybrid.NewDvDES(ctx, eng, env, options, d.network, d.policy, d.search, d.cfg)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package evorl
+package catalog
 
 import (
 	"context"
@@ -89,29 +89,34 @@ func space(bounded bool) ec.Space {
 // algorithm reads an algorithm's configuration with the given population and compatible settings; nil: the workflow
 // is not one of ec's.
 func algorithm(w Workflow, population int, more ...string) (ec.Algorithm, needs, error) {
-	type searches interface{ algorithm() (ec.Algorithm, needs) }
-	of, ok := w.parts().(searches)
+	of, ok := w.Settings().(*search)
 	if !ok {
 		return nil, 0, nil
 	}
-	overrides := []Option{Set(fmt.Sprintf("%s.population=%d", w.Name, population))}
+	overrides := []config.Override{config.Set(fmt.Sprintf("%s.population=%d", w.Name, population))}
 	for _, set := range more {
-		overrides = append(overrides, Set(w.Name+"."+set))
+		overrides = append(overrides, config.Set(w.Name+"."+set))
 	}
 	env := "arm"
-	if _, needs := of.algorithm(); needs == objectives {
+	if of.needs == objectives {
 		env = "zdt"
-		overrides = append(overrides, Set("zdt.function=1"))
+		overrides = append(overrides, config.Set("zdt.function=1"))
 	}
-	cfg, err := Parse("x.toml", []byte("workflow = \""+w.Name+"\"\nenv = \""+env+"\"\n"), overrides...)
+	d, err := config.Parse("x.toml", []byte("workflow = \""+w.Name+"\"\nenv = \""+env+"\"\n"), overrides...)
 	if err != nil {
 		return nil, 0, err
 	}
-	algo, needs := cfg.parts.(searches).algorithm()
-	return algo, needs, nil
+	s, err := (&Reader{Context: context.Background()}).Select(d)
+	if err != nil {
+		return nil, 0, err
+	}
+	run, environment, evaluation, checkpoint := DefaultRun(), DefaultEnvironment(), DefaultEvaluation(), DefaultCheckpoint()
+	if err := d.Decode(s.Sections(Config{Run: &run, Environment: &environment, Evaluation: &evaluation, Checkpoint: &checkpoint})); err != nil {
+		return nil, 0, err
+	}
+	of, _ = s.search()
+	return of.algorithm(), of.needs, d.Locate(s.Check(environment))
 }
-
-func (s *search[C]) algorithm() (ec.Algorithm, needs) { return s.algo, s.needs }
 
 // suited returns settings whose defaults are too large for a small population, or that a small problem needs.
 func suited(name string, population int) []string {
@@ -166,7 +171,7 @@ func TestOddFitness(t *testing.T) {
 		{"tiny", func(g, i int) float32 { return 1e-44 * float32((i+g)%3) }},
 	}
 	algorithms, tried := 0, map[string]int{}
-	for _, w := range Workflows() {
+	for _, w := range (*Catalog)(nil).Workflows() {
 		for k, population := range []int{1, 7, 2} {
 			if tried[w.Name] == 2 {
 				break
@@ -281,7 +286,7 @@ func TestReversedBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dev.Close()
-	for _, w := range Workflows() {
+	for _, w := range (*Catalog)(nil).Workflows() {
 		algo, needs, err := algorithm(w, 12, suited(w.Name, 12)...)
 		if err != nil {
 			t.Errorf("%s: a population of 12: %v", w.Name, err)

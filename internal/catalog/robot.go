@@ -1,9 +1,8 @@
-package evorl
+package catalog
 
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -39,13 +38,13 @@ func stem(path string) string {
 
 // placeRobot makes the environment of a model and [task]. A run keeps it as GLSL, which contains both, so it continues without the file and
 // without MuJoCo.
-func (c *Config) placeRobot(name string, d *config.Document, o options) error {
+func (s *Setup) placeRobot(name string, d *config.Document, r *Reader) error {
 	task := mjcf.DefaultTask()
-	c.robot = &task
-	if err := d.Only(TaskSection, c.robot); err != nil {
+	s.robot = &task
+	if err := d.Only(TaskSection, s.robot); err != nil {
 		return err
 	}
-	of, err := o.loadRobot(name, d)
+	of, err := r.loadRobot(name, d)
 	if err != nil {
 		return err
 	}
@@ -57,29 +56,29 @@ func (c *Config) placeRobot(name string, d *config.Document, o options) error {
 		}
 		return d.Errorf("env", "%v", located)
 	}
-	of.task, c.template.robot = c.robot, of
-	c.Run.Env = of.name + SourceSuffix
-	c.source = &source{name: c.Run.Env, text: []byte(text)}
-	return c.useSource(name, d)
+	of.task, s.template.robot = s.robot, of
+	s.Place = of.name + SourceSuffix
+	s.Source = &Source{Name: s.Place, Text: []byte(text)}
+	return s.useSource(name, d)
 }
 
 // loadRobot returns the model of a file that env names.
-func (o *options) loadRobot(name string, d *config.Document) (*robot, error) {
+func (r *Reader) loadRobot(name string, d *config.Document) (*robot, error) {
 	of := &robot{name: stem(name)}
-	if same := o.robot; same != nil && (name == same.name+modelSuffix || name == o.given) {
+	if same := r.robot; same != nil && (name == same.name+modelSuffix || name == r.given) {
 		of.text, of.model = same.text, same.model
 		return of, nil
 	}
-	path := o.locate(name)
+	path := r.locate(name)
 	if strings.HasSuffix(name, modelSuffix) {
 		return of, of.read(path, d)
 	}
 	var err error
-	if of.model, _, err = mjcf.Load(o.ctx, path); err == nil {
+	if of.model, _, err = mjcf.Load(r.Context, path); err == nil {
 		of.text, err = json.Marshal(of.model)
 	}
 	if err != nil {
-		return nil, o.unread(err, d)
+		return nil, r.unread(err, d)
 	}
 	return of, nil
 }
@@ -101,13 +100,13 @@ func (r *robot) read(path string, d *config.Document) (err error) {
 	return nil
 }
 
-// original returns the configuration with a file of an environment as it was given, without the digest of the environment's present contents, and with
+// Original returns the setup with a file of an environment as it was given, without the digest of the environment's present contents, and with
 // the task of a robot.
-func (c *Config) original() *Config {
-	of := *c
+func (s *Setup) Original() *Setup {
+	of := *s
 	of.registered = nil
-	if of.source != nil {
-		of.Run.Env, of.source = c.template.env, nil
+	if of.Source != nil {
+		of.Place, of.Source = s.template.env, nil
 	}
 	if of.template.robot != nil {
 		of.robot = of.template.robot.task
@@ -115,25 +114,21 @@ func (c *Config) original() *Config {
 	return &of
 }
 
-// portable is original for another folder, in which the file of the result's source is: the model.
-func (c *Config) portable() *Config {
-	of := c.original()
-	of.Run.Env = of.template.robot.name + modelSuffix
-	of.source = &source{name: of.Run.Env, text: of.template.robot.text, settings: SourceConfig{digestOf(of.template.robot.text)}}
+// Portable is Original for another folder, in which the file of the result's source is: the model.
+func (s *Setup) Portable() *Setup {
+	of := s.Original()
+	of.Place = of.template.robot.name + modelSuffix
+	of.Source = &Source{Name: of.Place, Text: of.template.robot.text, settings: SourceConfig{digestOf(of.template.robot.text)}}
 	return of
 }
 
-// Template is TOML for a new configuration: it names the file of an environment as it was given, without the digest of its
-// present contents, and has the task of a robot.
-func (c *Config) Template() ([]byte, error) {
-	of := c.original()
-	text, err := of.TOML()
-	if err != nil || of.template.robot == nil {
-		return text, err
+// IsRobot reports whether the environment is a robot with a task.
+func (s *Setup) IsRobot() bool { return s.template.robot != nil }
+
+// RobotNames lists the names that expressions of a robot's task can have; nil: it is none.
+func (s *Setup) RobotNames() ([]string, error) {
+	if !s.IsRobot() {
+		return nil, nil
 	}
-	names, err := of.template.robot.model.Names()
-	if err != nil {
-		return nil, err
-	}
-	return fmt.Appendf(text, "\n# Names for the expressions of [task]:\n# %s\n", strings.Join(names, ", ")), nil
+	return s.template.robot.model.Names()
 }

@@ -1,0 +1,274 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/envs/mjcf"
+	"github.com/evorl/evorl/rl"
+)
+
+// Names of sections that do not depend on the workflow.
+const (
+	TaskSection = "task" // of an environment's own options, envs.Spec.Options
+	VarySection = "vary"
+)
+
+// Setup is what a document selects: a workflow with its settings, and the environment or problem.
+type Setup struct {
+	Workflow Workflow
+	Settings Settings
+	Place    string            // env in the run directory: a name, or that of the file that it keeps
+	Env      *envs.Environment // nil for problems
+	Source   *Source           // nil: Place is a name
+
+	named      string        // env in the document
+	task       any           // pointer to the environment's options; nil: none
+	registered *SourceConfig // of a program's own environment; nil: Env is another one
+	robot      *mjcf.Task    // [task] while it is decoded, if env is an MJCF file
+	template   struct {      // see Original
+		env   string // as it was given
+		robot *robot // nil: Env is no model
+	}
+	catalog *Catalog // where Workflow and Env were looked up
+}
+
+// New returns the setup of a workflow with its defaults, without an environment.
+func New(w Workflow) *Setup { return &Setup{Workflow: w, Settings: w.Settings(), catalog: w.catalog} }
+
+// Reader is what it takes to select what a document names.
+type Reader struct {
+	Context context.Context         // ends what reading starts
+	Catalog *Catalog                // where names are looked up
+	Folder  string                  // to which the paths of files are relative
+	Values  []any                   // of sections, which may select workflows
+	Program func() (program string) // the program that made the run whose configuration it is, "" if unknown; nil: no run's
+
+	source *Source // of the file that env names; nil: it is read from there
+	robot  *robot  // the same of a model
+	given  string  // the path by which env named the file of source or robot, before its name alone did
+}
+
+// Same makes a reader have the catalog of a setup, and take the file or the model that env names from it, if it is the same, and not read it.
+func (r *Reader) Same(s *Setup) {
+	r.given, r.Catalog = s.template.env, s.catalog
+	if s.Source != nil {
+		r.source = &Source{Name: s.Source.Name, Text: s.Source.Text}
+	}
+	r.robot = s.template.robot
+}
+
+// Select looks up what a document names.
+func (r *Reader) Select(d *config.Document) (*Setup, error) {
+	var top struct {
+		Workflow string `required:"true" doc:"Name the workflow, for example workflow = \"pbt\"."`
+		Env      string `required:"true" doc:"Name the environment, for example env = \"CartPole-v1\", or the problem of a search, for example env = \"bbob\"."`
+	}
+	d.Rename("problem", "env") // the other name of the key
+	if err := d.Peek("", &top); err != nil {
+		return nil, err
+	}
+	w, ok := r.Catalog.Workflow(top.Workflow)
+	if !ok {
+		return nil, r.unknown(d, "workflow", "workflow", Names(r.Catalog.Workflows()))
+	}
+	s := New(w)
+	s.Place, s.named, s.catalog = top.Env, top.Env, r.Catalog
+	if err := s.Settings.choose(d, r.Values); err != nil {
+		return nil, err
+	}
+	var err error
+	switch {
+	case strings.HasSuffix(top.Env, SourceSuffix):
+		err = s.placeSource(top.Env, d, r)
+	case isRobot(top.Env):
+		err = s.placeRobot(top.Env, d, r)
+	default:
+		err = s.place(top.Env, d, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// place looks up the environment or problem.
+func (s *Setup) place(name string, d *config.Document, r *Reader) error {
+	search, searches := s.search()
+	learner, key, _ := s.learner()
+	if of, ok := s.catalog.Problem(name); ok {
+		if !searches {
+			return d.Errorf("env", "%q is a problem, and %s learns in environments: want an environment, or a search such as %s = \"snes\"",
+				of.Name, learner, key)
+		}
+		search.on(of)
+		return nil
+	}
+	var err error
+	s.Env, err = s.catalog.Environments().Lookup(name)
+	var unknown *envs.UnknownError
+	switch {
+	case errors.As(err, &unknown) && searches:
+		return r.unknown(d, "env", "environment or problem", s.catalog.places())
+	case errors.As(err, &unknown):
+		return r.unknown(d, "env", "environment", unknown.Known)
+	case err != nil:
+		return d.Errorf("env", "%v", err)
+	}
+	if !s.Env.IsBuiltIn() {
+		if err := s.register(d); err != nil {
+			return err
+		}
+	}
+	if s.Env.Options != nil {
+		task := reflect.New(reflect.TypeOf(s.Env.Options))
+		task.Elem().Set(reflect.ValueOf(s.Env.Options))
+		s.task = task.Interface()
+	}
+	return nil
+}
+
+// Complete sets what depends on the selected workflows, after the sections' values and before they are decoded.
+func (s *Setup) Complete() { s.Settings.complete() }
+
+// Finish completes a setup whose sections are decoded.
+func (s *Setup) Finish(d *config.Document) (err error) {
+	if s.Source != nil { // as the run directory has it
+		s.Place, s.Source.settings = s.Source.Name, SourceConfig{s.Source.digest}
+		s.template.env, s.robot = s.named, nil // the source contains the robot's task
+	}
+	if s.registered != nil {
+		*s.registered = SourceConfig{digestOf([]byte(s.Env.GLSL()))} // also where the document has it empty
+	}
+	if s.task != nil {
+		if s.Env, err = s.Env.With(reflect.ValueOf(s.task).Elem().Interface()); err != nil {
+			return d.Errorf(TaskSection, "%v", err)
+		}
+	}
+	return nil
+}
+
+// sections returns pointers to the settings of the setup, among them those of the environment.
+func (s *Setup) sections(environment *envs.Options) config.Sections {
+	var out config.Sections
+	if s.Source != nil {
+		out = append(out, config.Section{Name: sourceSection, Value: &s.Source.settings})
+	}
+	if s.registered != nil {
+		out = append(out, config.Section{Name: sourceSection, Value: s.registered})
+	}
+	if search, ok := s.search(); !ok || !search.solves() {
+		out = append(out, config.Section{Name: "environment", Value: environment})
+		if s.robot != nil {
+			out = append(out, config.Section{Name: TaskSection, Value: s.robot})
+		}
+		if s.task != nil {
+			out = append(out, config.Section{Name: TaskSection, Value: s.task})
+		}
+	}
+	return append(out, s.Settings.Sections()...)
+}
+
+// Check checks the settings with the environment's.
+func (s *Setup) Check(environment envs.Options) error {
+	switch {
+	case s.Env == nil:
+	case environment.TimeLimit == envs.NoTimeLimit || environment.TimeLimit == 0 && s.Env.MaxSteps == 0:
+		return config.Invalid("environment.time_limit", "without a time limit an evaluation episode might never end: want at least 1")
+	case environment.AutoReset != envs.Normal && environment.AutoReset != envs.Fast:
+		return config.Invalid("environment.auto_reset", "%q loses transitions that learning needs: want \"normal\" or \"fast\"", environment.AutoReset)
+	}
+	return s.Settings.Check(s.Env, environment)
+}
+
+// IsTask reports whether a section belongs to the task, which is the environment or the problem, not to the method.
+func (s *Setup) IsTask(section string) bool {
+	switch section {
+	case TaskSection, "environment", sourceSection, functionSection, s.Place:
+		return true
+	}
+	return false
+}
+
+// Independent reports whether members are repetitions of one experiment: not those that compete or cooperate, nor agents that share a replay.
+func (s *Setup) Independent() bool {
+	for _, of := range s.Settings.Sections() {
+		if replay, ok := of.Value.(*rl.ReplayConfig); ok && replay.Shared {
+			return false
+		}
+	}
+	return s.Settings.Independent()
+}
+
+// Selects reports whether members are a population under selection (PBT).
+func (s *Setup) Selects() bool {
+	_, ok := s.Settings.(*pbt)
+	return ok
+}
+
+// search returns the innermost workflow if it is a search.
+func (s *Setup) search() (*search, bool) {
+	of, ok := innermost(s.Settings).(*search)
+	return of, ok
+}
+
+// Solves reports whether a search solves a problem, and whether it has several objectives.
+func (s *Setup) Solves() (solves, several bool) {
+	of, ok := s.search()
+	return ok && of.solves(), ok && of.several()
+}
+
+// Front returns points of the problem's true front; nil if unknown.
+func (s *Setup) Front(points int) [][]float64 {
+	if of, ok := s.search(); ok {
+		return of.front(points)
+	}
+	return nil
+}
+
+// Archive returns what bounds the descriptors of elites, and the cells of their grid.
+func (s *Setup) Archive(environment envs.Options) (low, high []float64, cells []int) {
+	if of, ok := s.search(); ok {
+		return of.archive(s.Env, environment)
+	}
+	return nil, nil, nil
+}
+
+// learner returns the name of the innermost workflow, the key that selects it, and the choices.
+func (s *Setup) learner() (name, key string, choices []Workflow) {
+	if p, ok := s.Settings.(*pbt); ok {
+		return p.over, "[pbt] over", s.catalog.trainables()
+	}
+	return s.Workflow.Name, "workflow", s.catalog.Workflows()
+}
+
+// unknown returns the error of a name that the catalog does not have, and is that of what evorl does not do, if it is
+// known for that. In the configuration of a run it tells what program has it.
+func (r *Reader) unknown(d *config.Document, key, what string, valid []string) error {
+	err := d.UnknownValue(key, what, valid)
+	var of *config.Error
+	if !errors.As(err, &of) {
+		return err
+	}
+	if r.Program == nil {
+		if text, ok := d.Text(key); ok && Lacks(text) != "" {
+			of.Hint = Lacks(text)
+		}
+		return err
+	}
+	by := "the program that began it"
+	if program := r.Program(); program != "" {
+		by = fmt.Sprintf("the program that began it, %s,", program)
+	}
+	of.Message = strings.Replace(of.Message, "unknown ", "this program does not know ", 1)
+	of.Hint = fmt.Sprintf("the run has parts of a program's own: want %s or another one with the same parts; see docs/own.md", by)
+	return err
+}
+
+// Catalog returns the catalog in which the setup was looked up.
+func (s *Setup) Catalog() *Catalog { return s.catalog }
