@@ -59,39 +59,40 @@ void main() {
     uint first = min(per * gl_WorkGroupID.y, rows), last = min(first + per, rows);
     [[dont_unroll]] for (uint i = first + gl_LocalInvocationID.x; i < last; i += WORKGROUP) {
         uint at = member * rows + i;
-        float y[OUT], dy[OUT];
-        [[unroll]] for (uint o = 0u; o < OUT; o++) {
-            y[o] = LOAD(outputs, outputs_texels, at * OUT + o);
-            dy[o] = 0.0;
-        }
+        float y[OUT];
+        [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = LOAD(outputs, outputs_texels, at * OUT + o);
         float g_log_prob = HAS_AT_LOG_PROB ? LOAD(at_log_probs, at_log_probs_texels, at) : 0.0;
+        // The loop over networks is the outer one: compilers leave a loop as it is that has one of unknown length in its
+        // body, and arrays that it indexes are then in memory.
+        float g_actions[DIMS];
+        [[unroll]] for (uint o = 0u; o < DIMS; o++) g_actions[o] = 0.0;
+        if (HAS_AT_ACTION) {
+            for (uint n = 0u; n < networks; n++) {
+                uint from = ((member * networks + n) * rows + i) * DIMS;
+                [[unroll]] for (uint o = 0u; o < DIMS; o++) g_actions[o] += LOAD(at_actions, at_actions_texels, from + o);
+            }
+        }
         Rng rng = head_rng(seed, stream, member, i, clock[0], HAS_UPDATE ? update[0] : 0u);
         [[unroll]] for (uint o = 0u; o < DIMS; o++) {
-            float g_action = 0.0;
-            if (HAS_AT_ACTION) {
-                for (uint n = 0u; n < networks; n++) {
-                    g_action += LOAD(at_actions, at_actions_texels, ((member * networks + n) * rows + i) * DIMS + o);
-                }
-            }
+            float g_action = g_actions[o];
             float log_std = head_log_std(y, o, parameter[o]);
             HeadAction a = head_act(y, o, log_std, exploration, MODE, rng);
             if (HAS_LOGITS) {
                 float norm = logits_norm(y, o);
                 [[unroll]] for (uint b = 0u; b < HEAD_WIDTH; b++) {
-                    dy[o * HEAD_WIDTH + b] = g_log_prob * ((uint(a.sampled) == b ? 1.0 : 0.0) - m_exp(y[o * HEAD_WIDTH + b] - norm));
+                    at_outputs[at * OUT + o * HEAD_WIDTH + b] = g_log_prob * ((uint(a.sampled) == b ? 1.0 : 0.0) - m_exp(y[o * HEAD_WIDTH + b] - norm));
                 }
             } else if (HEAD == DETERMINISTIC) {
                 bool inside = !EXPLORE || MODE || abs(a.applied) < 1.0; // no gradient passes through clipped noise
-                dy[o] = inside ? g_action * (SQUASH ? squash_slope(y[o]) : 1.0) : 0.0;
+                at_outputs[at * OUT + o] = inside ? g_action * (SQUASH ? squash_slope(y[o]) : 1.0) : 0.0;
             } else {
                 float u = a.sampled, g_u = SQUASH ? g_action * squash_slope(u) + g_log_prob * 2.0 * m_tanh(u) : g_action;
                 float g_log_std = g_u * (u - y[o]) - g_log_prob;
-                dy[o] = g_u;
+                at_outputs[at * OUT + o] = g_u;
                 if (LOG_STD_PARAMETERS) g_parameter[o] += g_log_std;
-                else dy[min(DIMS + o, OUT - 1u)] = g_log_std * head_log_std_slope(head_spread(y, o));
+                else at_outputs[at * OUT + min(DIMS + o, OUT - 1u)] = g_log_std * head_log_std_slope(head_spread(y, o));
             }
         }
-        [[unroll]] for (uint o = 0u; o < OUT; o++) at_outputs[at * OUT + o] = dy[o];
     }
     if (LOG_STD_PARAMETERS) {
         [[unroll]] for (uint o = 0u; o < DIMS; o++) {
