@@ -60,6 +60,22 @@ func TestChoices(t *testing.T) {
 	}
 }
 
+// The gradient of a head with 17 actions, here with two outputs each, once spilled on Intel's GPUs: arrays of all outputs were in memory.
+func TestManyActions(t *testing.T) {
+	targets := []target{installed(t, "tgl/8")}
+	results, err := compileChoices(t.Context(), targets, options{
+		choices: []choice{{file: filepath.Join("..", "..", "configs", "fastpbrl", "pbt-sac-humanoid.toml")}}, kernel: "head_backward", parallel: 1, done: func(result) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Error != "" || r.Stats.Spills > 0 || r.Stats.ScratchBytes > 0 {
+			t.Errorf("%v %s; want no spills, and nothing in memory", r, r.Error)
+		}
+	}
+}
+
 // A child that dies fails only the pipeline that it was compiling.
 func TestChildDies(t *testing.T) {
 	polaris := installed(t, "polaris10/64")
