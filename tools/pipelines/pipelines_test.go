@@ -63,8 +63,9 @@ func TestChoices(t *testing.T) {
 // The gradient of a head with 17 actions, here with two outputs each, once spilled on Intel's GPUs: arrays of all outputs were in memory.
 func TestManyActions(t *testing.T) {
 	targets := []target{installed(t, "tgl/8")}
+	file := filepath.Join("..", "..", "configs", "fastpbrl", "pbt-sac-humanoid.toml")
 	results, err := compileChoices(t.Context(), targets, options{
-		choices: []choice{{file: filepath.Join("..", "..", "configs", "fastpbrl", "pbt-sac-humanoid.toml")}}, kernel: "head_backward", parallel: 1, done: func(result) {},
+		choices: []choice{{file: file}}, kernel: "head_backward", parallel: 1, done: func(result) {},
 	})
 	if err != nil {
 		t.Fatal(err)
