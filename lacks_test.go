@@ -22,7 +22,7 @@ func TestLacks(t *testing.T) {
 		{"ppo", "brax/ant", "environments of its own only"}, {"openes", "LunarLander-v3", "environments of its own only"},
 		{"ppo", "gymnasium", "environments of its own only"}, {"ppo", "dm_control/cheetah-run", "environments of its own only"},
 		{"ppo-lstm", "CartPole-v1", "no memory"}, {"rppo", "CartPole-v1", "no memory"}, {"ppo_rnn", "CartPole-v1", "no memory"},
-		{"mappo", "CartPole-v1", "one agent each"}, {"self-play", "CartPole-v1", "no self-play"}, {"cluster", "CartPole-v1", "one device of one machine"},
+		{"mappo", "CartPole-v1", "no built-in environments of several agents"}, {"self-play", "CartPole-v1", "no self-play"}, {"cluster", "CartPole-v1", "one device of one machine"},
 		{"muzero", "CartPole-v1", "does not plan"}, {"cql", "CartPole-v1", "not offline"}, {"neat", "CartPole-v1", "topology"},
 		{"ppo", "CartPol", `did you mean "CartPole-v1"?`}, {"ppo", "ant", `did you mean "Ant-v5"?`}, {"pp0", "CartPole-v1", `did you mean "ppo"?`},
 		{"nothing-like-it", "CartPole-v1", "valid: a2c, ddpg, dqn,"}, {"openes", "nothing-like-it", "valid: Acrobot-v1, "},

@@ -86,6 +86,48 @@ type contactsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k contactsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(contactsShader, &k, x, y, z) }
 
+var matchesShader = &vk.Shader{
+	Name:  "envs/matches",
+	SPIRV: shaders.Code("envs/matches"),
+	Bindings: []vk.Binding{
+		{Name: "WorldStep", Index: 0, Access: vk.Read},
+		{Name: "Weights", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 2, Access: vk.Read},
+		{Name: "Rows", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_WEIGHTS", ID: 1, Default: 0, Has: "Weights"},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// matchesKernel is shaders/envs/matches.comp.
+type matchesKernel struct {
+	WorldStep vk.Range // readonly uint
+	Weights   vk.Range // readonly float, optional
+	Clock     vk.Range // readonly uint
+	Rows      vk.Range // writeonly uint
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	Seats        uint32
+	Own          uint32
+	First        uint32
+	Count        uint32
+	Step         uint32
+	Seed         uint32
+	Stream       uint32
+	Resets       bool
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k matchesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(matchesShader, &k, x, y, z) }
+
 // resetShader maps the name of an environment to shaders/envs/reset.comp with that environment.
 var resetShader = vk.Variants(shaders.Code, vk.Shader{
 	Name: "envs/reset",

@@ -83,6 +83,9 @@ func (st *seated) record(r *engine.Recorder, clock engine.Clock, policy *Policy,
 	dispatch(s.before, 0) // begins episodes, and writes the observations that the first step is to act on
 	for t := range s.steps {
 		if policy != nil {
+			if policy.Matches != nil {
+				policy.Matches.record(r, st, clock, s.before+t)
+			}
 			st.stepped.evaluate(r, policy)
 		}
 		dispatch(s.before+t, 1)
@@ -133,6 +136,12 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 		if _, err := ro.network(policy, r.Engine().Device().Info()); err != nil {
 			return k, err
 		}
+		if err := st.checkRows(policy); err != nil {
+			return k, err
+		}
+		if policy.Rows != nil {
+			k.Rows = policy.Rows.Range()
+		}
 		head = policy.Head
 		k.Outputs, k.Params = ro.stepped.outputs.Range(), policy.Params.Range()
 		k.Row, k.HeadBase = uint32(policy.Row()), uint32(policy.Network.Size())
@@ -149,6 +158,21 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 	k.LogStdLow, k.LogStdHigh, k.NoiseLimit = h.LogStdLow, h.LogStdHigh, h.NoiseLimit
 	k.HeadAtoms, k.HeadDueling = h.HeadAtoms, h.HeadDueling
 	return k, nil
+}
+
+// checkRows checks who plays.
+func (st *seated) checkRows(policy *Policy) error {
+	c, rows := st.cfg, policy.Rows
+	switch {
+	case (rows != nil) != (st.stepped.indexed != nil):
+		return fmt.Errorf("envs: rows %v play in %q; want them, or none, also in the policy of RolloutConfig", rows, st.env.Name)
+	case policy.Matches != nil && policy.Matches.rows != rows:
+		return fmt.Errorf("envs: rows %v play in %q; want those of the policy's matches", rows, st.env.Name)
+	case rows != nil && (rows.Len() != c.Members*c.Environments*st.env.Seats() || c.Window != nil || c.Policies > 1):
+		return fmt.Errorf("envs: rows %v play in %q; want one for each of %d members × %d environments × %d seats, and neither windows nor several policies",
+			rows, st.env.Name, c.Members, c.Environments, st.env.Seats())
+	}
+	return nil
 }
 
 // seatFunctions returns the declarations of the functions that GLSL of several agents must define.

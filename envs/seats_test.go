@@ -39,6 +39,7 @@ func TestSeats(t *testing.T) {
 				f.advance()
 				e.compare()
 			}
+			e.compareSeats()
 			if c.world.env.Name == seatsSample && !(e.left > 3) || !(e.ended > 3) {
 				t.Errorf("%d episodes ended, %d agents left; want a test of more", e.ended, e.left)
 			}
@@ -278,6 +279,26 @@ func (e *emulation) compareState(finished []float64) {
 		}
 	}
 }
+
+// compareSeats compares the mean return of each seat over all worlds with that of the finished episodes.
+func (e *emulation) compareSeats() {
+	e.t.Helper()
+	seats, sums := e.env().Seats(), e.floats(e.ro.finished)
+	returns := e.state().Scratch("seat_returns", engine.Float32, engine.Axis("seat", seats))
+	e.run(func(r *engine.Recorder) { e.ro.RecordSeatReturns(r, returns) })
+	places, got := len(sums)/4, e.floats(returns)
+	for seat := range seats {
+		ended, sum := 0.0, 0.0
+		for i := seat; i < places; i += seats {
+			ended, sum = ended+float64(sums[i]), sum+float64(sums[places+i])
+		}
+		if want := sum / ended; ended > 0 && math.Abs(float64(got[seat])-want) > 1e-4 {
+			e.t.Errorf("seat %d returns %g; want %g", seat, got[seat], want)
+		}
+	}
+}
+
+func (e *emulation) state() *engine.State { return e.fixture.state }
 
 // checkAction compares an action and its log-probability with the network's outputs y, and a categorical one with the
 // draw of its random number.

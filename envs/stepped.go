@@ -12,6 +12,7 @@ import (
 // second kernel turns its outputs into actions and steps the environments.
 type stepped struct {
 	network  *nn.Network
+	indexed  *nn.Indexed    // instead of network, for a policy with Rows
 	observed *engine.Tensor // [populations, share, E, O]: what to act on next
 	outputs  *engine.Tensor // [populations, share, E, Out]
 	share    int
@@ -42,7 +43,12 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 	st := &stepped{share: ro.share()}
 	s = s.Sub("stepped")
 	var err error
-	if st.network, err = nn.NewStack(s, model, c.Members/st.share, st.share, c.Environments); err != nil {
+	if c.Policy.Rows != nil {
+		st.indexed, err = nn.NewIndexed(s, model, c.Members*c.Environments)
+	} else {
+		st.network, err = nn.NewStack(s, model, c.Members/st.share, st.share, c.Environments)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("envs: stepping %q: %w", ro.env.Name, err)
 	}
 	rows := func(name, axis string, size int) *engine.Tensor {
@@ -55,6 +61,10 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 
 // evaluate records the outputs for the current observations.
 func (st *stepped) evaluate(r *engine.Recorder, policy *Policy) {
+	if st.indexed != nil {
+		st.indexed.Evaluate(r, policy.Weights, policy.Rows, policy.Normalizer, policy.ObsLimit, st.observed, st.outputs)
+		return
+	}
 	members := st.observed.Size(engine.MemberAxis)
 	if rows := policy.Params.Size(engine.MemberAxis); rows != members*st.share {
 		r.Fail(fmt.Errorf("envs: placement %v: parameters %v; want a row for each of %d members", Stepped, policy.Params, members*st.share))

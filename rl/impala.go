@@ -2,6 +2,7 @@ package rl
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -53,6 +54,9 @@ func (c IMPALAConfig) Validate() error {
 func (c IMPALAConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayConfig) error {
 	if err := given(env); err != nil {
 		return err
+	}
+	if n := env.Seats(); n > 1 {
+		return fmt.Errorf("rl: impala on %q, which has %d agents: its trajectories may not have gaps; want ppo or a2c", env.Name, n)
 	}
 	return c.common().fits(env, network, "environments / minibatches × rollout_length")
 }

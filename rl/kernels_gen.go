@@ -1792,6 +1792,83 @@ type spreadKernel struct {
 // call dispatches x × y × z workgroups.
 func (k spreadKernel) call(x, y, z uint32) vk.Call { return vk.Pack(spreadShader, &k, x, y, z) }
 
+var voidFillShader = &vk.Shader{
+	Name:  "rl/void_fill",
+	SPIRV: shaders.Code("rl/void_fill"),
+	Bindings: []vk.Binding{
+		{Name: "List", Index: 0, Access: vk.Read},
+		{Name: "Valid", Index: 1, Access: vk.Read},
+		{Name: "Clock", Index: 2, Access: vk.Read},
+		{Name: "Obs", Index: 3, Access: vk.ReadWrite},
+		{Name: "Action", Index: 4, Access: vk.ReadWrite},
+		{Name: "LogProb", Index: 5, Access: vk.ReadWrite},
+		{Name: "Value", Index: 6, Access: vk.ReadWrite},
+		{Name: "Advantage", Index: 7, Access: vk.ReadWrite},
+		{Name: "Target", Index: 8, Access: vk.ReadWrite},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// voidFillKernel is shaders/rl/void_fill.comp.
+type voidFillKernel struct {
+	List      vk.Range // readonly uint
+	Valid     vk.Range // readonly uint
+	Clock     vk.Range // readonly uint
+	Obs       vk.Range // read-write float
+	Action    vk.Range // read-write uint
+	LogProb   vk.Range // read-write float
+	Value     vk.Range // read-write float
+	Advantage vk.Range // read-write float
+	Target    vk.Range // read-write float
+
+	Count    uint32 // push constants, in order
+	Features uint32
+	Actions  uint32
+	Seed     uint32
+	Stream   uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k voidFillKernel) call(x, y, z uint32) vk.Call { return vk.Pack(voidFillShader, &k, x, y, z) }
+
+var voidListShader = &vk.Shader{
+	Name:  "rl/void_list",
+	SPIRV: shaders.Code("rl/void_list"),
+	Bindings: []vk.Binding{
+		{Name: "Done", Index: 0, Access: vk.Read},
+		{Name: "List", Index: 1, Access: vk.Write},
+		{Name: "Valid", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// voidListKernel is shaders/rl/void_list.comp.
+type voidListKernel struct {
+	Done  vk.Range // readonly uint
+	List  vk.Range // writeonly uint
+	Valid vk.Range // writeonly uint
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k voidListKernel) call(x, y, z uint32) vk.Call { return vk.Pack(voidListShader, &k, x, y, z) }
+
 var vtraceShader = &vk.Shader{
 	Name:  "rl/vtrace",
 	SPIRV: shaders.Code("rl/vtrace"),

@@ -45,6 +45,7 @@ func newOffPolicy(
 		return nil, fmt.Errorf("rl: %s: %w", name, err)
 	}
 	cfg.Members *= max(with.objectives, 1)
+	cfg.Environments *= env.Seats() // to what learns, the seats of an environment are environments
 	o := &OffPolicy{Base: engine.NewBase(eng, cfg.Members, maxMetrics), name: name, config: given, env: env, cfg: cfg, with: with}
 	if err := o.build(ctx, with, build); err != nil {
 		return nil, errors.Join(fmt.Errorf("rl: %s on %q: %w", name, env.Name, err), o.Close())
@@ -77,7 +78,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 		m = m.Sub("agents/", 1)
 	}
 	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.learner.behaviour(), o.env, envs.RolloutConfig{
-		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: with.options, Actions: envs.Applied,
+		Members: c.Members, Environments: c.Environments / o.env.Seats(), Horizon: c.RolloutLength, Options: with.options, Actions: envs.Applied,
 		Policies: o.learner.behaviour().explorers,
 	})
 	if err != nil {

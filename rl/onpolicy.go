@@ -96,6 +96,7 @@ func newOnPolicy(eng *engine.Engine, env *envs.Environment, name string, config 
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
 		return onPolicy{}, fmt.Errorf("rl: %s: %w", name, err)
 	}
+	c.Environments *= env.Seats() // to what learns, the seats of an environment are environments
 	return onPolicy{Base: engine.NewBase(eng, c.Members, maxMetrics), name: name, config: config, env: env, common: c}, nil
 }
 
@@ -124,7 +125,7 @@ func (o *onPolicy) make(
 func (o *onPolicy) complete(ctx context.Context, options envs.Options, record func(*engine.Recorder, func(*engine.Recorder))) (err error) {
 	c, s, m := o.common, o.State(), o.Metrics()
 	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.agent.behaviour(), o.env, envs.RolloutConfig{
-		Members: c.Members, Environments: c.Environments, Horizon: c.RolloutLength, Options: options,
+		Members: c.Members, Environments: c.Environments / o.env.Seats(), Horizon: c.RolloutLength, Options: options,
 	})
 	if err != nil {
 		return err

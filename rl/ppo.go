@@ -61,6 +61,7 @@ type PPO struct {
 	onPolicy
 	cfg       PPOConfig
 	estimates *estimates
+	voids     *voids         // nil: every step is a transition
 	explained *engine.Tensor // [P], a metric
 
 	form *lane.Policy // makes all updates of an iteration in a few dispatches
@@ -121,6 +122,9 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 		p.agent.rewards = newRewardScale(s.Sub("agent"), discount, network.RewardLimit, p.common)
 	}
 	p.estimates = newEstimates(scratch, discount, lambda, p.common)
+	if p.env.Seats() > 1 {
+		p.voids = newVoids(scratch, p.Clock(), p.common)
+	}
 	m.Advantage, m.Target, m.Value = p.estimates.advantage, p.estimates.target, p.estimates.value
 	p.explained = p.Metrics().Row("critic/explained_variance")
 	p.actorLoss = lane.NewLoss(scratch.Sub("actor"), p.agent.learner(p.agent.actor), &m.Minibatches, lane.LossConfig{
@@ -139,6 +143,9 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.collector.Record(r)
 	p.estimates.Record(r, p.agent, p.collector.Trajectory())
+	if p.voids != nil {
+		p.voids.record(r, p.collector.Trajectory(), p.estimates)
+	}
 	p.estimates.explained(r, p.explained)
 	p.recordUpdates(r)
 	p.collector.Finish(r)

@@ -139,6 +139,9 @@ func newBehaviour(s *engine.State, p *policy, candidates int) (*behaviour, error
 		return b, err
 	}
 	if n := len(p.described.observations); n > 0 {
+		if seats := p.env.Seats(); seats > 1 {
+			return nil, fmt.Errorf("problem: descriptors of behaviour in %q, which has %d agents; want an environment of one", p.env.Name, seats)
+		}
 		b.features = engine.Constant(s, "described", p.described.features, engine.Axis("descriptor", n))
 	}
 	return b, s.Err()

@@ -92,8 +92,8 @@ func (o *observations) see(r *engine.Recorder, e *rollouts, first int) {
 		return
 	}
 	k := observedKernel{
-		Seen: e.rollout.Seen().Range(), Sums: o.sums.Range(), Window: uint32(e.window), Episodes: uint32(o.cfg.Episodes),
-		Workgroup: r.WorkgroupFor(e.window * o.cfg.Episodes),
+		Seen: e.rollout.Seen().Range(), Sums: o.sums.Range(), Window: uint32(e.window), Episodes: uint32(o.episodes()),
+		Workgroup: r.WorkgroupFor(e.window * o.episodes()),
 	}
 	if first > 0 {
 		k.More, k.Skip = true, uint32(o.seen-first)

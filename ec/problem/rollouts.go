@@ -33,14 +33,14 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	if err := CheckPolicy(p.env, p.options, p.network, p.cfg); err != nil {
 		return nil, err
 	}
-	each := 4 * (p.Space(members).Row() + p.cfg.Episodes*(p.env.StateSize()+5)) // bytes of a candidate and its environments
+	each := 4 * (p.Space(members).Row() + p.episodes()*(p.env.StateSize()+5)) // bytes of a candidate and its environments
 	seen := p.network.NormalizeObs == Running || len(p.described.observations) > 0
 	if seen {
-		each += 4 * p.cfg.Episodes * (1 + 2*p.env.ObsSize())
+		each += 4 * p.episodes() * (1 + 2*p.env.ObsSize())
 	}
 	trajectory := p.actor != nil || p.described.feet
 	if trajectory {
-		each += 4 * p.horizon() * p.cfg.Episodes * (2*p.env.ObsSize() + p.env.ActionWords() + 3)
+		each += 4 * p.horizon() * p.episodes() * (2*p.env.ObsSize() + p.env.ActionWords() + 3)
 	}
 	most := max(1, p.memory/(each*members))
 	if p.actor != nil {
@@ -70,13 +70,16 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	return e, s.Err()
 }
 
+// episodes returns the episodes of a candidate: it plays every seat of each environment.
+func (p *policy) episodes() int { return p.cfg.Episodes * p.env.Seats() }
+
 // Window implements ec.Evaluation.
 func (e *rollouts) Window() int { return e.window }
 
 // Steps implements ec.Evaluation.
 func (e *rollouts) Steps() (candidate, clock int) {
 	horizon := e.rollout.Horizon()
-	return min(horizon*max(1, e.options.ActionRepeat), e.limit()) * e.cfg.Episodes, horizon
+	return min(horizon*max(1, e.options.ActionRepeat), e.limit()) * e.episodes(), horizon
 }
 
 // Init implements ec.Evaluation.
@@ -101,7 +104,7 @@ func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first i
 	r.Dispatch(returnsKernel{
 		Finished: finished.Range(), Fitness: fitness.Range(), Steps: e.steps.Range(), Diverged: e.diverged.Range(),
 		Members: uint32(e.members), Window: uint32(e.window),
-		Episodes: uint32(e.cfg.Episodes), Population: uint32(e.population), First: uint32(first), LocalSizeX: size,
+		Episodes: uint32(e.episodes()), Population: uint32(e.population), First: uint32(first), LocalSizeX: size,
 	}.call(groups, 1, 1))
 	e.observations.see(r, e, first)
 	e.behaviour.record(r, e, first)
@@ -111,7 +114,7 @@ func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first i
 func (e *rollouts) Finish(r *engine.Recorder) {
 	r.Dispatch(stepsKernel{
 		Steps: e.steps.Range(), Taken: e.each.Range(), Length: e.length.Range(), Cap: e.cap.Range(), Population: uint32(e.population),
-		Episodes: uint32(e.cfg.Episodes), Limit: uint32(e.limit()), Workgroup: r.WorkgroupFor(e.population),
+		Episodes: uint32(e.episodes()), Limit: uint32(e.limit()), Workgroup: r.WorkgroupFor(e.population),
 	}.call(uint32(e.members), 1, 1))
 	r.Dispatch(takenKernel{Steps: e.each.Range(), Taken: e.taken.Range(), Searches: uint32(e.members)}.call(1, 1, 1))
 	e.observations.learn(r)

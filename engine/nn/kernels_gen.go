@@ -1304,3 +1304,57 @@ type rowsKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k rowsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(rowsShader, &k, x, y, z) }
+
+var rowsForwardShader = &vk.Shader{
+	Name:  "engine/nn/rows_forward",
+	SPIRV: shaders.Code("engine/nn/rows_forward"),
+	Bindings: []vk.Binding{
+		{Name: "Inputs", Index: 0, Access: vk.Read},
+		{Name: "inputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
+		{Name: "Params", Index: 2, Access: vk.Read},
+		{Name: "params_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "Index", Index: 4, Access: vk.Read},
+		{Name: "Normalizer", Index: 5, Access: vk.Read, Optional: true},
+		{Name: "Outputs", Index: 6, Access: vk.ReadWrite},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "ACTIVATION", ID: 1, Default: 0},
+		{Name: "NORMS", ID: 2, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 3, Default: 0, Has: "Normalizer"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// rowsForwardKernel is shaders/engine/nn/rows_forward.comp.
+type rowsForwardKernel struct {
+	Inputs     vk.Range // readonly float
+	Params     vk.Range // readonly float
+	Index      vk.Range // readonly uint
+	Normalizer vk.Range // readonly float, optional
+	Outputs    vk.Range // read-write float
+
+	Count   uint32 // push constants, in order
+	Pool    uint32
+	InSize  uint32
+	OutSize uint32
+	Row     uint32
+	Weight  uint32
+	Bias    uint32
+	Scale   uint32
+	Shift   uint32
+	Limit   float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Activation uint32 // default 0
+	Norms      bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k rowsForwardKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(rowsForwardShader, &k, x, y, z)
+}

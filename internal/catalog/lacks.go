@@ -28,7 +28,7 @@ var lacks = []lack{
 	},
 	{
 		regexp.MustCompile(`^(mappo|ippo|maddpg|qmix|vdn|coma|masac|matd3)$|multi-?agent|petting-?zoo|smax?c|overcooked|jax-?marl`),
-		"evorl's environments have one agent each; there is no multi-agent learning",
+		"evorl has no built-in environments of several agents, and no critic that sees all of them",
 	},
 	{
 		regexp.MustCompile(`self-?play|league|alpha-?star|psro|elo\b`),

@@ -1,0 +1,167 @@
+package envs
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+)
+
+// pooled makes a rollout of members whose opponents are drawn from a pool of rows, of which the members' own are the first.
+func pooled(t *testing.T, eng *engine.Engine, env *Environment, members, pool int, options Options, cfg MatchConfig, weights []float32) *fixture {
+	t.Helper()
+	const environments, horizon = 5, 20
+	s := eng.NewState()
+	f := &fixture{t: t, eng: eng, env: env, state: s, clock: engine.NewClock(s)}
+	t.Cleanup(func() { _ = s.Close() })
+	net := *small
+	net.In, net.Out = env.ObsSize(), env.Action.Size()
+	cfg.Members, cfg.Environments = members, environments
+	m, err := NewMatches(s, env, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	params := s.Tensor("params", engine.Float32, engine.Members(pool), engine.Axis("parameter", nn.Align(net.Size())))
+	f.policy = &Policy{
+		Network: net, Head: env.Action.Head(), ObsLimit: 1.5, Weights: nn.Weights{Params: params}, Rows: m.Rows(), Matches: m,
+		Normalizer: s.Tensor("normalizer", engine.Float32, engine.Members(pool), engine.Axis("moment", 2), engine.Axis("feature", net.In)),
+	}
+	dice := rand.New(rand.NewPCG(7, 8))
+	for range params.Len() {
+		f.params = append(f.params, float32(dice.NormFloat64()/2))
+	}
+	for i := range pool * 2 * net.In {
+		f.values = append(f.values, float32(0.5*dice.Float64())+float32(i/net.In%2))
+	}
+	f.ro, err = NewRollout(t.Context(), s, env, RolloutConfig{
+		Members: members, Environments: environments, Horizon: horizon, Options: options, Trajectory: true, Policy: f.policy,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.begin()
+	if weights != nil {
+		if err := m.Weights().WriteFloat32(t.Context(), weights); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// TestMatches: rows of a pool play each other, each acts as its own network does, the steps of others than the member
+// are void, and the rows stay the same within an episode.
+func TestMatches(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(5))
+	w := sampleWorld(t)
+	const members, pool = 2, 6
+	f := pooled(t, eng, w.env, members, pool, Options{TimeLimit: 9}, MatchConfig{First: 2, Count: 4, Seat: AnySeat, Weighted: true},
+		[]float32{1, 0, 2, 1, 0, 3, 0, 1})
+	worlds := members * f.ro.cfg.Environments
+	drawn := map[[2]uint32]int{}
+	for range 4 {
+		f.advance()
+		obs, action, logProb, done := f.floats(f.ro.Obs), f.floats(f.ro.Action), f.floats(f.ro.LogProb), f.words(f.ro.Done)
+		rows := f.words(f.policy.Rows)
+		for i := range worlds {
+			seats := rows[2*i : 2*i+2]
+			if member := uint32(i / f.ro.cfg.Environments); !slices.Contains(seats, member) {
+				t.Fatalf("world %d: rows %v play; want one of member %d", i, seats, member)
+			}
+			for _, row := range seats {
+				drawn[[2]uint32{uint32(i / f.ro.cfg.Environments), row}]++
+			}
+		}
+		// The last episode of every world: from its first step on the current rows act.
+		for i := range worlds {
+			first := 0
+			for step := range f.ro.cfg.Horizon - 1 {
+				at := (step*worlds + i) * 2
+				if Done(done[at]).Over() && Done(done[at+1]).Over() {
+					first = step + 1
+				}
+			}
+			for step := first; step < f.ro.cfg.Horizon; step++ {
+				for seat := range 2 {
+					at, row := (step*worlds+i)*2+seat, int(rows[2*i+seat])
+					if own := row == i/f.ro.cfg.Environments; !own && Done(done[at])&Void == 0 {
+						t.Fatalf("step %d, world %d, seat %d: row %d plays, flags %d; want void", step, i, seat, row, done[at])
+					} else if own && logProb[at] != 0 && Done(done[at])&Void != 0 {
+						t.Fatalf("step %d, world %d, seat %d: the member's row plays, flags %d; want none void", step, i, seat, done[at])
+					}
+					if logProb[at] == 0 {
+						continue // it left
+					}
+					y := f.outputs(row, obs[at*4:][:4])
+					if want := f.logProb(row, y, action[at:at+1]); !(want-float64(logProb[at]) < 2e-4 && want-float64(logProb[at]) > -2e-4) {
+						t.Fatalf("step %d, world %d, seat %d: log-probability %g; want %g, as row %d acts", step, i, seat, logProb[at], want, row)
+					}
+				}
+			}
+		}
+	}
+	for key, n := range drawn {
+		if key == [2]uint32{0, 3} || key == [2]uint32{1, 2} || key == [2]uint32{1, 4} {
+			t.Errorf("member %d meets row %d, of weight 0, %d times", key[0], key[1], n)
+		}
+	}
+	for _, key := range [][2]uint32{{0, 2}, {0, 4}, {0, 5}, {1, 3}, {1, 5}} {
+		if drawn[key] == 0 {
+			t.Errorf("member %d never meets row %d", key[0], key[1])
+		}
+	}
+}
+
+// TestMatchesResume: the state of a rollout, written into a new one, goes on with the same bits; and a member alone has
+// the bits that it has among others.
+func TestMatchesResume(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(5))
+	w := sampleWorld(t)
+	const pool = 6
+	cfg := MatchConfig{First: 2, Count: 4, Seat: 1}
+	long, alone := pooled(t, eng, w.env, 2, pool, Options{TimeLimit: 9}, cfg, nil), pooled(t, eng, w.env, 1, pool, Options{TimeLimit: 9}, cfg, nil)
+	long.advance()
+	alone.advance()
+	one, both := alone.floats(alone.ro.Obs), long.floats(long.ro.Obs)
+	each := len(one) / long.ro.cfg.Horizon
+	for step := range long.ro.cfg.Horizon {
+		if !slices.Equal(one[step*each:][:each], both[2*step*each:][:each]) {
+			t.Fatalf("step %d: member 0 alone observes something else than beside another", step)
+		}
+	}
+	again := pooled(t, eng, w.env, 2, pool, Options{TimeLimit: 9}, cfg, nil)
+	for _, pair := range [][2]*engine.Tensor{
+		{long.ro.state, again.ro.state}, {long.ro.ret, again.ro.ret}, {long.ro.step, again.ro.step},
+		{long.ro.seated.world, again.ro.seated.world}, {long.policy.Rows, again.policy.Rows}, {long.clock.Tensor(), again.clock.Tensor()},
+	} {
+		again.run(func(r *engine.Recorder) { r.Copy(pair[1], pair[0]) })
+	}
+	long.advance()
+	again.advance()
+	if !slices.Equal(long.everything(), again.everything()) || !slices.Equal(long.words(long.policy.Rows), again.words(again.policy.Rows)) {
+		t.Error("a rollout that goes on from its state differs from one that was not cut")
+	}
+}
+
+func TestMatchesRefused(t *testing.T) {
+	eng := engine.New(open(t))
+	s := eng.NewState()
+	defer s.Close()
+	w := sampleWorld(t)
+	for _, c := range []struct {
+		env  *Environment
+		cfg  MatchConfig
+		want string
+	}{
+		{lookup(t, "CartPole-v1"), MatchConfig{Members: 1, Environments: 1, Count: 1}, "which has one agent"},
+		{w.env, MatchConfig{Members: 1, Environments: 1}, "at least one of each"},
+		{w.env, MatchConfig{Members: 1, Environments: 1, Count: 1 << 20, Weighted: true}, "rows with weights"},
+		{w.env, MatchConfig{Members: 1, Environments: 1, Count: 1, Seat: 2}, "seat 2"},
+	} {
+		if _, err := NewMatches(s, c.env, c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v; want %q in it", c.cfg, err, c.want)
+		}
+	}
+}

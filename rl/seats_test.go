@@ -1,0 +1,176 @@
+package rl
+
+import (
+	"io/fs"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/shaders"
+)
+
+// race is the embedded sample of two agents that leave when they reach a flag.
+func race(t testing.TB) *envs.Environment {
+	t.Helper()
+	glsl, err := fs.ReadFile(shaders.Files(), "envs/seats_sample.glsl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := envs.FromGLSL("race.glsl", []byte(strings.Replace(string(glsl), "\n", "\n//! max_steps = 30\n//! iterations = 5\n", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env
+}
+
+// TestVoids: every step that is none becomes a copy of a transition of its member, no transition more than once oftener than another.
+func TestVoids(t *testing.T) {
+	const members, environments, horizon, features = 3, 7, 13, 5
+	eng := engine.New(open(t), engine.Seed(3))
+	s := eng.NewState()
+	defer s.Close()
+	c := onPolicyConfig{OnPolicyConfig: OnPolicyConfig{Members: members, Environments: environments, RolloutLength: horizon}}
+	e := newEstimates(s, nil, nil, c)
+	clock := engine.NewClock(s)
+	of := func(name string, more ...engine.Dim) *engine.Tensor {
+		return s.Scratch(name, engine.Float32, append([]engine.Dim{engine.Time(horizon), engine.Members(members), engine.Environments(environments)}, more...)...)
+	}
+	tr := &envs.Trajectory{
+		Obs: of("obs", engine.Axis("feature", features)), Action: of("action", engine.Axis("action", 2)), LogProb: of("log_prob"), Reward: of("reward"),
+		Done: s.Scratch("done", engine.Uint32, engine.Time(horizon), engine.Members(members), engine.Environments(environments)),
+	}
+	v := newVoids(s, clock, c)
+	if err := s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n := horizon * members * environments
+	dice := rand.New(rand.NewPCG(1, 2))
+	done := make([]uint32, n)
+	for i := range done {
+		done[i] = dice.Uint32N(4)
+		switch member := i / environments % members; { // the second has few transitions, the third none
+		case member == 0 && dice.Uint32N(5) == 0, member == 1 && i%11 != 0, member == 2:
+			done[i] |= uint32(envs.Void)
+		}
+	}
+	if err := tr.Done.WriteUint32(t.Context(), done); err != nil {
+		t.Fatal(err)
+	}
+	tensors := []*engine.Tensor{tr.Obs, tr.Action, tr.LogProb, e.value, e.advantage, e.target}
+	for k, tensor := range tensors { // each element says whose it is
+		values := make([]float32, tensor.Len())
+		for i := range values {
+			values[i] = float32(i/(len(values)/n)) + float32(k)/16
+		}
+		if err := tensor.WriteFloat32(t.Context(), values); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := eng.Record("void", func(r *engine.Recorder) { v.record(r, tr, e) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Free()
+	if err := p.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var copies []int
+	for k, tensor := range tensors {
+		values, err := tensor.ReadFloat32(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		each, count := len(values)/n, make([]int, n)
+		for i, x := range values {
+			row, from := i/each, int(x)
+			member := row / environments % members
+			if x != float32(from)+float32(k)/16 || from != int(values[row*each]) {
+				t.Fatalf("tensor %d: element %d is %g; want one copied row", k, i, x)
+			}
+			if done[row]&4 == 0 || member == 2 {
+				if from != row {
+					t.Fatalf("tensor %d: transition %d became %d", k, row, from)
+				}
+			} else if done[from]&4 != 0 || from/environments%members != member {
+				t.Fatalf("tensor %d: step %d of member %d became %d; want a transition of the member", k, row, member, from)
+			}
+			if i%each == 0 {
+				count[from]++
+			}
+		}
+		if copies == nil {
+			copies = count
+		}
+		for member := range members - 1 {
+			least, most := n, 0
+			for i, c := range count {
+				if i/environments%members == member && done[i]&4 == 0 {
+					least, most = min(least, c), max(most, c)
+				}
+				if c != copies[i] {
+					t.Fatalf("tensor %d has row %d %d times, the first %d times", k, i, c, copies[i])
+				}
+			}
+			if most > least+1 || least < 1 {
+				t.Errorf("member %d: transitions stand %d to %d times; want equally often, or once more", member, least, most)
+			}
+		}
+	}
+}
+
+// TestPPOLearnsSeats: agents share a policy. Acting at random they return -0.28.
+func TestPPOLearnsSeats(t *testing.T) {
+	cfg := DefaultPPO()
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 2, 16, 32, 4, 2
+	cfg.LearningRate, cfg.EntropyWeight = 3e-3, 0
+	network := smallNetwork()
+	network.Hidden, network.NormalizeObs = []int{16}, true
+	p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(1)), race(t), cfg, Network(network))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if got := learn(t, p, 24000); !(got >= 0.3) {
+		t.Errorf("mean return %.2f; want at least 0.3", got)
+	}
+}
+
+// TestDQNLearnsSeats: agents share a replay, which takes no steps of agents that left.
+func TestDQNLearnsSeats(t *testing.T) {
+	cfg := DefaultDQN()
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.UpdatesPerStep, cfg.LearningStarts = 2, 8, 8, 0.25, 512
+	cfg.LearningRate, cfg.ExplorationSteps = 2e-3, 6000
+	replay := DefaultDQNReplay()
+	replay.Capacity, replay.Batch = 20000, 64
+	network := smallNetwork()
+	network.Hidden = []int{16}
+	p, err := NewDQN(t.Context(), engine.New(open(t), engine.Seed(1)), race(t), cfg, Network(network), Replays(replay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if got := learn(t, p, 20000); !(got >= 0.2) {
+		t.Errorf("mean return %.2f; want at least 0.2", got)
+	}
+}
+
+// TestResumeSeats: a run that is cut has the bits of one that is not.
+func TestResumeSeats(t *testing.T) {
+	cfg := DefaultPPO()
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 3, 5, 9, 2, 2
+	network := DefaultNetwork()
+	network.Hidden, network.Activation, network.NormalizeObs = []int{7}, nn.Swish, true
+	workflow{"ppo", func(t testing.TB, eng *engine.Engine) (counted, error) {
+		return NewPPO(t.Context(), eng, race(t), cfg, Network(network))
+	}}.resumes(t, open(t))
+}
+
+// TestIMPALARefusesSeats: V-trace would go through the steps of agents that left.
+func TestIMPALARefusesSeats(t *testing.T) {
+	if _, err := NewIMPALA(t.Context(), engine.New(open(t)), race(t), DefaultIMPALA()); err == nil || !strings.Contains(err.Error(), "2 agents") {
+		t.Errorf("impala: %v", err)
+	}
+}

@@ -1,0 +1,62 @@
+#version 450
+
+// Draws which rows of parameters play the seats of every world whose episode begins: the member's own row, whose index is
+// the member's, in one seat, and rows of a pool in the others. Groups: x = ceil(worlds / local size).
+
+#extension GL_EXT_control_flow_attributes : require
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+
+#include "engine/rng.glsl"
+
+layout(constant_id = 1) const bool HAS_WEIGHTS = false; // rows are drawn in proportion to weights; else uniformly
+
+layout(std430, set = 0, binding = 0) readonly buffer WorldStep { uint world_step[]; }; // [P, E]: step, and in the high two bits how it ended
+layout(std430, set = 0, binding = 1) readonly buffer Weights { float weights[]; };     // [P, K]: at least 0
+layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; };          // [1]: environment steps per environment so far
+layout(std430, set = 0, binding = 3) writeonly buffer Rows { uint rows[]; };           // [P, E, A]
+
+layout(push_constant) uniform Push {
+    uint members;
+    uint environments;
+    uint seats;
+    uint own;    // the seat of the member's own row; the number of seats if that is drawn, too
+    uint first;  // row of the pool's first
+    uint count;  // rows of the pool
+    uint step;   // steps since the clock's count
+    uint seed;
+    uint stream;
+    bool resets; // a world whose episode is over begins another one
+};
+
+void main() {
+    uint at = gl_GlobalInvocationID.x;
+    if (at >= members * environments) return;
+    uint word = world_step[at], member = at / environments;
+    bool begins = (word & 0x3FFFFFFFu) == 0u && (word >> 30) == 0u || resets && (word >> 30) != 0u;
+    if (!begins) return;
+    Rng rng = rng_new(seed, stream, member, at % environments, clock[1] + step);
+    float u = rng_uniform(rng);
+    uint mine = own < seats ? own : min(uint(u * float(seats)), seats - 1u);
+    float sum = 0.0;
+    if (HAS_WEIGHTS) {
+        [[dont_unroll]] for (uint k = 0u; k < count; k++) sum += weights[member * count + k];
+    }
+    [[dont_unroll]] for (uint seat = 0u; seat < seats; seat++) {
+        u = rng_uniform(rng);
+        uint chosen = min(uint(u * float(count)), count - 1u);
+        if (HAS_WEIGHTS && sum > 0.0) { // the distribution function, inverted; rows of weight 0 are never drawn
+            float below = 0.0;
+            bool found = false;
+            [[dont_unroll]] for (uint k = 0u; k < count; k++) {
+                float w = weights[member * count + k];
+                below += w;
+                if (w > 0.0 && !found) {
+                    chosen = k;
+                    found = u * sum < below;
+                }
+            }
+        }
+        rows[at * seats + seat] = seat == mine ? member : first + chosen;
+    }
+}
