@@ -23,6 +23,9 @@ type pass struct {
 	times    []vk.KernelTime // of a profiled run
 }
 
+// ErrEndBlock is returned by a host stage to leave the repeated block in which it is.
+var ErrEndBlock = errors.New("end of a repeated block")
+
 // Host records a host stage: f runs when all commands before it have finished on the device, and commands after it see what f wrote. Inside, f may read
 // and write tensors, submit other programs and wait for them: whatever has a part in a step but is not on the device is a host stage, such as an
 // environment in another process, a second device, or another machine. name appears in errors and profiles.
@@ -30,7 +33,8 @@ type pass struct {
 // A repeated block with a host stage is a loop of the host over its stages; the block is recorded once, and its counter is on the device as
 // otherwise.
 //
-// An error of f, and the end of the run's context before it or in it, end the run of the program with a *HostError. f should return
+// ErrEndBlock as the error of f ends the innermost repeated block around the stage: the rest of the iteration, and further ones, are left out. Any other
+// error of f, and the end of the run's context before it or in it, end the run of the program with a *HostError. f should return
 // soon after its context has ended.
 func (r *Recorder) Host(name string, f func(context.Context) error) {
 	if f == nil {
@@ -190,7 +194,10 @@ type loop struct {
 
 func (l loop) run(ctx context.Context, p *pass) error {
 	for range l.n {
-		if err := p.all(ctx, l.stages); err != nil {
+		switch err := p.all(ctx, l.stages); {
+		case errors.Is(err, ErrEndBlock):
+			return nil
+		case err != nil:
 			return err
 		}
 	}

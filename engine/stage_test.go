@@ -71,6 +71,21 @@ func TestHost(t *testing.T) {
 			r.Repeat(3, func(r *Recorder, _ Counter) { h.tick(r); r.Host("look", h.look); h.tick(r) })
 			h.tick(r)
 		}, []uint32{2, 104, 206}, 308},
+		"ended": {func(h *hosted, r *Recorder) {
+			r.Repeat(2, func(r *Recorder, _ Counter) {
+				r.Repeat(5, func(r *Recorder, i Counter) {
+					h.tick(r)
+					r.Host("end", func(ctx context.Context) error {
+						if v, err := h.sum.ReadUint32(ctx); err != nil || v[0]%10 != 3 {
+							return err
+						}
+						return ErrEndBlock
+					})
+					h.tick(r)
+				})
+				r.Repeat(5, func(r *Recorder, _ Counter) { h.tick(r) })
+			})
+		}, nil, 20},
 		"in blocks": {func(h *hosted, r *Recorder) {
 			r.Repeat(2, func(r *Recorder, _ Counter) {
 				r.Repeat(2, func(r *Recorder, _ Counter) { h.tick(r) })

@@ -40,6 +40,7 @@ type tensors struct {
 	next    int                           // the iteration that Step submits next
 	resume  []func(context.Context) error // see OnResume
 	resumed bool                          // by Load, and no Advance since
+	close   []func() error                // see OnClose
 
 	learning atomic.Bool // a Learn is running
 	closed   bool
@@ -255,13 +256,20 @@ func (s *State) Inherited() []*Tensor {
 // Lookup returns the saved tensor with a full name, or nil.
 func (s *State) Lookup(name string) *Tensor { return s.all.index[name] }
 
-// Close frees all tensors. Programs that use them must not run afterwards. Calling it twice is allowed.
+// OnClose adds what Close runs first: releasing what the host holds beside the tensors, such as other processes.
+func (s *State) OnClose(f func() error) { s.all.close = append(s.all.close, f) }
+
+// Close frees all tensors. Programs that use them must not run afterwards. Its errors are those of OnClose. Calling it twice is allowed.
 func (s *State) Close() error {
 	if s.all.closed {
 		return nil
 	}
 	s.all.closed = true
+	var errs []error
+	for _, f := range s.all.close {
+		errs = append(errs, f())
+	}
 	s.all.err = errClosed
 	s.free()
-	return nil
+	return errors.Join(errs...)
 }

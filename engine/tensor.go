@@ -76,6 +76,9 @@ func (t *Tensor) orAbsent() *Tensor {
 // Name returns the full name, such as "agent/params".
 func (t *Tensor) Name() string { return t.orAbsent().name }
 
+// Engine returns the engine of the tensor's state.
+func (t *Tensor) Engine() *Engine { return t.orAbsent().block.state.eng }
+
 // Type returns the type of the elements.
 func (t *Tensor) Type() DType { return t.orAbsent().typ }
 

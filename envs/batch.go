@@ -66,6 +66,9 @@ func NewBatch(ctx context.Context, dev *vk.Device, env *Environment, members, en
 	if n := env.Seats(); n > 1 {
 		return nil, fmt.Errorf("envs: a batch of %q, which has %d agents; want one: rollouts step several", env.Name, n)
 	}
+	if err := env.refuseOutside("a batch"); err != nil {
+		return nil, err
+	}
 	options, err := options.resolved(env.Spec)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,9 @@ type compiled struct {
 // kernel's generated table: it holds the shader of a built-in environment. For an environment given as GLSL it holds
 // the interface, and the kernel is compiled at the first call.
 func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, builtIn map[string]*vk.Shader) (*vk.Shader, error) {
+	if err := e.refuseOutside("kernel " + kernel); err != nil {
+		return nil, err
+	}
 	name := e.Name
 	if m == Cooperative {
 		name += cooperativeName

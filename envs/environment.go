@@ -5,15 +5,16 @@ import (
 	"fmt"
 )
 
-// Environment is a Spec with its GLSL. It is immutable and safe for concurrent use.
+// Environment is a Spec with its GLSL, or one that the host steps (NewOutside). It is immutable and safe for concurrent use.
 type Environment struct {
 	Spec
-	glsl     string
-	file     string // in the embedded tree, for a built-in environment; "" for one given at run time
-	source   string // name of run-time GLSL in compiler messages; "": the environment's name and .glsl
-	compiled compiled
-	constant [optionConstants]float32 // specialization constants of the options
-	base     *Environment             // the environment that With was first called on; nil: this one
+	glsl       string
+	file       string // in the embedded tree, for a built-in environment; "" for one given at run time
+	source     string // name of run-time GLSL in compiler messages; "": the environment's name and .glsl
+	compiled   compiled
+	constant   [optionConstants]float32 // specialization constants of the options
+	newStepper MakeStepper              // of one that the host steps, which has no GLSL
+	base       *Environment             // the environment that With was first called on; nil: this one
 }
 
 // New makes a user-defined environment from GLSL source. Like the files of shaders/envs, the source must define
@@ -49,7 +50,7 @@ func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
 	return e, nil
 }
 
-// GLSL returns the environment's source with unresolved includes.
+// GLSL returns the environment's source with unresolved includes; "" if the host steps it.
 func (e *Environment) GLSL() string { return e.glsl }
 
 // shown returns the name of the GLSL in compiler messages.

@@ -86,6 +86,154 @@ type contactsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k contactsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(contactsShader, &k, x, y, z) }
 
+var hostedActShader = &vk.Shader{
+	Name:  "envs/hosted_act",
+	SPIRV: shaders.Code("envs/hosted_act"),
+	Bindings: []vk.Binding{
+		{Name: "Outputs", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Params", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Noise", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "ActionScale", Index: 3, Access: vk.Read},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "Step", Index: 5, Access: vk.Read},
+		{Name: "Chosen", Index: 6, Access: vk.Write},
+		{Name: "Action", Index: 7, Access: vk.Write, Optional: true},
+		{Name: "LogProb", Index: 8, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 44,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "MODE", ID: 7, Default: 0},
+		{Name: "RANDOM", ID: 8, Default: 0},
+		{Name: "TRAJECTORY", ID: 9, Default: 0},
+		{Name: "APPLIED", ID: 10, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// hostedActKernel is shaders/envs/hosted_act.comp.
+type hostedActKernel struct {
+	Outputs     vk.Range // readonly float, optional
+	Params      vk.Range // readonly float, optional
+	Noise       vk.Range // readonly float, optional
+	ActionScale vk.Range // readonly float
+	Clock       vk.Range // readonly uint
+	Step        vk.Range // readonly uint
+	Chosen      vk.Range // writeonly float
+	Action      vk.Range // writeonly float, optional
+	LogProb     vk.Range // writeonly float, optional
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	Row          uint32
+	HeadBase     uint32
+	Seed         uint32
+	ActionStream uint32
+	ParamsPeriod uint32
+	DrawWindow   uint32
+	DrawStride   uint32
+	DrawFirst    uint32
+	DrawStep     uint32
+
+	LocalSizeX  uint32  // specialization constants, zero for their default 64
+	Out         uint32  // default 1
+	Mode        bool    // default false
+	Random      bool    // default false
+	Trajectory  bool    // default false
+	Applied     bool    // default false
+	TexelLoads  uint32  // default 0
+	Head        uint32  // default 0
+	HeadWidth   uint32  // default 1
+	Squash      bool    // default false
+	LogStdLow   float32 // default -5
+	LogStdHigh  float32 // default 2
+	Explore     bool    // default false
+	NoiseLimit  float32 // default 0
+	HeadAtoms   uint32  // default 1
+	HeadDueling bool    // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k hostedActKernel) call(x, y, z uint32) vk.Call { return vk.Pack(hostedActShader, &k, x, y, z) }
+
+var hostedKeepShader = &vk.Shader{
+	Name:  "envs/hosted_keep",
+	SPIRV: shaders.Code("envs/hosted_keep"),
+	Bindings: []vk.Binding{
+		{Name: "Arrived", Index: 0, Access: vk.Read},
+		{Name: "Final", Index: 1, Access: vk.Read},
+		{Name: "Gain", Index: 2, Access: vk.Read},
+		{Name: "Flags", Index: 3, Access: vk.Read},
+		{Name: "Word", Index: 4, Access: vk.Read},
+		{Name: "Sum", Index: 5, Access: vk.Read},
+		{Name: "Normalizer", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "Step", Index: 7, Access: vk.Read},
+		{Name: "Observed", Index: 8, Access: vk.ReadWrite},
+		{Name: "EpisodeStep", Index: 9, Access: vk.Write},
+		{Name: "EpisodeReturn", Index: 10, Access: vk.Write},
+		{Name: "Finished", Index: 11, Access: vk.ReadWrite},
+		{Name: "Seen", Index: 12, Access: vk.ReadWrite, Optional: true},
+		{Name: "Obs", Index: 13, Access: vk.Write, Optional: true},
+		{Name: "Reward", Index: 14, Access: vk.Write, Optional: true},
+		{Name: "Done", Index: 15, Access: vk.Write, Optional: true},
+		{Name: "NextObs", Index: 16, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TRAJECTORY", ID: 6, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 7, Default: 0, Has: "Normalizer"},
+		{Name: "HAS_SEEN", ID: 8, Default: 0, Has: "Seen"},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// hostedKeepKernel is shaders/envs/hosted_keep.comp.
+type hostedKeepKernel struct {
+	Arrived       vk.Range // readonly float
+	Final         vk.Range // readonly float
+	Gain          vk.Range // readonly float
+	Flags         vk.Range // readonly uint
+	Word          vk.Range // readonly uint
+	Sum           vk.Range // readonly float
+	Normalizer    vk.Range // readonly float, optional
+	Step          vk.Range // readonly uint
+	Observed      vk.Range // read-write float
+	EpisodeStep   vk.Range // writeonly uint
+	EpisodeReturn vk.Range // writeonly float
+	Finished      vk.Range // read-write float
+	Seen          vk.Range // read-write float, optional
+	Obs           vk.Range // writeonly float, optional
+	Reward        vk.Range // writeonly float, optional
+	Done          vk.Range // writeonly uint, optional
+	NextObs       vk.Range // writeonly float, optional
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	Features     uint32
+	Share        uint32
+	ParamsPeriod uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Trajectory bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k hostedKeepKernel) call(x, y, z uint32) vk.Call { return vk.Pack(hostedKeepShader, &k, x, y, z) }
+
 var matchesShader = &vk.Shader{
 	Name:  "envs/matches",
 	SPIRV: shaders.Code("envs/matches"),

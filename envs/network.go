@@ -21,6 +21,9 @@ type network struct {
 // network places the policy's network as requested or, with Automatic, where it costs least.
 func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	model := policy.Network
+	if ro.env.outside && policy.Placement != Automatic {
+		return network{}, fmt.Errorf("envs: placement %v in %q, which is stepped by the host; want %v", policy.Placement, ro.env.Name, Automatic)
+	}
 	choices := []Placement{policy.Placement}
 	if policy.Placement == Automatic {
 		choices = ro.placements(policy, info)
@@ -61,7 +64,7 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	return n, err
 }
 
-// Placement returns where a device stores a policy's network.
+// Placement returns where a device stores a policy's network: Stepped in environments that the host steps.
 //
 // Errors: the requested placement does not fit.
 func (ro *Rollout) Placement(policy *Policy, info vk.Info) (Placement, error) {

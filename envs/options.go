@@ -107,6 +107,10 @@ func (o Options) resolved(spec Spec) (Options, error) {
 	if f := float64(o.RewardScale); math.IsNaN(f) || math.IsInf(f, 0) {
 		errs = append(errs, fmt.Errorf("RewardScale is %g; want a finite number", f))
 	}
+	if spec.outside && (o.ActionRepeat > 1 || o.SparseReward) {
+		errs = append(errs, fmt.Errorf("ActionRepeat is %d, and SparseReward %t; want neither of an environment that is stepped by the host: its Stepper may have them",
+			o.ActionRepeat, o.SparseReward))
+	}
 	if int(o.AutoReset) >= len(autoResetNames) {
 		errs = append(errs, fmt.Errorf("AutoReset is %d; want 0 (normal) to %d (disabled)", uint32(o.AutoReset), len(autoResetNames)-1))
 	}

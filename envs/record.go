@@ -65,6 +65,8 @@ type camera struct {
 	states  *engine.Tensor // [T + 1, S]
 	returns *engine.Tensor // [T + 1, seats]
 	program *engine.Program
+
+	shown, summed []float32 // states and returns of an environment that the host steps
 }
 
 func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock, member int) (err error) {
@@ -78,8 +80,14 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 	if err != nil {
 		return err
 	}
-	c.states = s.Scratch("states", engine.Float32, engine.Time(steps+1), engine.Axis("field", ev.env.StateSize()))
-	c.returns = s.Scratch("returns", engine.Float32, engine.Time(steps+1), engine.Axis("return", ev.env.Seats()))
+	if c.rollout.hosted != nil {
+		if err := c.watch(steps); err != nil {
+			return err
+		}
+	} else {
+		c.states = s.Scratch("states", engine.Float32, engine.Time(steps+1), engine.Axis("field", ev.env.StateSize()))
+		c.returns = s.Scratch("returns", engine.Float32, engine.Time(steps+1), engine.Axis("return", ev.env.Seats()))
+	}
 	weights, normalizer, err := ev.policy.Member(ctx, member)
 	if err != nil {
 		return err
@@ -103,6 +111,10 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 		}
 	}
 	c.program, err = ev.eng.Record("record an episode", func(r *engine.Recorder) {
+		if c.shown != nil {
+			c.rollout.RecordWindow(r, clock, &c.policy, member)
+			return
+		}
 		for t := range steps + 1 {
 			if t == 0 {
 				c.rollout.record(r, clock, nil, 0, 0, true, member)
@@ -116,11 +128,33 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 	return err
 }
 
+// watch keeps the states that a Stepper shows.
+func (c *camera) watch(steps int) error {
+	h, size := c.rollout.hosted, c.ev.env.StateSize()
+	if size == 0 {
+		return errors.New("it is stepped by the host, and its Spec names no elements of a state; want those that its Stater shows")
+	}
+	c.shown, c.summed = make([]float32, (steps+1)*size), make([]float32, steps+1)
+	h.observe = func(taken int) error {
+		shown, ok := h.stepper.(Stater)
+		if !ok {
+			return fmt.Errorf("%T shows no states; want an envs.Stater", h.stepper)
+		}
+		c.summed[taken] = h.episodes[0].ret
+		return shown.State(0, c.shown[taken*size:(taken+1)*size])
+	}
+	return nil
+}
+
 // develop reads the recorded episode.
 func (c *camera) develop(ctx context.Context) (*Episode, error) {
 	ro, env := c.rollout, c.ev.env
 	var values [4][]float32
+	values[0], values[1] = c.shown, c.summed
 	for i, t := range []*engine.Tensor{c.states, c.returns, ro.Action, ro.Reward} {
+		if t == nil {
+			continue
+		}
 		var err error
 		if values[i], err = t.ReadFloat32(ctx); err != nil {
 			return nil, err

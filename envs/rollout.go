@@ -48,7 +48,7 @@ type Window struct {
 }
 
 // Rollout runs a policy in batched environments. If lanes can hold the policy's network, it is fused: many steps of policy and environment in one
-// dispatch. Otherwise it is stepped: a few dispatches for every step.
+// dispatch. Otherwise it is stepped: a few dispatches for every step. Environments outside the device (NewOutside) are stepped by the host.
 type Rollout struct {
 	env     *Environment
 	cfg     RolloutConfig
@@ -58,6 +58,7 @@ type Rollout struct {
 	mapping Mapping
 	stepped *stepped // nil: fused
 	seated  *seated  // nil: one agent
+	hosted  *hosted  // of environments that the host steps; nil: others
 
 	stream, actionStream uint32 // of the random numbers of environments and of actions
 
@@ -137,12 +138,16 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	if cfg.Evaluation {
 		ro.stream, ro.actionStream = engine.Stream("evaluation"), engine.Stream("evaluation/action")
 	}
-	if ro.mapping, err = env.mapping(options, s.Engine().Device().Info(), cfg.Members*cfg.Environments); err != nil {
-		return nil, err
+	if !env.outside {
+		if ro.mapping, err = env.mapping(options, s.Engine().Device().Info(), cfg.Members*cfg.Environments); err != nil {
+			return nil, err
+		}
 	}
-	if env.Seats() > 1 {
+	switch {
+	case env.outside:
+	case env.Seats() > 1:
 		ro.shader, err = env.shader(ctx, "envs/seats_rollout", Lane, seatsRolloutShader)
-	} else {
+	default:
 		ro.shader, err = env.shader(ctx, "envs/rollout", ro.mapping, rolloutShader)
 	}
 	if err != nil {
@@ -153,10 +158,12 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	ro.cfg.Members, ro.cfg.Environments = cfg.Members*policies, cfg.Environments/policies
 	o, a := engine.Axis("feature", env.ObsSize()), engine.Axis("action", env.ActionWords())
 	tensor := s.Tensor
-	if cfg.Begin {
-		tensor = s.Scratch // nothing is carried over between recordings
+	if cfg.Begin || env.outside {
+		tensor = s.Scratch // nothing is carried over between recordings, or not by the device
 	}
-	ro.state = tensor("env_state", engine.Float32, engine.Axis("field", env.StateSize()), p, engine.Environments(cfg.Environments))
+	if !env.outside {
+		ro.state = tensor("env_state", engine.Float32, engine.Axis("field", env.StateSize()), p, engine.Environments(cfg.Environments))
+	}
 	ro.step = tensor("episode_step", engine.Uint32, p, e)
 	ro.ret = tensor("episode_return", engine.Float32, p, e)
 	ro.scale = engine.Constant(s, "action_scale", env.Action.scales, engine.Axis("bound", 2), engine.Axis("action", env.Action.Size()))
@@ -190,6 +197,12 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	}
 	if env.Seats() > 1 {
 		return ro, ro.newSeated(s)
+	}
+	if env.outside {
+		if ro.hosted, err = newHosted(s, ro); err != nil {
+			return nil, err
+		}
+		return ro, s.Err()
 	}
 	if cfg.Trajectory && cfg.Window == nil {
 		if ro.reset, err = env.shader(ctx, "envs/reset", Lane, resetShader); err != nil {
@@ -247,6 +260,18 @@ func (ro *Rollout) share() int {
 	return max(ro.cfg.Policies, 1)
 }
 
+// draws returns whose random numbers a member m draws: those of member m / window * stride + (m % window + first) * step.
+func (ro *Rollout) draws(firstCandidate int) (window, stride, first, step uint32) {
+	switch w := ro.cfg.Window; {
+	case w == nil:
+		return uint32(ro.cfg.Members), 0, 0, 1
+	case w.Common:
+		return uint32(w.Count), 1, 0, 0
+	default:
+		return uint32(w.Count), uint32(w.Population), uint32(firstCandidate), 1
+	}
+}
+
 // RecordFirst records the beginning of the first episodes, without a step.
 func (ro *Rollout) RecordFirst(r *engine.Recorder, clock engine.Clock) {
 	ro.record(r, clock, nil, 0, 0, true, 0)
@@ -258,6 +283,10 @@ func (ro *Rollout) RecordReset(r *engine.Recorder) {
 	if ro.seated != nil {
 		r.Fill(ro.seated.began.Tensor(), 0)
 		ro.seated.record(r, ro.seated.began, nil, seatSteps{begin: true})
+		return
+	}
+	if ro.hosted != nil {
+		ro.hosted.record(r, nil, nil, 0, true, 0)
 		return
 	}
 	if ro.reset == nil {
@@ -284,6 +313,10 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		ro.seated.record(r, clock, policy, seatSteps{before, steps, begin, firstCandidate})
 		return
 	}
+	if ro.hosted != nil {
+		ro.hosted.record(r, &clock, policy, steps, begin, firstCandidate)
+		return
+	}
 	info := r.Engine().Device().Info()
 	c, o := ro.cfg, ro.options.constants()
 	var n network
@@ -294,17 +327,12 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		Seed: r.Engine().Seed(), EnvStream: ro.stream, ActionStream: ro.actionStream,
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 		Workgroup: info.SubgroupSize, Lanes: info.SubgroupSize, Policy: policyRandom,
-		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()),
+		Share: uint32(ro.share()),
 		Begin: begin, Mode: c.Mode, Trajectory: c.Trajectory,
 	}
 	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5,
 		&k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
-	if w := c.Window; w != nil {
-		k.DrawWindow, k.DrawStride, k.DrawFirst = uint32(w.Count), uint32(w.Population), uint32(firstCandidate)
-		if w.Common {
-			k.DrawStride, k.DrawFirst, k.DrawStep = 1, 0, 0
-		}
-	}
+	k.DrawWindow, k.DrawStride, k.DrawFirst, k.DrawStep = ro.draws(firstCandidate)
 	if c.Trajectory {
 		k.Obs, k.Action, k.LogProb = ro.Obs.Range(), ro.Action.Range(), ro.LogProb.Range()
 		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()

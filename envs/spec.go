@@ -56,6 +56,7 @@ type Spec struct {
 	// default and 1 otherwise, that adds as many observations as its tag adds:"…" states. See Environment.With.
 	Options any
 
+	outside     bool         // it is stepped by the host; see NewOutside
 	feet        *feet        // nil: it has none
 	cooperative *cooperative // the form in which lanes compute an environment together; nil: there is none
 
@@ -89,7 +90,7 @@ func (s Spec) check() error {
 	if s.Name == "" {
 		errs = append(errs, errors.New("no Name; want one, by convention with a version such as \"Walk-v0\""))
 	}
-	if len(s.State) == 0 {
+	if len(s.State) == 0 && !s.outside {
 		errs = append(errs, errors.New("an empty state; want the name of each of its elements"))
 	}
 	if err := s.Observation.check(); err != nil {

@@ -29,6 +29,8 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 		return false
 	case policy.Placement == Automatic && ro.env.Seats() > 1:
 		return true
+	case ro.env.outside:
+		return true
 	case policy.Placement == Automatic:
 		_, err := nn.StreamOf(policy.Network, info, ro.cfg.Environments)
 		return err != nil || info.Type.GPU() && ro.env.StateSize()+ro.env.ObsSize() > laneFloats

@@ -18,7 +18,7 @@ type Kind int
 const (
 	// Local memory is the device's own memory, which kernels read and write.
 	Local Kind = iota
-	// Readback memory is visible to the host through [Buffer.Mapped]. Kernels and copies may write it.
+	// Readback memory is visible to the host through [Buffer.Mapped]. Kernels and copies may write it, and read what the host wrote there.
 	Readback
 
 	staging // for Write and Read
@@ -203,12 +203,28 @@ func (r Range) check(d *Device) error {
 }
 
 // Mapped returns the memory of a Readback buffer, or nil for other kinds and after Free. It holds what a program wrote once the
-// program's Run or Wait has returned. Callers must not write it, nor use it after Free or Close.
+// program's Run or Wait has returned. Callers may write it while no program uses the buffer, and then call Flush. They must not use it after
+// Free or Close.
 func (b *Buffer) Mapped() []byte {
 	if b.kind != Readback || b.freed.Load() || b.arena.mapped == nil {
 		return nil
 	}
 	return b.bytes()
+}
+
+// Flush lets programs that are submitted from now on read what the host wrote to Mapped.
+func (b *Buffer) Flush() error {
+	if err := b.d.enter(); err != nil {
+		return err
+	}
+	defer b.d.exit()
+	if b.freed.Load() {
+		return fmt.Errorf("vk: Flush of %v: %w", b.All(), ErrClosed)
+	}
+	if r := b.d.flush(b.arena, b.span); r != resultSuccess {
+		return b.d.fail("vkFlushMappedMemoryRanges", r)
+	}
+	return nil
 }
 
 func (b *Buffer) bytes() []byte {

@@ -1,0 +1,213 @@
+package envs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Stepper is a batch of N environments that are stepped by the host: in Go, in another process, on another machine. Its environments are numbered
+// 0 … N-1, and all slices have an element or a row for each. They belong to the caller: they are the memory that the device reads, so a Stepper writes
+// its results where they are to be, and keeps no slice after it returns. Calls follow each other, and are not concurrent.
+//
+// An error ends the run, whose last checkpoint stays; it should name the environment. A Stepper is closed after an error. Calls
+// should return soon after their context has ended.
+//
+// A rollout makes one Stepper for all its environments. Nothing in the interface needs that: two Steppers, each with half of the environments and of every
+// slice, could be stepped in turns, so that the device evaluates the policies of one half while the host steps the other.
+type Stepper interface {
+	// Reset begins a new episode in every environment that which selects (nil: in all), and writes its first observation to its row of obs [N, O], row-major.
+	// An environment's random numbers follow from its seed until its next Reset, over any number of episodes.
+	Reset(ctx context.Context, which []bool, seeds []uint32, obs []float32) error
+	// Step takes an action in every environment, and begins a new episode where one ended.
+	Step(ctx context.Context, s *Step) error
+	// Close ends the environments. It is called once.
+	Close() error
+}
+
+// Step is a step of N environments: what a Stepper is given, and what it writes.
+type Step struct {
+	Action []float32 // [N, A]: within the space's bounds; for a discrete space [N]: the index
+	Last   []bool    // [N]: the episode ends with this step at the latest, by a time limit of the rollout's
+	Idle   []bool    // [N]: the environment takes no step; nothing is written
+	Stay   bool      // no episode follows one that ends: Obs need not be written there, and the environment is idle until Reset
+
+	// Obs [N, O], written: the observations to act on next, row-major. Where the episode ended, by the environment or by Last, it is the first of a
+	// new episode.
+	Obs []float32
+	// Final [N, O], written where the episode ended: the observation after the action, from which learners bootstrap if the episode was truncated.
+	Final []float32
+	// Reward [N], written: of the action.
+	Reward []float32
+	// Terminated [N], written, false before: the episode ended by itself, and has no future.
+	Terminated []bool
+	// Truncated [N], written, false before: the environment cut the episode off. Last need not be repeated here.
+	Truncated []bool
+}
+
+// Ended reports whether environment i's episode ends with the step, once Terminated and Truncated are written.
+func (s *Step) Ended(i int) bool { return s.Terminated[i] || s.Truncated[i] || s.Last[i] }
+
+// Stater is a Stepper whose environments show their state, which Evaluator.Record keeps for viewers.
+type Stater interface {
+	// State writes the state of environment i, of the Spec's StateSize elements.
+	State(i int, state []float32) error
+}
+
+// MakeStepper makes a Stepper of n environments. seed is that of the run; those of episodes are given to Reset.
+// It is called when the environments first begin an episode, for training and for every size of evaluation; ctx is that of this step alone.
+type MakeStepper func(ctx context.Context, n int, seed uint32) (Stepper, error)
+
+// NewOutside makes an environment that is stepped by the host instead of the device: one without GLSL, for policies of any model. Its Spec describes it as
+// any other's; State may be empty, unless Stepper is a Stater, and Iterations and Options are not used.
+//
+// Of Options, TimeLimit and RewardScale apply, and AutoReset may be normal or disabled; action repeat, sparse rewards and other modes are refused, since
+// a Stepper can have them in itself. A policy's placement must be automatic. A checkpoint does not contain the environments: a resumed run
+// begins new episodes in them, so that it does not continue exactly as it would have.
+//
+// Errors: an incomplete or contradictory Spec, no constructor.
+func NewOutside(spec Spec, newStepper MakeStepper) (*Environment, error) {
+	spec.outside = true
+	var wrong error
+	if newStepper == nil {
+		wrong = &engine.NilError{What: "constructor of its steppers"}
+	}
+	if spec.Agents > 1 {
+		wrong = errors.Join(wrong, fmt.Errorf("the Spec has %d Agents; want one of an environment that is stepped by the host", spec.Agents))
+	}
+	if spec.Iterations != 0 || spec.Options != nil {
+		wrong = errors.Join(wrong, errors.New("the Spec has Iterations or Options; want neither, since there is no GLSL"))
+	}
+	if err := errors.Join(spec.check(), wrong); err != nil {
+		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
+	}
+	return &Environment{Spec: spec, newStepper: newStepper}, nil
+}
+
+// IsOutside reports whether the environment is stepped by the host (NewOutside).
+func (e *Environment) IsOutside() bool { return e.outside }
+
+// refuseOutside is the error of what needs an environment's GLSL.
+func (e *Environment) refuseOutside(what string) error {
+	if !e.outside {
+		return nil
+	}
+	return fmt.Errorf("envs: %s of %q: it is stepped by the host and has no GLSL; want a Rollout or an Evaluator, or its Stepper itself", what, e.Name)
+}
+
+// World is one environment that is stepped in Go; Worlds makes a Stepper of them.
+type World interface {
+	// Reset begins an episode whose random numbers follow from the seed, and writes its first observation to obs [O].
+	Reset(seed uint32, obs []float32) error
+	// Step takes an action, [A] or [1] with the index of a discrete one, and writes the observation after it to obs [O].
+	Step(action, obs []float32) (reward float32, terminated, truncated bool, err error)
+}
+
+// Worlds is a constructor for NewOutside of environments that make makes, each for itself. They are stepped in parallel, those of
+// a processor one after the other, so that make's results must not share what changes. Worlds that implement io.Closer are closed; those with a method
+// State(state []float32) error show their state (Stater).
+func Worlds(make func() (World, error)) MakeStepper {
+	return func(_ context.Context, n int, _ uint32) (Stepper, error) {
+		w := &worlds{}
+		for i := range n {
+			one, err := make()
+			if err == nil && one == nil {
+				err = &engine.NilError{What: "environment"}
+			}
+			if err != nil {
+				return nil, errors.Join(fmt.Errorf("environment %d: %w", i, err), w.Close())
+			}
+			w.all = append(w.all, world{World: one})
+		}
+		return w, nil
+	}
+}
+
+// worlds steps environments in Go.
+type worlds struct{ all []world }
+
+type world struct {
+	World
+	seed, episode uint32
+}
+
+// begin begins the next episode of an environment: each has a seed of its own.
+func (w *world) begin(obs []float32) error {
+	w.episode++
+	return w.Reset(engine.Philox([2]uint32{w.seed, w.episode}, [4]uint32{})[0], obs)
+}
+
+// each calls f for every environment, in parallel, and returns the errors with the numbers of their environments.
+func (w *worlds) each(f func(i int, w *world) error) error {
+	const atOnce = 8 // environments for which a goroutine pays
+	n := len(w.all)
+	parts := min(runtime.GOMAXPROCS(0), (n+atOnce-1)/atOnce)
+	errs := make([]error, parts)
+	var wait sync.WaitGroup
+	for part := range parts {
+		wait.Go(func() {
+			for i := part * n / parts; i < (part+1)*n/parts && errs[part] == nil; i++ {
+				if err := f(i, &w.all[i]); err != nil {
+					errs[part] = fmt.Errorf("environment %d: %w", i, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// Reset implements Stepper.
+func (w *worlds) Reset(_ context.Context, which []bool, seeds []uint32, obs []float32) error {
+	size := len(obs) / len(w.all)
+	return w.each(func(i int, one *world) error {
+		if which != nil && !which[i] {
+			return nil
+		}
+		one.seed, one.episode = seeds[i], 0
+		return one.begin(obs[i*size : (i+1)*size])
+	})
+}
+
+// Step implements Stepper.
+func (w *worlds) Step(_ context.Context, s *Step) error {
+	words, size := len(s.Action)/len(w.all), len(s.Obs)/len(w.all)
+	return w.each(func(i int, one *world) (err error) {
+		if s.Idle[i] {
+			return nil
+		}
+		obs := s.Obs[i*size : (i+1)*size]
+		s.Reward[i], s.Terminated[i], s.Truncated[i], err = one.Step(s.Action[i*words:(i+1)*words], obs)
+		if err != nil || !s.Ended(i) {
+			return err
+		}
+		copy(s.Final[i*size:], obs)
+		if s.Stay {
+			return nil
+		}
+		return one.begin(obs)
+	})
+}
+
+// State implements Stater.
+func (w *worlds) State(i int, state []float32) error {
+	if shown, ok := w.all[i].World.(interface{ State([]float32) error }); ok {
+		return shown.State(state)
+	}
+	return fmt.Errorf("%T has no method State(state []float32) error", w.all[i].World)
+}
+
+// Close implements Stepper.
+func (w *worlds) Close() error {
+	var errs []error
+	for _, one := range w.all {
+		if c, ok := one.World.(interface{ Close() error }); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
