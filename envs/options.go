@@ -108,7 +108,7 @@ func (o Options) resolved(spec Spec) (Options, error) {
 		errs = append(errs, fmt.Errorf("RewardScale is %g; want a finite number", f))
 	}
 	if spec.outside && (o.ActionRepeat > 1 || o.SparseReward) {
-		errs = append(errs, fmt.Errorf("ActionRepeat is %d, and SparseReward %t; want neither of an environment that is stepped by the host: its Stepper may have them",
+		errs = append(errs, fmt.Errorf("ActionRepeat is %d, and SparseReward %t; want neither where the host steps: a Stepper may have them",
 			o.ActionRepeat, o.SparseReward))
 	}
 	if int(o.AutoReset) >= len(autoResetNames) {

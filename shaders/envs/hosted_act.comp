@@ -20,7 +20,7 @@ layout(std430, set = 0, binding = 2) readonly buffer Noise { float noise[]; };  
 layout(std430, set = 0, binding = 3) readonly buffer ActionScale { float action_scale[]; }; // [2, DIMS]: middle, half range
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };          // [1]: environment steps per environment so far
 layout(std430, set = 0, binding = 5) readonly buffer Step { uint step_index[]; };      // [1]: index on the time axis
-layout(std430, set = 0, binding = 6) writeonly buffer Chosen { float chosen[]; };      // [P, E, DIMS]: index, or in the environment's units; NaN: broken outputs
+layout(std430, set = 0, binding = 6) writeonly buffer Chosen { float chosen[]; };      // [P, E, DIMS]: index, or the environment's units; NaN: broken outputs
 layout(std430, set = 0, binding = 7) writeonly buffer Action { float action_out[]; };  // [T, P, E, DIMS]: as sampled or as applied; optional
 layout(std430, set = 0, binding = 8) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E]: of the action in that form; optional
 
