@@ -50,7 +50,7 @@ func (r *Recorder) Repeat(n int, f func(r *Recorder, i Counter)) {
 		return
 	}
 	if n < 1 {
-		r.Fail(fmt.Errorf("engine: a block of %d iterations; want at least 1", n))
+		r.Fail(fmt.Errorf("engine: a block of %d iterations; want at least 1 iteration", n))
 		return
 	}
 	if r.counters == nil {

@@ -51,12 +51,12 @@ func TestAscent(t *testing.T) {
 	obs, got, after := read(t, a.batch.Obs), read(t, a.actors.pass.Into()), read(t, a.Actors())
 	index, ring := read(t, a.batch.Index), read(t, o.replay.parts[0].obs)
 	row, batch, size := len(rows)/6, d.batch, d.actor.Model().Size()
-	capacity, twin := o.replay.cfg.Capacity, len(critics)/2/d.twins
+	stored, twin := o.replay.parts[0].size, len(critics)/2/d.twins
 	distinct := map[float64]bool{}
 	for i := range index {
 		distinct[index[i]] = true
 		for k := range 3 {
-			if obs[3*i+k] != ring[(i/(3*batch)*capacity+int(index[i]))*3+k] {
+			if obs[3*i+k] != ring[(i/(3*batch)*stored+int(index[i]))*3+k] {
 				t.Fatalf("row %d of the batch is not row %g of the replay", i, index[i])
 			}
 		}
