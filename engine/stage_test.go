@@ -76,7 +76,7 @@ func TestHost(t *testing.T) {
 				r.Repeat(5, func(r *Recorder, i Counter) {
 					h.tick(r)
 					r.Host("end", func(ctx context.Context) error {
-						if v, err := h.sum.ReadUint32(ctx); err != nil || v[0]%10 != 3 {
+						if v, err := h.sum.ReadUint32(ctx); err != nil || v[0]%10 != 5 {
 							return err
 						}
 						return ErrEndBlock
