@@ -276,6 +276,37 @@ type matchesKernel struct {
 // call dispatches x × y × z workgroups.
 func (k matchesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(matchesShader, &k, x, y, z) }
 
+var memoryShader = &vk.Shader{
+	Name:  "envs/memory",
+	SPIRV: shaders.Code("envs/memory"),
+	Bindings: []vk.Binding{
+		{Name: "Memory", Index: 0, Access: vk.Read},
+		{Name: "EpisodeStep", Index: 1, Access: vk.Read},
+		{Name: "First", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// memoryKernel is shaders/envs/memory.comp.
+type memoryKernel struct {
+	Memory      vk.Range // readonly float
+	EpisodeStep vk.Range // readonly uint
+	First       vk.Range // writeonly float
+
+	Count  uint32 // push constants, in order
+	Floats uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k memoryKernel) call(x, y, z uint32) vk.Call { return vk.Pack(memoryShader, &k, x, y, z) }
+
 // resetShader maps the name of an environment to shaders/envs/reset.comp with that environment.
 var resetShader = vk.Variants(shaders.Code, vk.Shader{
 	Name: "envs/reset",

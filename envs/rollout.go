@@ -104,6 +104,8 @@ type Trajectory struct {
 	Done    *engine.Tensor // [T, P, E] u32: flags, see Done
 	NextObs *engine.Tensor // [T, P, E, O]: the true observation after the action, before any reset
 	Actions ActionForm
+	// Memory [P, E, H] is the memory with which a model that has one took the first step: zeros where an episode began there; else nil.
+	Memory *engine.Tensor
 	// Space is that of observations; the zero Space: vectors of floats.
 	Space Space
 
@@ -400,6 +402,9 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	}
 	if n.placement == Stepped && steps > 0 {
 		dispatch(r, before, 0) // writes the observations that the first step is to act on
+		if before == 0 {
+			ro.stepped.remember(r, ro)
+		}
 	}
 	done := min(most, steps)
 	dispatch(r, before, done)

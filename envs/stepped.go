@@ -15,6 +15,8 @@ type stepped struct {
 	indexed  *nn.Indexed    // instead of network, for a policy with Rows
 	observed *engine.Tensor // [populations, share, E, O]: what to act on next
 	outputs  *engine.Tensor // [populations, share, E, Out]
+	memory   *engine.Tensor // [populations, share, E, H], of a model with memory; else nil
+	begins   nn.Begins      // where an episode begins
 	share    int
 }
 
@@ -57,8 +59,35 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 		members, networks := engine.Members(c.Members/st.share), nn.Networks(st.share)
 		return s.Scratch(name, engine.Float32, members, networks, engine.Environments(c.Environments), engine.Axis(axis, size))
 	}
+	if h := model.Memory(); h > 0 {
+		tensor := s.Tensor
+		if c.Begin {
+			tensor = s.Scratch
+		}
+		members, environments := engine.Members(c.Members), engine.Environments(c.Environments)
+		st.memory = tensor("memory", engine.Float32, members, environments, engine.Axis("float", h)).
+			View(engine.Members(c.Members/st.share), nn.Networks(st.share), environments, engine.Axis("float", h))
+		if c.Trajectory {
+			ro.Trajectory.Memory = s.Scratch("first_memory", engine.Float32, members, environments, engine.Axis("float", h))
+		}
+		// After its last step an episode's word has flags, and its successor's first observation is to be acted on.
+		st.begins = nn.Begins{Words: ro.step, Bits: maxEpisodeSteps, Zero: true, Also: ^uint32(maxEpisodeSteps)}
+	}
 	st.observed, st.outputs = rows("observed", "feature", ro.env.ObsSize()), rows("outputs", "output", model.Outputs())
 	return st, nil
+}
+
+// remember records what a trajectory keeps of the memory before its first step.
+func (st *stepped) remember(r *engine.Recorder, ro *Rollout) {
+	first := ro.Trajectory.Memory
+	if first == nil {
+		return
+	}
+	size, groups := r.Invocations(first.Len())
+	r.Dispatch(memoryKernel{
+		Memory: st.memory.Range(), EpisodeStep: ro.step.Range(), First: first.Range(),
+		Count: uint32(ro.step.Len()), Floats: uint32(first.Size("float")), LocalSizeX: size,
+	}.call(groups, 1, 1))
 }
 
 // evaluate records the outputs for the current observations.
@@ -73,7 +102,7 @@ func (st *stepped) evaluate(r *engine.Recorder, policy *Policy) {
 		return
 	}
 	weights := nn.Weights{Params: policy.Params.View(engine.Members(members), nn.Networks(st.share), engine.Axis("parameter", policy.Row()))}
-	inputs := nn.Inputs{Parts: []*engine.Tensor{st.observed}, Limit: policy.ObsLimit}
+	inputs := nn.Inputs{Parts: []*engine.Tensor{st.observed}, Limit: policy.ObsLimit, Memory: st.memory, Begins: st.begins}
 	if v := policy.Normalizer; v != nil {
 		inputs.Normalizer = v.View(engine.Members(members), engine.Axis("moment", 2), engine.Axis("feature", st.observed.Size("feature")))
 	}

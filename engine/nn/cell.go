@@ -11,6 +11,7 @@ type Begins struct {
 	Words *engine.Tensor // [P, B] u32, for a stack [P, network, B]; nil: in none
 	Bits  uint32         // of a word that are looked at; 0: all
 	Zero  bool           // an episode begins where they are zero; otherwise where they are not
+	Also  uint32         // bits of which any that is not zero also begins one
 }
 
 // cell computes steps of the recurrent layer of all networks.
@@ -98,7 +99,7 @@ func (f *recurrent) forward(r *engine.Recorder, b batch, _ *activations) {
 	f.state(r, b, b.inner, f.rows(b.memory, b.inner, f.memory()), f.rows(f.product, b.inner, f.units()))
 	k, groups := f.kernel(r, b, b.inner, 1, b.memory, f.product, f.gates, f.hidden)
 	if w := b.begins.Words; w != nil {
-		k.Begins, k.BeginsBits, k.BeginsZero, k.BeginsNetwork = w.Range(), b.begins.Bits, b.begins.Zero, uint32(b.inner)
+		k.Begins, k.BeginsBits, k.BeginsZero, k.BeginsAlso, k.BeginsNetwork = w.Range(), b.begins.Bits, b.begins.Zero, b.begins.Also, uint32(b.inner)
 		if k.BeginsBits == 0 {
 			k.BeginsBits = ^uint32(0)
 		}

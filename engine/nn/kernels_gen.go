@@ -132,7 +132,7 @@ var cellShader = &vk.Shader{
 		{Name: "Kept", Index: 12, Access: vk.Write, Optional: true},
 		{Name: "Before", Index: 13, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 44,
+	PushBytes: 48,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "GRU", ID: 1, Default: 0},
@@ -165,6 +165,7 @@ type cellKernel struct {
 	Bias          uint32
 	BeginsBits    uint32
 	BeginsZero    bool
+	BeginsAlso    uint32
 	BeginsLag     uint32
 	BeginsStep    uint32
 	BeginsNetwork uint32

@@ -32,9 +32,11 @@ layout(push_constant) uniform Push {
     uint steps;  // of inputs and of what is kept
     uint row;    // floats of a network's parameters
     uint bias;   // offset of the recurrent bias
-    // A row's episode begins if the bits of its word are zero, or if they are not. The word is that of `lag` steps ago; earlier, none begins.
+    // A row's episode begins if the bits of its word are zero, or if they are not; and if any of some others are not. The word is that of `lag` steps
+    // ago; earlier, none begins.
     uint begins_bits;
     bool begins_zero;
+    uint begins_also;
     uint begins_lag;
     uint begins_step;    // words from step to step
     uint begins_network; // words from network to network
@@ -49,8 +51,8 @@ void main() {
 
     bool keeps = true;
     if (HAS_BEGINS && t >= begins_lag) {
-        uint word = begins[(t - begins_lag) * begins_step + n / begins_shared * begins_network + r] & begins_bits;
-        keeps = (word == 0u) != begins_zero;
+        uint word = begins[(t - begins_lag) * begins_step + n / begins_shared * begins_network + r];
+        keeps = ((word & begins_bits) == 0u) != begins_zero && (word & begins_also) == 0u;
     }
     uint m = now * PARTS * units + u;
     float h = keeps ? LOAD(memory, memory_texels, m) : 0.0;
