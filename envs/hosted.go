@@ -102,6 +102,7 @@ func (h *hosted) record(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 	r.Copy(h.observed, h.arrived)
 	r.Copy(ro.step, h.word)
 	r.Copy(ro.ret, h.sum)
+	ro.stepped.remember(r, ro)
 	r.Fill(ro.finished, 0)
 	if ro.seen != nil {
 		r.Fill(ro.seen, 0)

@@ -81,6 +81,9 @@ func (st *seated) record(r *engine.Recorder, clock engine.Clock, policy *Policy,
 		k.Begin = false
 	}
 	dispatch(s.before, 0) // begins episodes, and writes the observations that the first step is to act on
+	if s.before == 0 {
+		st.stepped.remember(r, st.Rollout)
+	}
 	for t := range s.steps {
 		if policy != nil {
 			if policy.Matches != nil {

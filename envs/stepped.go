@@ -79,10 +79,10 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 
 // remember records what a trajectory keeps of the memory before its first step.
 func (st *stepped) remember(r *engine.Recorder, ro *Rollout) {
-	first := ro.Trajectory.Memory
-	if first == nil {
+	if st == nil || st.memory == nil || ro.Trajectory.Memory == nil {
 		return
 	}
+	first := ro.Trajectory.Memory
 	size, groups := r.Invocations(first.Len())
 	r.Dispatch(memoryKernel{
 		Memory: st.memory.Range(), EpisodeStep: ro.step.Range(), First: first.Range(),
