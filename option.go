@@ -109,7 +109,7 @@ func (c *Config) sectionOf(value any) (config.Section, error) {
 		if want.IsValid() && want.Type() == t {
 			return s, nil
 		}
-		types = append(types, t.String())
+		types = append(types, strings.Replace(t.String(), "catalog.", "evorl.", 1)) // their names in this package
 	}
 	return config.Section{}, fmt.Errorf("evorl: With(%T): %s on %s has no section of this type: want one of %s", value, c.setup.Workflow.Name,
 		c.Run.Env, strings.Join(types, ", "))

@@ -20,7 +20,7 @@ var lacks = []lack{
 	{
 		regexp.MustCompile(`minatar|^atari|^ale-|noframeskip|^(pong|breakout|seaquest|space-?invaders|asterix|freeway|qbert|montezuma-?revenge|ms-?pacman)\b|` +
 			`procgen|minigrid|crafte?r|craftax|car-?racing|vizdoom|\bcnn\b|convnet|convolution|pixels`),
-		"evorl has no environments with images or grids as observations, such as Atari's and MinAtar's, and no convolutional networks",
+		"evorl has no environments with images or grids as observations, such as Atari's and MinAtar's",
 	},
 	{
 		regexp.MustCompile(`lstm|\bgru\b|\brnn\b|recurrent|memory|transformer|r2d2|^rppo$|^drqn$`),
