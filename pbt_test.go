@@ -145,6 +145,9 @@ func TestBuildPBTOver(t *testing.T) {
 		if w.Name == "impala" {
 			set = append(set, "impala.environments=16") // 256 by default
 		}
+		if w.Name == "redq" { // an iteration has twenty updates of ten critics for each step by default
+			set = append(set, "redq.critics=3", "redq.updates_per_step=1", "redq.policy_interval=1", "redq.rollout_length=2", "network.hidden=[16, 16]")
+		}
 		cfg, err := parse(t, over(w.Name, env), set...)
 		if err != nil {
 			t.Fatal(err)
