@@ -162,7 +162,7 @@ func TestPGAMEResume(t *testing.T) {
 func TestPGAMEErrors(t *testing.T) {
 	for want, change := range map[string]func(*guided, *problem.BehaviourConfig, *PGAMEConfig){
 		"the agents' actors (1) are to be among 6 candidates": func(_ *guided, _ *problem.BehaviourConfig, c *PGAMEConfig) { c.Climbers = 6 },
-		"sac has no critic for an ascent":                     func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.agent = "sac" },
+		"an ascent: rl: sac has no deterministic actor":       func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.agent = "sac" },
 		"\"Pendulum-v1\" has no feet":                         func(_ *guided, b *problem.BehaviourConfig, _ *PGAMEConfig) { b.Observations, b.Feet = nil, true },
 		"ga keeps no archive":                                 func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.algorithm = genetic() },
 		"replay.capacity":                                     func(g *guided, _ *problem.BehaviourConfig, _ *PGAMEConfig) { g.replay.Capacity = 200 },
