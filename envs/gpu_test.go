@@ -22,12 +22,12 @@ func TestGroupOfGPUs(t *testing.T) {
 	}
 	cfg := RolloutConfig{Members: 2, Environments: 3, Horizon: 4, Trajectory: true, Mode: true}
 	f := newFixture(t, engine.New(dev, engine.Seed(6)), "CartPole-v1", cfg, &net, func(p *Policy) {
-		if p.Placement = InWorkgroup; info.Type.GPU() && info.VendorID != 0x8086 {
+		if p.Placement = PlacementGroup; info.Type.GPU() && info.VendorID != 0x8086 {
 			p.Placement = Automatic
 		}
 	})
 	n, err := f.ro.network(f.policy, info)
-	if err != nil || n.placement != InWorkgroup {
+	if err != nil || n.placement != PlacementGroup {
 		t.Fatalf("network %v is placed in %v, %v; want workgroup", f.policy.Network, n.placement, err)
 	}
 	g := n.group

@@ -103,7 +103,7 @@ func (ro *Rollout) subgroupEnvironments(p Placement, info vk.Info) int {
 	switch {
 	case ro.mapping == Lane:
 		return int(info.SubgroupSize)
-	case p == Streamed && info.Type.GPU():
+	case p == PlacementStream && info.Type.GPU():
 		return min(streamed, ro.cfg.Environments)
 	}
 	return 1

@@ -32,22 +32,22 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	var err error
 	for _, n.placement = range choices {
 		switch n.placement {
-		case InLane:
+		case PlacementOwn:
 			n.own, err = nn.OwnOf(model)
-		case InSubgroup:
+		case PlacementLanes:
 			n.lanes, err = nn.LanesForwardOf(model, info, ro.floats(policy))
 			n.iterations = int(n.lanes.Lanes)
-		case InWorkgroup:
+		case PlacementGroup:
 			if ro.mapping == Cooperative { // the environment uses the shared memory
 				err = fmt.Errorf("the lanes of one subgroup compute each environment together (mapping cooperative)")
 				break
 			}
 			n.group, err = nn.GroupOf(model, info, ro.cfg.Environments, ro.floats(policy))
 			n.iterations = n.group.Iterations
-		case Streamed:
+		case PlacementStream:
 			n.stream, err = nn.StreamOf(model, info, ro.cfg.Environments)
 			n.iterations = n.stream.Iterations
-		case Stepped:
+		case PlacementStepped:
 			if err = nil; ro.stepped == nil {
 				err = errors.New("the rollout was made for other policies (RolloutConfig.Policy)")
 			}
@@ -58,13 +58,13 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 			break
 		}
 	}
-	if err != nil && (policy.Placement != Automatic || n.placement == Stepped) {
-		err = fmt.Errorf("envs: placement %v in %q: %w; want %v, or %v for any network", n.placement, ro.env.Name, err, Automatic, Stepped)
+	if err != nil && (policy.Placement != Automatic || n.placement == PlacementStepped) {
+		err = fmt.Errorf("envs: placement %v in %q: %w; want %v, or %v for any network", n.placement, ro.env.Name, err, Automatic, PlacementStepped)
 	}
 	return n, err
 }
 
-// Placement returns where a device stores a policy's network: Stepped in environments that the host steps.
+// Placement returns where a device stores a policy's network: PlacementStepped in environments that the host steps.
 //
 // Errors: the requested placement does not fit.
 func (ro *Rollout) Placement(policy *Policy, info vk.Info) (Placement, error) {
@@ -76,13 +76,13 @@ func (ro *Rollout) Placement(policy *Policy, info vk.Info) (Placement, error) {
 func (ro *Rollout) placements(policy *Policy, info vk.Info) []Placement {
 	switch {
 	case ro.steps(policy, info):
-		return []Placement{Stepped}
+		return []Placement{PlacementStepped}
 	case !info.Type.GPU() && ro.alone(policy.Network):
-		return []Placement{InLane, InSubgroup, Streamed}
+		return []Placement{PlacementOwn, PlacementLanes, PlacementStream}
 	case info.Type.GPU() && ro.together(policy, info):
-		return []Placement{InSubgroup, InWorkgroup, Streamed}
+		return []Placement{PlacementLanes, PlacementGroup, PlacementStream}
 	}
-	return []Placement{InSubgroup, Streamed}
+	return []Placement{PlacementLanes, PlacementStream}
 }
 
 // alone reports whether on a software driver it is faster for each lane to hold a network alone than for the lanes of
@@ -163,30 +163,30 @@ const (
 // set sets the network's fields of a rollout's kernel.
 func (n network) set(k *rolloutKernel) {
 	switch n.placement {
-	case InLane:
+	case PlacementOwn:
 		k.Network = networkOwn
 		k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = n.own.Hidden1, n.own.Hidden2, n.own.Activation, n.own.LayerNorm
-	case InSubgroup:
+	case PlacementLanes:
 		k.Network = networkLanes
 		k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = n.lanes.Hidden1, n.lanes.Hidden2, n.lanes.Activation, n.lanes.LayerNorm
-	case InWorkgroup:
+	case PlacementGroup:
 		k.Network, k.Workgroup = networkGroup, n.group.Workgroup
 		k.Hidden1, k.Hidden2, k.Activation, k.LayerNorm = n.group.Hidden1, n.group.Hidden2, n.group.Activation, n.group.LayerNorm
 		k.GroupRows, k.GroupSlices1, k.GroupSlices2 = n.group.Rows, n.group.Slices1, n.group.Slices2
 		k.GroupHeld, k.GroupKept, k.StreamAligned = n.group.Held, n.group.Kept, n.group.Aligned
-	case Streamed:
+	case PlacementStream:
 		k.Network = networkStream
 		k.Hidden1, k.Activation, k.LayerNorm = 1, n.stream.Activation, n.stream.LayerNorm
 		k.StreamRows, k.StreamQuads, k.StreamAligned = n.stream.Rows, n.stream.Quads, n.stream.Aligned
 		k.StreamLayers, k.StreamHidden = n.stream.Layers, n.stream.Hidden
-	case Stepped:
+	case PlacementStepped:
 		k.Policy = policyOutputs
 	}
 }
 
 // groups returns the number of workgroups that step the environments of all members.
 func (n network) groups(members, environments, lanes int) int {
-	if n.placement == InLane {
+	if n.placement == PlacementOwn {
 		return (members*environments + lanes - 1) / lanes
 	}
 	return members * ((environments + lanes - 1) / lanes)

@@ -6,33 +6,36 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Placement defines where the weights of a policy's network are stored during episodes. Returns of different
-// placements differ by the order of summation.
+// Placement defines where the weights of a policy's network are stored during episodes. Its names are those of the
+// layouts of engine/nn: nn.Own, nn.Lanes, nn.Group, nn.Stream. Returns of different placements differ by the order of
+// summation.
 type Placement uint32
 
 const (
 	// Automatic: the placement that costs least, determined by the device, the network, the environment and the
 	// number of episodes, never by timing: the same run always has the same placement.
 	Automatic Placement = iota
-	// InLane: each lane of a subgroup holds the network that acts in its environment. For small networks of one or
-	// two hidden layers.
-	InLane
-	// InSubgroup: the lanes of a subgroup hold a network together. One or two hidden layers.
-	InSubgroup
-	// InWorkgroup: several subgroups hold a network together. One or two hidden layers.
-	InWorkgroup
-	// Streamed: weights are not held but read from memory at every step, once for all environments of a subgroup. Any
-	// dense network.
-	Streamed
-	// Stepped: the network is not part of the environment's kernel but evaluated before every step, as batched products. Any network, in a few
-	// dispatches per step.
-	Stepped
+	// PlacementOwn: each lane of a subgroup holds the network that acts in its environment. For small networks of one
+	// or two hidden layers.
+	PlacementOwn
+	// PlacementLanes: the lanes of a subgroup hold a network together. One or two hidden layers.
+	PlacementLanes
+	// PlacementGroup: several subgroups hold a network together. One or two hidden layers.
+	PlacementGroup
+	// PlacementStream: weights are not held but read from memory at every step, once for all environments of a
+	// subgroup. Any dense network.
+	PlacementStream
+	// PlacementStepped: the network is not part of the environment's kernel but evaluated before every step, as batched
+	// products. Any network, in a few dispatches per step.
+	PlacementStepped
 )
 
 // Placements lists the placements that can be requested.
-func Placements() []Placement { return []Placement{InLane, InSubgroup, InWorkgroup, Streamed, Stepped} }
+func Placements() []Placement {
+	return []Placement{PlacementOwn, PlacementLanes, PlacementGroup, PlacementStream, PlacementStepped}
+}
 
-var placementNames = [...]string{"auto", "lane", "subgroup", "workgroup", "streamed", "stepped"}
+var placementNames = [...]string{"auto", "own", "lanes", "group", "stream", "stepped"}
 
 func (p Placement) String() string {
 	if int(p) < len(placementNames) {
@@ -41,7 +44,7 @@ func (p Placement) String() string {
 	return fmt.Sprintf("Placement(%d)", uint32(p))
 }
 
-// UnmarshalText parses a placement's name: auto, lane, subgroup, workgroup, streamed or stepped.
+// UnmarshalText parses a placement's name: auto, own, lanes, group, stream or stepped.
 func (p *Placement) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(p, "placement", placementNames[:], text)
 }

@@ -23,14 +23,14 @@ func TestPlacements(t *testing.T) {
 		placements   []Placement
 	}{
 		{"CartPole-v1", nn.MLP{Hidden: []int{16, 8}, Activation: nn.Tanh}, []int{1, 3, 11}, Placements()},
-		{"CartPole-v1", nn.MLP{Hidden: []int{37, 29}, Activation: nn.ReLU}, []int{5}, []Placement{InSubgroup, InWorkgroup, Streamed, Stepped}},
-		{"CartPole-v1", nn.MLP{Hidden: []int{301}, Activation: nn.Swish}, []int{2}, []Placement{InWorkgroup, Streamed, Stepped}},
+		{"CartPole-v1", nn.MLP{Hidden: []int{37, 29}, Activation: nn.ReLU}, []int{5}, Placements()[1:]},
+		{"CartPole-v1", nn.MLP{Hidden: []int{301}, Activation: nn.Swish}, []int{2}, Placements()[2:]},
 		{"Pendulum-v1", nn.MLP{Hidden: []int{9}, Activation: nn.Swish, LayerNorm: true}, []int{1, 19}, Placements()},
 		{"Pendulum-v1", nn.MLP{Hidden: []int{13, 6}, Activation: nn.GELU}, []int{3}, Placements()},
 		{"Pendulum-v1", nn.MLP{Hidden: []int{7, 10}, Activation: nn.ELU, LayerNorm: true}, []int{4}, Placements()},
-		{"Pendulum-v1", nn.MLP{Hidden: []int{64, 64}, Activation: nn.Tanh, LayerNorm: true}, []int{9}, []Placement{InSubgroup, InWorkgroup, Streamed, Stepped}},
-		{"Pendulum-v1", nn.MLP{Hidden: []int{50, 290}, Activation: nn.Linear}, []int{1}, []Placement{InWorkgroup, Streamed, Stepped}},
-		{"CartPoleSwingUp-easy", nn.MLP{Hidden: []int{256, 256}, Activation: nn.Tanh}, []int{1, 3}, []Placement{InWorkgroup, Streamed, Stepped}},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{64, 64}, Activation: nn.Tanh, LayerNorm: true}, []int{9}, Placements()[1:]},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{50, 290}, Activation: nn.Linear}, []int{1}, Placements()[2:]},
+		{"CartPoleSwingUp-easy", nn.MLP{Hidden: []int{256, 256}, Activation: nn.Tanh}, []int{1, 3}, Placements()[2:]},
 	} {
 		for _, placement := range c.placements {
 			for _, environments := range c.environments {
@@ -113,7 +113,7 @@ func TestPlacementsEnd(t *testing.T) {
 // Placements that do not fit a device, and invalid ones, are errors that say so.
 func TestPlacementErrors(t *testing.T) {
 	f := newFixture(t, engine.New(open(t)), "CartPole-v1", RolloutConfig{Members: 1, Environments: 1, Horizon: 1}, &nn.MLP{Hidden: []int{1024, 1024}})
-	for placement, want := range map[Placement]error{InLane: nn.ErrNoRoom, InSubgroup: nn.ErrNoRoom, InWorkgroup: nn.ErrNoRoom, 17: nil} {
+	for placement, want := range map[Placement]error{PlacementOwn: nn.ErrNoRoom, PlacementLanes: nn.ErrNoRoom, PlacementGroup: nn.ErrNoRoom, 17: nil} {
 		f.policy.Placement = placement
 		_, err := f.eng.Record("test", func(r *engine.Recorder) { f.ro.Record(r, f.clock, f.policy) })
 		if err == nil || want != nil && !errors.Is(err, want) || !strings.Contains(err.Error(), placement.String()) {
@@ -140,23 +140,23 @@ func TestAutomaticPlacement(t *testing.T) {
 		environments int
 		want         Placement
 	}{
-		{nvidia, "CartPole-v1", []int{64, 64}, 1, InSubgroup},
-		{nvidia, "CartPole-v1", []int{128, 128}, 1, InWorkgroup},
-		{nvidia, "CartPole-v1", []int{256, 256}, 1, InWorkgroup},
-		{nvidia, "CartPole-v1", []int{256, 256}, 4, InWorkgroup},
-		{nvidia, "CartPole-v1", []int{256, 256}, 64, Streamed},
-		{nvidia, "CartPole-v1", []int{512, 512}, 1, Streamed},
-		{nvidia, "CartPole-v1", []int{64, 64, 64}, 1, Streamed},
-		{nvidia, "HalfCheetah-v5", []int{256, 256}, 1, Streamed},
-		{nvidia, "Humanoid-v5", []int{256, 256}, 1, Stepped},
-		{software, "Humanoid-v5", []int{256, 256}, 1, Streamed},
-		{rdna, "CartPole-v1", []int{256, 256}, 1, InWorkgroup},
-		{gcn, "CartPole-v1", []int{256, 256}, 1, InWorkgroup},
-		{intel, "CartPole-v1", []int{256, 256}, 1, Streamed},
-		{other, "CartPole-v1", []int{256, 256}, 1, Streamed},
-		{software, "CartPole-v1", []int{8}, 1, InLane},
-		{software, "CartPole-v1", []int{64, 64}, 1, InSubgroup},
-		{software, "CartPole-v1", []int{256, 256}, 1, Streamed},
+		{nvidia, "CartPole-v1", []int{64, 64}, 1, PlacementLanes},
+		{nvidia, "CartPole-v1", []int{128, 128}, 1, PlacementGroup},
+		{nvidia, "CartPole-v1", []int{256, 256}, 1, PlacementGroup},
+		{nvidia, "CartPole-v1", []int{256, 256}, 4, PlacementGroup},
+		{nvidia, "CartPole-v1", []int{256, 256}, 64, PlacementStream},
+		{nvidia, "CartPole-v1", []int{512, 512}, 1, PlacementStream},
+		{nvidia, "CartPole-v1", []int{64, 64, 64}, 1, PlacementStream},
+		{nvidia, "HalfCheetah-v5", []int{256, 256}, 1, PlacementStream},
+		{nvidia, "Humanoid-v5", []int{256, 256}, 1, PlacementStepped},
+		{software, "Humanoid-v5", []int{256, 256}, 1, PlacementStream},
+		{rdna, "CartPole-v1", []int{256, 256}, 1, PlacementGroup},
+		{gcn, "CartPole-v1", []int{256, 256}, 1, PlacementGroup},
+		{intel, "CartPole-v1", []int{256, 256}, 1, PlacementStream},
+		{other, "CartPole-v1", []int{256, 256}, 1, PlacementStream},
+		{software, "CartPole-v1", []int{8}, 1, PlacementOwn},
+		{software, "CartPole-v1", []int{64, 64}, 1, PlacementLanes},
+		{software, "CartPole-v1", []int{256, 256}, 1, PlacementStream},
 	} {
 		env := lookup(t, c.env)
 		ro := &Rollout{env: env, cfg: RolloutConfig{Environments: c.environments}, stepped: &stepped{}}

@@ -369,10 +369,10 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			return
 		}
 		n.set(&k)
-		if n.placement == Stepped {
+		if n.placement == PlacementStepped {
 			k.Outputs, k.Observed = ro.stepped.outputs.Range(), ro.stepped.observed.Range()
 		}
-		if policy.Normalizer != nil && (n.placement != Stepped || ro.seen != nil) { // otherwise only the network takes normalized observations
+		if policy.Normalizer != nil && (n.placement != PlacementStepped || ro.seen != nil) { // otherwise only the network takes normalized observations
 			k.Normalizer = policy.Normalizer.Range()
 		}
 		if head.Noise != nil {
@@ -387,11 +387,11 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	k.SubgroupEnvironments = uint32(together)
 	groups := n.groups(c.Members, c.Environments, together)
 	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + n.iterations + ro.env.transfers())
-	if ro.mapping == Cooperative && !info.Type.GPU() || n.placement == Stepped {
+	if ro.mapping == Cooperative && !info.Type.GPU() || n.placement == PlacementStepped {
 		most = 1
 	}
 	dispatch := func(r *engine.Recorder, first, steps int) {
-		if n.placement == Stepped && steps > 0 {
+		if n.placement == PlacementStepped && steps > 0 {
 			ro.stepped.evaluate(r, policy)
 		}
 		k.First, k.Steps = uint32(first), uint32(steps)
@@ -400,7 +400,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		r.Dispatch(call)
 		k.Begin = false
 	}
-	if n.placement == Stepped && steps > 0 {
+	if n.placement == PlacementStepped && steps > 0 {
 		dispatch(r, before, 0) // writes the observations that the first step is to act on
 		if before == 0 {
 			ro.stepped.remember(r, ro)

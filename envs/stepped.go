@@ -37,7 +37,7 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 		_, err := nn.StreamOf(policy.Network, info, ro.cfg.Environments)
 		return err != nil || info.Type.GPU() && ro.env.StateSize()+ro.env.ObsSize() > laneFloats
 	}
-	return policy.Placement == Stepped
+	return policy.Placement == PlacementStepped
 }
 
 // newStepped makes the form's tensors and its network, whose weights are a row for each of the kernel's members.
@@ -98,7 +98,7 @@ func (st *stepped) evaluate(r *engine.Recorder, policy *Policy) {
 	}
 	members := st.observed.Size(engine.MemberAxis)
 	if rows := policy.Params.Size(engine.MemberAxis); rows != members*st.share {
-		r.Fail(fmt.Errorf("envs: placement %v: parameters %v; want a row for each of %d members", Stepped, policy.Params, members*st.share))
+		r.Fail(fmt.Errorf("envs: placement %v: parameters %v; want a row for each of %d members", PlacementStepped, policy.Params, members*st.share))
 		return
 	}
 	weights := nn.Weights{Params: policy.Params.View(engine.Members(members), nn.Networks(st.share), engine.Axis("parameter", policy.Row()))}

@@ -21,11 +21,11 @@ func TestRolloutNetworks(t *testing.T) {
 		placements []Placement
 	}{
 		{"CartPole-v1", nn.MLP{Hidden: []int{16, 8}, Activation: nn.Tanh}, true, Placements()},
-		{"CartPole-v1", nn.MLP{Hidden: []int{256, 256}, Activation: nn.ReLU}, false, []Placement{Streamed}},
-		{"Pendulum-v1", nn.MLP{Hidden: []int{33, 17, 9}, Activation: nn.ELU, LayerNorm: true}, true, []Placement{Streamed}},
+		{"CartPole-v1", nn.MLP{Hidden: []int{256, 256}, Activation: nn.ReLU}, false, []Placement{PlacementStream}},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{33, 17, 9}, Activation: nn.ELU, LayerNorm: true}, true, []Placement{PlacementStream}},
 		{"Pendulum-v1", nn.MLP{Hidden: []int{9}, Activation: nn.Swish, LayerNorm: true}, true, Placements()},
-		{"Pendulum-v1", nn.MLP{Hidden: []int{7, 10}, Activation: nn.ELU, LayerNorm: true}, false, []Placement{InSubgroup, InLane}},
-		{"Pendulum-v1", nn.MLP{}, false, []Placement{Streamed}},
+		{"Pendulum-v1", nn.MLP{Hidden: []int{7, 10}, Activation: nn.ELU, LayerNorm: true}, false, []Placement{PlacementLanes, PlacementOwn}},
+		{"Pendulum-v1", nn.MLP{}, false, []Placement{PlacementStream}},
 	} {
 		for _, placement := range c.placements {
 			for _, environments := range []int{1, 3, 11} {

@@ -81,5 +81,5 @@ func TestLongArrays(t *testing.T) {
 
 // TestLongInputs: networks of many inputs act correctly on the recorded observations.
 func TestLongInputs(t *testing.T) {
-	checkRollout(t, engine.New(open(t), engine.Seed(5)), newLong(t), nn.MLP{Hidden: []int{16, 8}, Activation: nn.Tanh}, true, Streamed, 11)
+	checkRollout(t, engine.New(open(t), engine.Seed(5)), newLong(t), nn.MLP{Hidden: []int{16, 8}, Activation: nn.Tanh}, true, PlacementStream, 11)
 }

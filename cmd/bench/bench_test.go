@@ -85,7 +85,7 @@ func TestEvolution(t *testing.T) {
 	}
 	measure := map[string]string{
 		"openes/16x16/p128": "s", "openes/16x16/p128/memory": "MB", "openes/256x256/p2048/memory": "MB", "openes/256x256/p131072/memory": "MB",
-		"placement/e1/streamed": "env steps/s", "placement/e1/auto": "env steps/s",
+		"placement/e1/stream": "env steps/s", "placement/e1/auto": "env steps/s",
 	}
 	memory := map[string]float64{}
 	o := bench.Options{Time: 20 * time.Millisecond, Profile: true, Match: func(c bench.Case) bool { return measure[c.Name] != "" }}

@@ -19,7 +19,7 @@ func placements() []Case {
 	for _, environments := range []int{1, 4, 16} {
 		name := func(p envs.Placement) string { return fmt.Sprintf("placement/e%d/%v", environments, p) }
 		for _, p := range envs.Placements() {
-			if p == envs.InLane {
+			if p == envs.PlacementOwn {
 				continue // does not fit in the lanes of any device
 			}
 			all = append(all, Case{

@@ -19,7 +19,7 @@ type PolicyConfig struct {
 	Bins     int  `min:"0" max:"256" doc:"Number of evenly spaced values of each continuous action; the network's outputs are their logits; 0: any value."`
 	Cap      bool `doc:"Episodes are cut off at twice the mean episode length of the last generation."`
 
-	Placement envs.Placement `doc:"Where a network's weights are stored during episodes: auto (the fastest), lane, subgroup, workgroup, streamed, stepped."`
+	Placement envs.Placement `doc:"Where a network's weights are stored during episodes: auto (the fastest), own, lanes, group, stream, stepped."`
 }
 
 // DefaultPolicy evaluates as EvoRL and EvoJAX do: one episode, most likely actions, and the same initial states for

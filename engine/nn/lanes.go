@@ -28,8 +28,10 @@ const maxLaneOutputs = 48
 // compilation takes longer than a minute. On GPUs registers are the bound.
 const maxForwardWeights = 2048
 
-// LanesOf returns the layout of a model in a subgroup of the device, for kernels in which it learns. Models that are not dense with one or two hidden
-// layers of float32, that lanes cannot hold with their gradients, or that have more than 48 outputs are errors.
+// LanesOf returns the layout of a model in a subgroup of the device, for kernels in which it learns.
+//
+// Errors: models that are not dense with one or two hidden layers of float32, that lanes cannot hold with their
+// gradients, or that have more than 48 outputs.
 func LanesOf(model Model, info vk.Info) (Lanes, error) {
 	m, err := perceptron(model)
 	if err != nil {
@@ -47,8 +49,9 @@ func LanesOf(model Model, info vk.Info) (Lanes, error) {
 // ErrNoRoom is wrapped by the errors of networks that are too large for this layout.
 var ErrNoRoom = errors.New("no room")
 
-// LanesForwardOf is LanesOf for kernels that evaluate the model without learning, and need the given number of registers for something else that a lane
-// keeps meanwhile, such as an environment's state. Software drivers may hold more weights than in learning. The precision makes no difference.
+// LanesForwardOf is LanesOf for kernels that only evaluate the model. A lane needs floats registers for other values,
+// such as an environment's state. Software drivers may hold more weights than in learning. The precision makes no
+// difference.
 func LanesForwardOf(model Model, info vk.Info, floats int) (Lanes, error) {
 	m, err := perceptron(model)
 	if err != nil {
@@ -64,9 +67,9 @@ type laneFloats struct {
 	units   int // of the hidden layers
 }
 
-// lanes returns the layout if the largest layer has at most so many weights a lane, and on GPUs if a lane has as many registers as the form
-// takes. The two estimates are of what
-// RADV takes for networks of [64] to [128, 64] in subgroups of 32 and 64 lanes: weights, in learning their gradients too, activations and temporaries.
+// lanes returns the layout if the largest layer has at most most weights per lane and if a lane has the registers that
+// the form takes. Both estimates of registers were fitted to RADV's figures for networks of [64] to [128, 64] in
+// subgroups of 32 and 64 lanes: weights, in learning their gradients too, activations and temporaries.
 func (m MLP) lanes(info vk.Info, most int, takes func(laneFloats) int) (Lanes, error) {
 	if n := len(m.Hidden); n < 1 || n > 2 {
 		return Lanes{}, fmt.Errorf("nn: network %v has %d hidden layers; one subgroup holds one or two", m, n)

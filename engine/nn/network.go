@@ -57,7 +57,7 @@ func NewStack(s *engine.State, model Model, members, networks, rows int) (*Netwo
 		}
 	}
 	if lanes, err := LanesOf(model, info); err == nil {
-		n.form = &stationary{model: model, networks: members * networks, lanes: lanes}
+		n.form = &inLanes{model: model, networks: members * networks, lanes: lanes}
 		return n, nil
 	}
 	return n.byLayers(s)

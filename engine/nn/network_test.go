@@ -321,7 +321,7 @@ func closeTo(t *testing.T, what string, got, want []float64) {
 
 // forms runs a case in both forms.
 func (c networkCase) forms(t *testing.T, name string) {
-	for form, layered := range map[string]bool{"stationary": false, "layered": true} {
+	for form, layered := range map[string]bool{"lanes": false, "layered": true} {
 		c.layered = layered
 		t.Run(name+"/"+form, c.run)
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// stationary is the form of networks whose weights a subgroup holds in its lanes (shaders/engine/nn/mlp.glsl). It
-// keeps no activations: the backward pass evaluates the network again.
-type stationary struct {
+// inLanes is the form of networks held in the lanes of a subgroup (Lanes; shaders/engine/nn/mlp.glsl). It keeps no
+// activations: the backward pass evaluates the network again.
+type inLanes struct {
 	model    Model
 	networks int // over all members
 	lanes    Lanes
@@ -20,7 +20,7 @@ const mostRows = 2048
 
 // splits implements form. Even one network fills a device, loading the weights costs little compared with using them,
 // and no invocation loops too long.
-func (n *stationary) splits(rows int) int {
+func (n *inLanes) splits(rows int) int {
 	const (
 		workgroups = 64
 		least      = 64 // rows per workgroup
@@ -29,9 +29,9 @@ func (n *stationary) splits(rows int) int {
 	return max(1, min(parts, rows/least), (rows+mostRows-1)/mostRows)
 }
 
-func (n *stationary) keep(*engine.State, int) *activations { return nil }
+func (n *inLanes) keep(*engine.State, int) *activations { return nil }
 
-func (n *stationary) forward(r *engine.Recorder, b batch, _ *activations) {
+func (n *inLanes) forward(r *engine.Recorder, b batch, _ *activations) {
 	l, params := n.lanes, b.weights.Params.Range()
 	k := forwardKernel{
 		Params: params, Output: b.outputs.Range(),
@@ -54,7 +54,7 @@ func (n *stationary) forward(r *engine.Recorder, b batch, _ *activations) {
 	r.Dispatch(call)
 }
 
-func (n *stationary) backward(r *engine.Recorder, b batch, _ *activations, back gradients) {
+func (n *inLanes) backward(r *engine.Recorder, b batch, _ *activations, back gradients) {
 	splits := back.splits
 	if back.params == nil {
 		splits = n.splits(b.inner)
