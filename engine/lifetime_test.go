@@ -117,6 +117,17 @@ func TestOnResume(t *testing.T) {
 		advance(2, 1)
 	}
 	failed := errors.New("failed")
+	settled := 0
+	s.OnSave(func(context.Context) error {
+		settled++
+		return nil
+	})
+	if _, err := s.Digest(ctx); err != nil || settled != 1 {
+		t.Errorf("a digest: error %v; OnSave ran %d times", err, settled)
+	}
+	if _, err := s.Save(ctx, t.TempDir(), 1); err != nil || settled != 2 {
+		t.Errorf("saving: error %v; OnSave ran %d times", err, settled)
+	}
 	s.OnResume(func(context.Context) error { return failed })
 	c, _, err := checkpoint.Latest(dir)
 	if err != nil {
@@ -124,6 +135,9 @@ func TestOnResume(t *testing.T) {
 	}
 	if err := s.Load(ctx, c); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := s.Save(ctx, t.TempDir(), 1); err != nil || settled != 2 {
+		t.Errorf("saving what was loaded: error %v; OnSave ran %d times in all", err, settled)
 	}
 	if err := s.Advance(ctx, 1); !errors.Is(err, failed) {
 		t.Errorf("error %v; want %v", err, failed)

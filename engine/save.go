@@ -21,12 +21,18 @@ func (s *State) Save(ctx context.Context, dir string, iteration int, opts ...che
 	if s.all.closed {
 		return checkpoint.Manifest{}, errClosed
 	}
+	if err := s.settle(ctx); err != nil {
+		return checkpoint.Manifest{}, fmt.Errorf("engine: saving iteration %d: %w", iteration, err)
+	}
 	return checkpoint.Save(dir, int64(iteration), s.tensors(ctx), opts...)
 }
 
 // Digest returns the digest that a checkpoint of the current state would have: over names, types, shapes and bytes of all saved
 // tensors.
 func (s *State) Digest(ctx context.Context) (string, error) {
+	if err := s.settle(ctx); err != nil {
+		return "", fmt.Errorf("engine: the digest of a state: %w", err)
+	}
 	var digests []checkpoint.TensorDigest
 	for _, t := range s.all.named {
 		data, err := t.ReadBytes(ctx)

@@ -40,6 +40,7 @@ type tensors struct {
 	next    int                           // the iteration that Step submits next
 	resume  []func(context.Context) error // see OnResume
 	resumed bool                          // by Load, and no Advance since
+	save    []func(context.Context) error // see OnSave
 	close   []func() error                // see OnClose
 
 	learning atomic.Bool // a Learn is running
@@ -222,6 +223,23 @@ func (s *State) Zero(ctx context.Context) error {
 
 // OnResume adds what the first Advance after a Load runs: making anew what checkpoints do not hold.
 func (s *State) OnResume(f func(context.Context) error) { s.all.resume = append(s.all.resume, f) }
+
+// OnSave adds what Save and Digest run first: writing to saved tensors what the host holds beside them. It does not run between a Load and the Advance
+// after it, when the tensors have what was loaded, and OnResume has not yet given it to the host.
+func (s *State) OnSave(f func(context.Context) error) { s.all.save = append(s.all.save, f) }
+
+// settle runs what OnSave was given.
+func (s *State) settle(ctx context.Context) error {
+	if s.all.resumed {
+		return nil
+	}
+	for _, f := range s.all.save {
+		if err := f(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Begun reports whether the tensors have contents: after Zero, which Init calls, or Load.
 func (s *State) Begun() bool { return s.all.begun }

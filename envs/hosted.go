@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
@@ -29,9 +30,9 @@ type hosted struct {
 	words, done                          []uint32
 
 	step  Step
-	renew []bool // environments that diverged without knowing it
-	seeds []uint32
-	drawn uint32 // seeds of such
+	renew []bool         // environments that diverged without knowing it
+	seeds []uint32       // of each one's last Reset
+	saved *engine.Tensor // [P, E, words] u32: of checkpoints, see hostedsave.go; nil: they do not contain the environments
 }
 
 // hostedEpisode is the present episode of an environment.
@@ -39,6 +40,7 @@ type hostedEpisode struct {
 	steps int
 	ret   float32 // undiscounted sum of unscaled rewards
 	done  Done    // flags of its last step
+	count uint32  // episodes since the last Reset, with this one
 }
 
 // newHosted makes the form's tensors.
@@ -68,10 +70,7 @@ func newHosted(s *engine.State, ro *Rollout) (*hosted, error) {
 	h.episodes, h.renew, h.seeds = make([]hostedEpisode, n), make([]bool, n), make([]uint32, n)
 	h.step = Step{Last: make([]bool, n), Idle: make([]bool, n), Reward: make([]float32, n), Terminated: make([]bool, n), Truncated: make([]bool, n),
 		Stay: ro.options.AutoReset == Disabled}
-	s.OnResume(func(context.Context) error {
-		h.begun = false // checkpoints do not hold what is outside
-		return nil
-	})
+	h.newSaved(s)
 	s.OnClose(h.close)
 	return h, nil
 }
@@ -83,7 +82,7 @@ func (h *hosted) close() error {
 	if s == nil {
 		return nil
 	}
-	return s.Close()
+	return guarded(s.Close)
 }
 
 // record records the given number of steps, as Rollout.record does. clock is nil before its first tick.
@@ -123,7 +122,7 @@ func (h *hosted) record(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 		r.Dispatch(act.call(groups, 1, 1))
 		r.Host("step "+ro.env.Name, h.failing(func(ctx context.Context) error {
 			if err := h.advance(ctx); err != nil {
-				return err
+				return h.in(err, taken, steps)
 			}
 			taken++
 			return h.look(taken)
@@ -203,13 +202,33 @@ func (h *hosted) keep(r *engine.Recorder, policy *Policy, i engine.Counter) {
 // failing closes the stepper if a stage fails, so that a loaded state begins with another.
 func (h *hosted) failing(f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
-		err := f(ctx)
+		defer h.expect(ctx)()
+		err := guarded(func() error { return f(ctx) })
 		if err == nil || errors.Is(err, engine.ErrEndBlock) {
 			return err
 		}
 		return errors.Join(fmt.Errorf("envs: %q: %w", h.ro.env.Name, err), h.close())
 	}
 }
+
+// expect warns if a Stepper does not return soon after its context has ended, until its result is called.
+func (h *hosted) expect(ctx context.Context) (returned func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-done:
+		case <-time.After(hangs):
+			h.arrived.Engine().Logger().Warn("the environments do not return although their context has ended", "environment", h.ro.env.Name)
+		}
+	})
+	return func() {
+		close(done)
+		stop()
+	}
+}
+
+// hangs is how long after its context a Stepper returns at the latest.
+const hangs = 2 * time.Second
 
 // look shows the environments to whoever observes.
 func (h *hosted) look(taken int) error {
@@ -241,6 +260,9 @@ func (h *hosted) open(ctx context.Context) (err error) {
 	h.step.Action, h.step.Obs, h.step.Final = h.actions, h.obs, h.finals
 	if h.stepper, err = h.ro.env.newStepper(ctx, len(h.episodes), h.arrived.Engine().Seed()); err == nil && h.stepper == nil {
 		err = &engine.NilError{What: "stepper"}
+	}
+	if _, ok := h.stepper.(Saver); err == nil && h.saved != nil && !ok {
+		err = fmt.Errorf("%T cannot be saved, and the Spec has %d Saved bytes; want an envs.Saver, or 0", h.stepper, h.ro.env.Saved)
 	}
 	return err
 }
@@ -287,6 +309,9 @@ func (h *hosted) begin(ctx context.Context, clock *engine.Clock, anew bool, firs
 	if err := h.reset(ctx); err != nil {
 		return err
 	}
+	if err := h.trySave(); err != nil {
+		return err
+	}
 	for i, e := range h.episodes {
 		h.words[i], h.returns[i] = e.word(), e.ret
 	}
@@ -300,7 +325,11 @@ func (h *hosted) reset(ctx context.Context) error {
 		return err
 	}
 	for i, begins := range h.renew {
-		if begins && !finite(h.row(h.obs, i)) {
+		if !begins {
+			continue
+		}
+		h.episodes[i].count = 1
+		if !finite(h.row(h.obs, i)) {
 			return h.infinite(i)
 		}
 	}
@@ -308,7 +337,7 @@ func (h *hosted) reset(ctx context.Context) error {
 }
 
 func (h *hosted) infinite(i int) error {
-	return fmt.Errorf("environment %d: the first observation of an episode is not finite: %.100v", i, h.row(h.obs, i))
+	return &OutsideError{Environment: i, Err: fmt.Errorf("the first observation of an episode is not finite: %.100v", h.row(h.obs, i))}
 }
 
 // row returns environment i's observation.
@@ -325,7 +354,7 @@ func (h *hosted) advance(ctx context.Context) error {
 		h.step.Idle[i] = h.step.Stay && e.done != 0
 		over = over && h.step.Idle[i]
 		if !h.step.Idle[i] && e.done != 0 {
-			*e = hostedEpisode{}
+			*e = hostedEpisode{count: e.count}
 		}
 		most := h.limit
 		if h.caps != nil {
@@ -419,13 +448,14 @@ func (h *hosted) settle(i int) {
 		clear(h.row(h.finals, i))
 		if !ended {
 			h.renew[i] = !h.step.Stay
-			h.drawn++
-			h.seeds[i] = engine.Philox([2]uint32{h.seeds[i], h.drawn}, [4]uint32{1})[0]
+			h.seeds[i] = engine.Philox([2]uint32{h.seeds[i], e.count}, [4]uint32{1})[0]
 			clear(h.row(h.obs, i))
 		}
 	}
 	if ended && h.step.Stay {
 		copy(h.row(h.obs, i), h.row(h.finals, i))
+	} else if ended {
+		e.count++ // the Stepper began the next one
 	}
 	h.done[i], h.gains[i], h.returns[i], h.words[i] = uint32(done), reward*h.ro.options.RewardScale, e.ret, e.word()
 }

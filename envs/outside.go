@@ -14,8 +14,9 @@ import (
 // 0 … N-1, and all slices have an element or a row for each. They belong to the caller: they are the memory that the device reads, so a Stepper writes
 // its results where they are to be, and keeps no slice after it returns. Calls follow each other, and are not concurrent.
 //
-// An error ends the run, whose last checkpoint stays; it should name the environment. A Stepper is closed after an error. Calls
-// should return soon after their context has ended.
+// An error ends the run, whose last checkpoint stays. Where it is that of one environment it should be an *OutsideError, so that it is reported with member
+// and step. A panic is such an error (*PanicError). A Stepper is closed after an error. Calls should return soon after their context has ended: nothing
+// else ends one that hangs, and the engine's logger has a warning about it.
 //
 // A rollout makes one Stepper for all its environments. Nothing in the interface needs that: two Steppers, each with half of the environments and of every
 // slice, could be stepped in turns, so that the device evaluates the policies of one half while the host steps the other.
@@ -58,6 +59,16 @@ type Stater interface {
 	State(i int, state []float32) error
 }
 
+// Saver is a Stepper whose environments can be saved, so that a resumed run continues exactly. Spec.Saved is how many bytes one takes at most. Without it,
+// new episodes begin in them when a run is resumed.
+type Saver interface {
+	// Save writes the state of environment i, between two steps, to Spec.Saved bytes, which are 0 before. The observation to act on next is not part of it.
+	Save(i int, state []byte) error
+	// Load continues environment i from what Save wrote, whatever it is doing. seed is that of the Reset before, and episode counts the episodes that
+	// began since, 1 for that of the Reset.
+	Load(i int, seed, episode uint32, state []byte) error
+}
+
 // MakeStepper makes a Stepper of n environments. seed is that of the run; those of episodes are given to Reset.
 // It is called when the environments first begin an episode, for training and for every size of evaluation; ctx is that of this step alone.
 type MakeStepper func(ctx context.Context, n int, seed uint32) (Stepper, error)
@@ -67,7 +78,7 @@ type MakeStepper func(ctx context.Context, n int, seed uint32) (Stepper, error)
 //
 // Of Options, TimeLimit and RewardScale apply, and AutoReset may be normal or disabled; action repeat, sparse rewards and other modes are refused, since
 // a Stepper can have them in itself. A policy's placement must be automatic. A checkpoint does not contain the environments: a resumed run
-// begins new episodes in them, so that it does not continue exactly as it would have.
+// begins new episodes in them, so that it does not continue exactly as it would have, unless Spec.Saved is set and Stepper is a Saver.
 //
 // Errors: an incomplete or contradictory Spec, no constructor.
 func NewOutside(spec Spec, newStepper MakeStepper) (*Environment, error) {
@@ -109,17 +120,20 @@ type World interface {
 
 // Worlds is a constructor for NewOutside of environments that make makes, each for itself. They are stepped in parallel, those of
 // a processor one after the other, so that make's results must not share what changes. Worlds that implement io.Closer are closed; those with a method
-// State(state []float32) error show their state (Stater).
+// State(state []float32) error show their state (Stater), and those with methods Save(state []byte) error and Load(state []byte) error can be saved (Saver).
 func Worlds(make func() (World, error)) MakeStepper {
 	return func(_ context.Context, n int, _ uint32) (Stepper, error) {
 		w := &worlds{}
 		for i := range n {
-			one, err := make()
-			if err == nil && one == nil {
-				err = &engine.NilError{What: "environment"}
-			}
+			var one World
+			err := guarded(func() (err error) {
+				if one, err = make(); err == nil && one == nil {
+					err = &engine.NilError{What: "environment"}
+				}
+				return err
+			})
 			if err != nil {
-				return nil, errors.Join(fmt.Errorf("environment %d: %w", i, err), w.Close())
+				return nil, errors.Join(&OutsideError{Environment: i, Err: err}, w.Close())
 			}
 			w.all = append(w.all, world{World: one})
 		}
@@ -141,7 +155,7 @@ func (w *world) begin(obs []float32) error {
 	return w.Reset(engine.Philox([2]uint32{w.seed, w.episode}, [4]uint32{})[0], obs)
 }
 
-// each calls f for every environment, in parallel, and returns the errors with the numbers of their environments.
+// each calls f for every environment, in parallel, and returns the errors, an *OutsideError each.
 func (w *worlds) each(f func(i int, w *world) error) error {
 	const atOnce = 8 // environments for which a goroutine pays
 	n := len(w.all)
@@ -151,8 +165,8 @@ func (w *worlds) each(f func(i int, w *world) error) error {
 	for part := range parts {
 		wait.Go(func() {
 			for i := part * n / parts; i < (part+1)*n/parts && errs[part] == nil; i++ {
-				if err := f(i, &w.all[i]); err != nil {
-					errs[part] = fmt.Errorf("environment %d: %w", i, err)
+				if err := guarded(func() error { return f(i, &w.all[i]) }); err != nil {
+					errs[part] = &OutsideError{Environment: i, Err: err}
 				}
 			}
 		})
@@ -199,6 +213,24 @@ func (w *worlds) State(i int, state []float32) error {
 		return shown.State(state)
 	}
 	return fmt.Errorf("%T has no method State(state []float32) error", w.all[i].World)
+}
+
+// Save implements Saver.
+func (w *worlds) Save(i int, state []byte) error {
+	if saved, ok := w.all[i].World.(interface{ Save([]byte) error }); ok {
+		return saved.Save(state)
+	}
+	return fmt.Errorf("%T has no method Save(state []byte) error", w.all[i].World)
+}
+
+// Load implements Saver.
+func (w *worlds) Load(i int, seed, episode uint32, state []byte) error {
+	one := &w.all[i]
+	if saved, ok := one.World.(interface{ Load([]byte) error }); ok {
+		one.seed, one.episode = seed, episode
+		return saved.Load(state)
+	}
+	return fmt.Errorf("%T has no method Load(state []byte) error", one.World)
 }
 
 // Close implements Stepper.

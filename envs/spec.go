@@ -56,6 +56,10 @@ type Spec struct {
 	// default and 1 otherwise, that adds as many observations as its tag adds:"…" states. See Environment.With.
 	Options any
 
+	// Saved is the number of bytes that checkpoints have of each environment, of one that the host steps and whose Stepper is a Saver: its present
+	// state, as many as it may take. A resumed run then continues exactly; 0: checkpoints do not contain the environments.
+	Saved int
+
 	outside     bool         // it is stepped by the host; see NewOutside
 	feet        *feet        // nil: it has none
 	cooperative *cooperative // the form in which lanes compute an environment together; nil: there is none
@@ -107,6 +111,9 @@ func (s Spec) check() error {
 	if s.Iterations < 0 || s.Iterations > maxIterations {
 		errs = append(errs, fmt.Errorf("the Spec has %d Iterations; want 0 to %d", s.Iterations, maxIterations))
 	}
+	if s.Saved < 0 || s.Saved > maxSaved || s.Saved > 0 && !s.outside {
+		errs = append(errs, fmt.Errorf("the Spec has %d Saved bytes; want 0 or, if the host steps the environment, up to %d", s.Saved, maxSaved))
+	}
 	if s.Agents < 0 || s.Agents > maxAgents {
 		errs = append(errs, fmt.Errorf("the Spec has %d Agents; want 0 (one) to %d", s.Agents, maxAgents))
 	}
@@ -118,6 +125,9 @@ func (s Spec) check() error {
 
 // maxAgents is the largest number of seats that a lane steps.
 const maxAgents = 64
+
+// maxSaved is the most bytes that checkpoints have of an environment that the host steps.
+const maxSaved = 1 << 20
 
 // maxIterations is the most loop iterations of an invocation per dispatch. It leaves a margin for iterations that are
 // only estimated.
