@@ -223,9 +223,7 @@ func (r *Run) restore(ctx context.Context, c *checkpoint.Checkpoint) (err error)
 		r.warnings.addf("it continues on %s with driver %s, and its checkpoint is from %s with driver %s: results differ by rounding from those of one device",
 			info.Name, info.Driver, facts["device"], facts["driver"])
 	}
-	if env := r.cfg.Env(); env != nil && env.IsOutside() && env.Saved == 0 {
-		r.warnings.addf("the environments of %q are not in checkpoints: new episodes begin in them, so that it does not continue exactly", env.Name)
-	}
+	r.warnings.resuming = append(r.warnings.resuming, r.workflow.State().Lost()...)
 	if len(r.provenance.Sessions) == 0 { // the provenance was damaged or lost
 		r.provenance.Sessions = []rundir.Session{{
 			Version: c.Manifest.Version, Device: facts["device"], Driver: facts["driver"], Binding: facts["binding"], To: c.Manifest.Step,

@@ -81,3 +81,47 @@ func TestOwnProgram(t *testing.T) {
 	}
 	b.must("plot", "-o", "b.svg", "whole") // needs no more than its records
 }
+
+// The program of docs/own.md that steps its environment in Go has it in every command. Checkpoints contain what the environment saves, so that a run is
+// resumed with the same bits, and warns of nothing.
+func TestOwnEnvironmentInGo(t *testing.T) {
+	b := newBox(t)
+	page, err := os.ReadFile("../docs/own.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../docs/examples/corridor/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, code, ok := strings.Cut(string(text), ")\n\n"); !ok || !strings.Contains(string(page), "```go\n"+code+"```\n") {
+		t.Error("docs/own.md does not have the code of docs/examples/corridor")
+	}
+	settings, err := os.ReadFile("../docs/examples/corridor/corridor.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("corridor.toml", string(settings))
+	program := b.path("corridor")
+	if out, err := exec.Command("go", "build", "-o", program, "../docs/examples/corridor").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b.program = program
+	whole := b.object(b.must("run", "-q", "--json", "--out", "whole", "corridor.toml"))
+	if mean := whole["mean_return"].(float64); mean < -7 { // to the right it is -6.5, and at random about -40
+		t.Errorf("mean return %v; want at least -7", mean)
+	}
+	b.must("run", "-q", "--out", "half", "--iterations", "5", "corridor.toml")
+	stdout, stderr, status := b.run("run", "--json", "--resume", "--iterations", "12", "--out", "half")
+	if half := b.object(stdout); status != 0 || half["digest"] != whole["digest"] || strings.Contains(stderr, "exactly") {
+		t.Errorf("resumed: status %d, %v, %s; want the digest %v", status, half, stderr, whole["digest"])
+	}
+	e := b.object(b.must("eval", "--json", "--member", "0", "--seed", "3", "--episodes", "1", "half"))
+	v := b.object(b.must("view", "--json", "--member", "0", "--seed", "3", "--png", "a.png", "--width", "32", "--height", "32", "half"))
+	if e["mean_return"] != v["return"] {
+		t.Errorf("evaluated %v, viewed %v", e, v)
+	}
+	for _, args := range []string{"export --onnx p.onnx --policy p.json whole", "inspect whole", "plot -o a.svg whole half", "list Corridor-v0"} {
+		b.must(strings.Fields(args)...)
+	}
+}

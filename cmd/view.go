@@ -107,7 +107,7 @@ func (f *viewFlags) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	if env := cfg.Env(); env == nil || env.Geometry == nil {
-		return usagef("%s: %s cannot be seen: it has no geometry", path, cfg.Run.Env)
+		return usagef("%s: %s cannot be seen: it has no geometry; want position in its file, or a Geometry in its Spec", path, cfg.Run.Env)
 	}
 	seed, err := episodeSeed(f.seed, cfg, f.best)
 	if err != nil {

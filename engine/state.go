@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/evorl/evorl/vk"
@@ -42,6 +43,7 @@ type tensors struct {
 	resumed bool                          // by Load, and no Advance since
 	save    []func(context.Context) error // see OnSave
 	close   []func() error                // see OnClose
+	lost    []string                      // see Lose
 
 	learning atomic.Bool // a Learn is running
 	closed   bool
@@ -227,6 +229,12 @@ func (s *State) OnResume(f func(context.Context) error) { s.all.resume = append(
 // OnSave adds what Save and Digest run first: writing to saved tensors what the host holds beside them. It does not run between a Load and the Advance
 // after it, when the tensors have what was loaded, and OnResume has not yet given it to the host.
 func (s *State) OnSave(f func(context.Context) error) { s.all.save = append(s.all.save, f) }
+
+// Lose notes, as a sentence, what checkpoints do not hold although an iteration depends on it, so that a resumed run does not continue exactly.
+func (s *State) Lose(what string) { s.all.lost = append(s.all.lost, what) }
+
+// Lost returns what Lose noted.
+func (s *State) Lost() []string { return slices.Clone(s.all.lost) }
 
 // settle runs what OnSave was given.
 func (s *State) settle(ctx context.Context) error {

@@ -25,6 +25,9 @@ const (
 func (h *hosted) newSaved(s *engine.State) {
 	c, env := h.ro.cfg, h.ro.env
 	if c.Begin || env.Saved == 0 {
+		if !c.Begin {
+			s.Lose(fmt.Sprintf("the environments of %q are not in checkpoints: new episodes begin in them, so that it does not continue exactly", env.Name))
+		}
 		s.OnResume(func(context.Context) error {
 			h.begun = false // checkpoints do not hold what is outside
 			return nil

@@ -164,10 +164,9 @@ func TestOutsideRecord(t *testing.T) {
 	if got := result.Returns[0][0]; len(result.Returns) != 3 || math.Abs(float64(got-e.Return())) > 0.31 {
 		t.Errorf("evaluated %v; recorded %g", result.Returns, e.Return())
 	}
-	blind := echoEnvironment(t, Discrete(2), newEcho(1))
-	shown := *blind
+	blind, shown := echoEnvironment(t, Discrete(2), newEcho(1)), echoEnvironment(t, Discrete(2), newEcho(1))
 	shown.State = []string{"x", "y"}
-	for want, env := range map[string]*Environment{"names no elements of a state": blind, "*envs.echo shows no states; want an envs.Stater": &shown} {
+	for want, env := range map[string]*Environment{"names no elements of a state": blind, "*envs.echo shows no states; want an envs.Stater": shown} {
 		ev, err := NewEvaluator(t.Context(), r.s, env, Options{}, r.policy)
 		if err != nil {
 			t.Fatal(err)
