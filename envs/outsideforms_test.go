@@ -312,8 +312,9 @@ func TestOutsideFailures(t *testing.T) {
 	}{
 		"an error": {run(spec, only(15, func() World { return &broken{with: lost} })),
 			[]string{`"step Broken-v0"`, `envs: "Broken-v0": step 3 of 5, environment 3 of member 2, after 2 steps of its episode: environment 15: it is lost`}},
-		"a panic":            {run(spec, only(4, func() World { return &broken{with: "over"} })), []string{"environment 4: panic: over (", "outsideforms_test.go:"}},
-		"an index":           {run(spec, only(23, func() World { return &broken{} })), []string{"environment 5 of member 3", "index out of range [1]", "outsideforms_test.go:"}},
+		"a panic": {run(spec, only(4, func() World { return &broken{with: "over"} })), []string{"environment 4: panic: over (", "outsideforms_test.go:"}},
+		"an index": {run(spec, only(23, func() World { return &broken{} })),
+			[]string{"environment 5 of member 3", "index out of range [1]", "outsideforms_test.go:"}},
 		"a constructor":      {run(spec, func(i int) (World, error) { panic(lost) }), []string{`"reset Broken-v0"`, "environment 0: panic: it is lost"}},
 		"no environment":     {run(spec, func(i int) (World, error) { return nil, nil }), []string{"environment 0: ", "nil"}},
 		"no Save":            {run(saving, only(-1, nil)), []string{"envs.unsaved has no method Save(state []byte) error"}},
