@@ -230,7 +230,8 @@ func TestOutsideSaved(t *testing.T) {
 			t.Errorf("saved again after loading: %v, %v; want %v", again.Digest, err, saved.Digest)
 		}
 		run(part, 2, 5)
-		if digest(part) != digest(whole) || !slices.Equal(floats(t, part.ro.Obs), floats(t, whole.ro.Obs)) || !slices.Equal(floats(t, part.ro.Action), floats(t, whole.ro.Action)) {
+		a, b := part.ro, whole.ro
+		if digest(part) != digest(whole) || !slices.Equal(floats(t, a.Obs), floats(t, b.Obs)) || !slices.Equal(floats(t, a.Action), floats(t, b.Action)) {
 			t.Error("it does not continue as the run that was not interrupted")
 		}
 		if got := made(0).resets; got != 0 && !action.IsDiscrete() {
