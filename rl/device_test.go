@@ -2,6 +2,7 @@ package rl
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -165,7 +166,13 @@ func read(t testing.TB, from *engine.Tensor) []float64 {
 func poison(t testing.TB, tensors ...*engine.Tensor) {
 	t.Helper()
 	for _, to := range tensors {
-		if err := to.Fill(t.Context(), float32(math.NaN())); err != nil {
+		var err error
+		if to.Type() == engine.Uint32 {
+			err = to.WriteUint32(t.Context(), slices.Repeat([]uint32{math.Float32bits(float32(math.NaN()))}, to.Len()))
+		} else {
+			err = to.Fill(t.Context(), float32(math.NaN()))
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

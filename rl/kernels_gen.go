@@ -1219,6 +1219,48 @@ type redqTargetKernel struct {
 // call dispatches x × y × z workgroups.
 func (k redqTargetKernel) call(x, y, z uint32) vk.Call { return vk.Pack(redqTargetShader, &k, x, y, z) }
 
+var replayAfterShader = &vk.Shader{
+	Name:  "rl/replay_after",
+	SPIRV: shaders.Code("rl/replay_after"),
+	Bindings: []vk.Binding{
+		{Name: "Slots", Index: 0, Access: vk.Read},
+		{Name: "Owner", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Latest", Index: 2, Access: vk.ReadWrite, Optional: true},
+		{Name: "After", Index: 3, Access: vk.Write},
+		{Name: "Chunk", Index: 4, Access: vk.ReadWrite, Optional: true},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_LATEST", ID: 1, Default: 0, Has: "Latest"},
+		{Name: "HAS_CHUNK", ID: 2, Default: 0, Has: "Chunk"},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replayAfterKernel is shaders/rl/replay_after.comp.
+type replayAfterKernel struct {
+	Slots  vk.Range // readonly uint
+	Owner  vk.Range // readonly uint, optional
+	Latest vk.Range // read-write uint, optional
+	After  vk.Range // writeonly uint
+	Chunk  vk.Range // read-write uint, optional
+
+	Rows         uint32 // push constants, in order
+	Lanes        uint32
+	Capacity     uint32
+	Environments uint32
+	Chunks       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k replayAfterKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(replayAfterShader, &k, x, y, z)
+}
+
 var replayAppendShader = &vk.Shader{
 	Name:  "rl/replay_append",
 	SPIRV: shaders.Code("rl/replay_append"),
@@ -1522,6 +1564,45 @@ type replayLinkKernel struct {
 // call dispatches x × y × z workgroups.
 func (k replayLinkKernel) call(x, y, z uint32) vk.Call { return vk.Pack(replayLinkShader, &k, x, y, z) }
 
+var replayMemoryShader = &vk.Shader{
+	Name:  "rl/replay_memory",
+	SPIRV: shaders.Code("rl/replay_memory"),
+	Bindings: []vk.Binding{
+		{Name: "Memory", Index: 0, Access: vk.Read},
+		{Name: "Slots", Index: 1, Access: vk.Read},
+		{Name: "Chunk", Index: 2, Access: vk.Read},
+		{Name: "ToMemory", Index: 3, Access: vk.Write},
+		{Name: "Start", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replayMemoryKernel is shaders/rl/replay_memory.comp.
+type replayMemoryKernel struct {
+	Memory   vk.Range // readonly float
+	Slots    vk.Range // readonly uint
+	Chunk    vk.Range // readonly uint
+	ToMemory vk.Range // writeonly float
+	Start    vk.Range // writeonly uint
+
+	Rows   uint32 // push constants, in order
+	Lanes  uint32
+	Floats uint32
+	Chunks uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k replayMemoryKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(replayMemoryShader, &k, x, y, z)
+}
+
 var replaySampleShader = &vk.Shader{
 	Name:  "rl/replay_sample",
 	SPIRV: shaders.Code("rl/replay_sample"),
@@ -1611,6 +1692,157 @@ type replaySampleKernel struct {
 // call dispatches x × y × z workgroups.
 func (k replaySampleKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(replaySampleShader, &k, x, y, z)
+}
+
+var replaySequenceShader = &vk.Shader{
+	Name:  "rl/replay_sequence",
+	SPIRV: shaders.Code("rl/replay_sequence"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Obs"},
+		{Name: "Action", Index: 2, Access: vk.Read},
+		{Name: "Reward", Index: 3, Access: vk.Read},
+		{Name: "Done", Index: 4, Access: vk.Read},
+		{Name: "Head", Index: 5, Access: vk.Read},
+		{Name: "Row", Index: 6, Access: vk.Read},
+		{Name: "Place", Index: 7, Access: vk.Read},
+		{Name: "ToObs", Index: 8, Access: vk.Write},
+		{Name: "ToAction", Index: 9, Access: vk.Write},
+		{Name: "ToReward", Index: 10, Access: vk.Write},
+		{Name: "ToDone", Index: 11, Access: vk.Write},
+		{Name: "Ends", Index: 12, Access: vk.Write},
+		{Name: "Normalizer", Index: 13, Access: vk.Read, Optional: true},
+		{Name: "normalizer_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
+		{Name: "Back", Index: 15, Access: vk.Read, Optional: true},
+		{Name: "Memory", Index: 16, Access: vk.Read, Optional: true},
+		{Name: "memory_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Memory"},
+		{Name: "MemoryAt", Index: 18, Access: vk.Read, Optional: true},
+		{Name: "ToMemory", Index: 19, Access: vk.Write, Optional: true},
+		{Name: "Begins", Index: 20, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 60,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
+		{Name: "HAS_BACK", ID: 2, Default: 0, Has: "Back"},
+		{Name: "HAS_MEMORY", ID: 3, Default: 0, Has: "Memory"},
+		{Name: "HAS_BEGINS", ID: 4, Default: 0, Has: "Begins"},
+		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
+		{Name: "FRAMES", ID: 21, Default: 1},
+		{Name: "REPLAY_PACKED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replaySequenceKernel is shaders/rl/replay_sequence.comp.
+type replaySequenceKernel struct {
+	Obs        vk.Range // readonly uint
+	Action     vk.Range // readonly uint
+	Reward     vk.Range // readonly float
+	Done       vk.Range // readonly uint
+	Head       vk.Range // readonly uint
+	Row        vk.Range // readonly uint
+	Place      vk.Range // readonly uint
+	ToObs      vk.Range // writeonly float
+	ToAction   vk.Range // writeonly uint
+	ToReward   vk.Range // writeonly float
+	ToDone     vk.Range // writeonly uint
+	Ends       vk.Range // writeonly uint
+	Normalizer vk.Range // readonly float, optional
+	Back       vk.Range // readonly uint, optional
+	Memory     vk.Range // readonly float, optional
+	MemoryAt   vk.Range // readonly uint, optional
+	ToMemory   vk.Range // writeonly float, optional
+	Begins     vk.Range // writeonly uint, optional
+
+	Batch          uint32 // push constants, in order
+	All            uint32
+	First          uint32
+	Steps          uint32
+	Capacity       uint32
+	Features       uint32
+	Channels       uint32
+	Actions        uint32
+	Floats         uint32
+	TruncationEnds bool
+	Own            bool
+	Limit          float32
+	PartFirst      uint32
+	PartSize       uint32
+	PartRows       uint32
+
+	Workgroup    uint32 // specialization constants, zero for their default 64
+	ReplayFormat uint32 // default 0
+	Frames       uint32 // default 1
+	ReplayPacked bool   // default false
+	TexelLoads   uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k replaySequenceKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(replaySequenceShader, &k, x, y, z)
+}
+
+var replaySequenceDrawShader = &vk.Shader{
+	Name:  "rl/replay_sequence_draw",
+	SPIRV: shaders.Code("rl/replay_sequence_draw"),
+	Bindings: []vk.Binding{
+		{Name: "Done", Index: 0, Access: vk.Read},
+		{Name: "Link", Index: 1, Access: vk.Read},
+		{Name: "After", Index: 2, Access: vk.Read},
+		{Name: "Head", Index: 3, Access: vk.Read},
+		{Name: "Start", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "Chunk", Index: 5, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 6, Access: vk.Read},
+		{Name: "Update", Index: 7, Access: vk.Read},
+		{Name: "Row", Index: 8, Access: vk.Write},
+		{Name: "Place", Index: 9, Access: vk.Write},
+		{Name: "Index", Index: 10, Access: vk.Write},
+		{Name: "Memory", Index: 11, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_START", ID: 1, Default: 0, Has: "Start"},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replaySequenceDrawKernel is shaders/rl/replay_sequence_draw.comp.
+type replaySequenceDrawKernel struct {
+	Done   vk.Range // readonly uint
+	Link   vk.Range // readonly uint
+	After  vk.Range // readonly uint
+	Head   vk.Range // readonly uint
+	Start  vk.Range // readonly uint, optional
+	Chunk  vk.Range // readonly uint, optional
+	Clock  vk.Range // readonly uint
+	Update vk.Range // readonly uint
+	Row    vk.Range // writeonly uint
+	Place  vk.Range // writeonly uint
+	Index  vk.Range // writeonly uint
+	Memory vk.Range // writeonly uint, optional
+
+	Batch          uint32 // push constants, in order
+	Steps          uint32
+	Capacity       uint32
+	Chunks         uint32
+	Lanes          uint32
+	TruncationEnds bool
+	Own            bool
+	Tries          uint32
+	Seed           uint32
+	Stream         uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k replaySequenceDrawKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(replaySequenceDrawShader, &k, x, y, z)
 }
 
 var scaleRewardsShader = &vk.Shader{

@@ -34,6 +34,8 @@ type Replay struct {
 	reach  *engine.Tensor // [rings] u32: of the last trajectory, as many newest rows may have priorities
 	ends   *replayEnds
 
+	sequences *ReplaySequences // nil: none are drawn
+
 	own      *ReplaySource // of Append
 	appended int           // transitions that the trajectories of all sources append to a ring
 	widest   int           // most lanes of a source
@@ -136,6 +138,9 @@ func (y *Replay) Clear(r *engine.Recorder) {
 	r.Fill(y.head, 0)
 	r.Fill(y.own.newest.row, 0)
 	y.ends.clear(r)
+	if y.sequences != nil {
+		y.sequences.clear(r)
+	}
 	if y.priorities != nil {
 		r.Fill(y.priorities.priority, 0)
 		r.Fill(y.priorities.sums, 0)
@@ -185,6 +190,9 @@ func (y *Replay) append(r *engine.Recorder, from *ReplaySource, t envs.Trajector
 		k.ToObs, k.ToAction = part.obs.Range(), part.action.Range()
 		k.PartFirst, k.PartSize, k.PartRows = uint32(part.first), uint32(part.size), uint32(part.rows)
 		r.Dispatch(k.call(chunks, rings, 1))
+	}
+	if y.sequences != nil {
+		y.sequences.append(r, from, t)
 	}
 	y.linkRows(r, from, t, fresh)
 	y.appendEnds(r, from, t, size)

@@ -22,6 +22,8 @@ type replayModel struct {
 	rows       [][]replayRow     // of each ring
 	at         []int             // rows appended to each ring since the beginning
 	running    map[[2]int]int    // the number of the newest row of an episode that goes on, by ring and lane
+	latest     map[[2]int]int    // the number of the newest row of a lane, of the last trajectory
+	left       map[[2]int]bool   // lanes that have become copies of others since
 	whole      bool              // all trajectories begin with new episodes
 	last       map[int][]float64 // the next observation by which a lane of all was left, if its episode goes on
 	ends       *replayEndsModel
@@ -35,7 +37,7 @@ type replayEndsModel struct {
 }
 
 func newReplayModel(c replayCase, y *Replay) *replayModel {
-	m := &replayModel{at: make([]int, y.rings), running: map[[2]int]int{}, last: map[int][]float64{}}
+	m := &replayModel{at: make([]int, y.rings), running: map[[2]int]int{}, latest: map[[2]int]int{}, last: map[int][]float64{}}
 	for range y.rings {
 		m.rows = append(m.rows, make([]replayRow, c.rows))
 	}
@@ -67,6 +69,7 @@ type replayRow struct {
 	reward            float64
 	done              envs.Done
 	number, link      int // link: the number of the next row of the episode, -1
+	after             int // likewise of the lane, whether the episode goes on or not
 }
 
 // replayCase is a replay with a trajectory to append.
@@ -188,7 +191,7 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 		}
 		return float64(dice.IntN(8)) // terminated, truncated, void and all there is of them together
 	})
-	lasts := maps.Clone(m.running)
+	lasts, latest := maps.Clone(m.running), map[[2]int]int{}
 	if fresh {
 		clear(m.running)
 		clear(m.last)
@@ -216,12 +219,17 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 		}
 		row := replayRow{
 			obs: c.kept(obs[i*c.features : (i+1)*c.features]), next: c.kept(next[i*c.features : (i+1)*c.features]), action: action[i*c.actions : (i+1)*c.actions],
-			reward: reward[i], done: d, number: m.at[ring], link: -1,
+			reward: reward[i], done: d, number: m.at[ring], link: -1, after: -1,
 		}
 		key := [2]int{ring, in}
-		if newest, ok := m.running[key]; ok {
+		if newest, ok := m.running[key]; ok && !m.left[key] {
 			m.row(c, ring, newest).link = row.number
 		}
+		if newest, ok := m.latest[key]; ok && !m.left[key] {
+			m.row(c, ring, newest).after = row.number
+		}
+		delete(m.left, key)
+		m.latest[key], latest[key] = row.number, row.number
 		m.rows[ring][row.number%c.rows] = row
 		m.at[ring]++
 		delete(m.running, key)
@@ -229,6 +237,7 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 			m.running[key] = row.number
 		}
 	}
+	m.latest, m.left = latest, nil
 	m.end(c, lasts, before)
 }
 

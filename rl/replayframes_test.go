@@ -61,6 +61,10 @@ func TestReplayFrames(t *testing.T) {
 			if words := y.parts[0].obs.Size("feature"); words != c.element.Words(c.features/of.frames) {
 				t.Fatalf("an observation takes %d words; want one frame", words)
 			}
+			q, err := y.NewSequences(s.Sub("sequences"), tr, SequenceConfig{BurnIn: 2, Steps: 4, Batch: 23})
+			if err != nil {
+				t.Fatal(err)
+			}
 			clock := engine.NewClock(s)
 			discount, update := s.Scratch("discount", engine.Float32, engine.Members(c.members)), s.Scratch("update", engine.Uint32, engine.Axis("count", 1))
 			if err := s.Zero(t.Context()); err != nil {
@@ -80,7 +84,7 @@ func TestReplayFrames(t *testing.T) {
 			for lane := range lanes {
 				now[lane] = lanes[lane].observe(frame(), true, of.frames, of.channels)
 			}
-			m := make([][]replayRow, y.rings) // every row ever appended
+			drawn, m := 0, make([][]replayRow, y.rings) // every row ever appended
 			for turn := range 30 {
 				var obs, next, done []float64
 				for at := range c.horizon * len(lanes) {
@@ -104,11 +108,17 @@ func TestReplayFrames(t *testing.T) {
 				write(t, tr.Reward, make([]float64, tr.Reward.Len()))
 				write(t, update, []float64{float64(turn)})
 				poison(t, y.batch.Obs, y.batch.NextObs)
+				q.poison(t)
 				run(t, eng, func(r *engine.Recorder) {
 					y.Append(r, tr, false)
 					y.Sample(r, clock, update, discount)
+					q.Sample(r, clock, update)
 				})
+				drawn += checkFrameSequences(t, c, q, m, fmt.Sprint("turn ", turn))
 				checkFrames(t, c, y, m, fmt.Sprint("turn ", turn))
+			}
+			if drawn < 500 {
+				t.Errorf("%d sequences drawn; want more", drawn)
 			}
 		})
 	}
@@ -151,4 +161,44 @@ func checkFrames(t *testing.T, c replayCase, y *Replay, m [][]replayRow, when st
 			}
 		}
 	}
+}
+
+// checkFrameSequences compares the observations of sequences with the rows that were appended, and returns how many sequences there are.
+func checkFrameSequences(t *testing.T, c replayCase, q *ReplaySequences, m [][]replayRow, when string) (drawn int) {
+	t.Helper()
+	y, b := q.replay, q.batch
+	index, burn, learn := read(t, b.Index), read(t, b.BurnIn.Obs), read(t, b.Learn.Obs)
+	for i, slot := range index {
+		if slot >= float64(c.rows) {
+			continue
+		}
+		drawn++
+		p, k := i/q.cfg.Batch, i%q.cfg.Batch
+		rows := m[p%y.rings]
+		number := len(rows) - 1
+		for number%c.rows != int(slot) {
+			number--
+		}
+		var want [][]float64
+		for len(want) < q.cfg.BurnIn+q.cfg.Steps+1 {
+			if number >= len(rows) { // the last observation, after the newest row
+				want = append(want, rows[number-y.own.lanes].next)
+				break
+			}
+			if want = append(want, rows[number].obs); rows[number].done == envs.Truncated {
+				want = append(want, rows[number].next)
+			}
+			number += y.own.lanes
+		}
+		for at, obs := range want[:q.cfg.BurnIn+q.cfg.Steps] {
+			got, steps, in := burn, q.cfg.BurnIn, at
+			if at >= q.cfg.BurnIn {
+				got, steps, in = learn, q.cfg.Steps+1, at-q.cfg.BurnIn
+			}
+			if g := got[((p*steps+in)*q.cfg.Batch+k)*c.features:][:c.features]; !slices.Equal(g, c.kept(obs)) {
+				t.Fatalf("%s: step %d of sequence %d is %v; want %v", when, at, i, g, c.kept(obs))
+			}
+		}
+	}
+	return drawn
 }

@@ -35,7 +35,7 @@ type newestRows struct {
 // Its tensors are in s.
 //
 // Errors: members that the rings do not divide evenly; transitions of another size; a capacity of less than two
-// trajectories of every source.
+// trajectories of every source; a replay of sequences with stored memories.
 func (y *Replay) NewSource(s *engine.State, t envs.Trajectory) (*ReplaySource, error) {
 	horizon, members, environments, ok := t.Reward.Split(engine.MemberAxis)
 	if !ok || members%y.rings != 0 || !y.fits(t.Obs, t.Action, t.Reward) {
@@ -44,6 +44,9 @@ func (y *Replay) NewSource(s *engine.State, t envs.Trajectory) (*ReplaySource, e
 	}
 	if err := y.cfg.keeps(y.appended + horizon*members/y.rings*environments); err != nil {
 		return nil, fmt.Errorf("rl: %w", err)
+	}
+	if y.sequences != nil && y.sequences.stored != nil {
+		return nil, fmt.Errorf("rl: another source of a replay of sequences that begin with stored memories; want stored = false")
 	}
 	return y.newSource(s, horizon, members, environments, nil), s.Err()
 }

@@ -45,7 +45,7 @@ func TestReplaySources(t *testing.T) {
 		gammas := []float64{float64(float32(0.9)), float64(float32(0.95))}
 		write(t, discount, gammas)
 		m := newReplayModel(c, y)
-		whole := &replayModel{rows: m.rows, at: m.at, running: map[[2]int]int{}, last: map[int][]float64{}, whole: true, ends: m.ends}
+		whole := &replayModel{rows: m.rows, at: m.at, running: map[[2]int]int{}, latest: map[[2]int]int{}, last: map[int][]float64{}, whole: true, ends: m.ends}
 		dice := rand.New(rand.NewPCG(7, 1))
 		for turn := range 8 {
 			m.append(t, c, tr, dice, false)

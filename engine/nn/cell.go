@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
 
 // Begins says in which rows an episode begins: what the memory of a row was before that counts as zero.
@@ -12,6 +13,25 @@ type Begins struct {
 	Bits  uint32         // of a word that are looked at; 0: all
 	Zero  bool           // an episode begins where they are zero; otherwise where they are not
 	Also  uint32         // bits of which any that is not zero also begins one
+}
+
+// set sets the fields of a kernel that looks at words of rows, of networks of which each stack shares them unless it has its own.
+func (b Begins) set(words *vk.Range, bits *uint32, zero *bool, also, shared *uint32, networks, stack, rows int) {
+	if b.Words == nil {
+		return
+	}
+	*words, *bits, *zero, *also, *shared = b.Words.Range(), b.Bits, b.Zero, b.Also, 1
+	if *bits == 0 {
+		*bits = ^uint32(0)
+	}
+	if b.Words.Len() < networks*rows {
+		*shared = uint32(stack)
+	}
+}
+
+// check reports whether there are words for rows of every network, or of every stack.
+func (b Begins) check(networks, stack, rows int) bool {
+	return b.Words == nil || b.Words.Len() == networks*rows || b.Words.Len() == networks/stack*rows
 }
 
 // cell computes steps of the recurrent layer of all networks.
@@ -98,15 +118,8 @@ func (f *recurrent) forward(r *engine.Recorder, b batch, _ *activations) {
 	f.before.forward(r, in, nil)
 	f.state(r, b, b.inner, f.rows(b.memory, b.inner, f.memory()), f.rows(f.product, b.inner, f.units()))
 	k, groups := f.kernel(r, b, b.inner, 1, b.memory, f.product, f.gates, f.hidden)
-	if w := b.begins.Words; w != nil {
-		k.Begins, k.BeginsBits, k.BeginsZero, k.BeginsAlso, k.BeginsNetwork = w.Range(), b.begins.Bits, b.begins.Zero, b.begins.Also, uint32(b.inner)
-		if k.BeginsBits == 0 {
-			k.BeginsBits = ^uint32(0)
-		}
-		if w.Len() < f.networks*b.inner {
-			k.BeginsShared = uint32(b.stack)
-		}
-	}
+	b.begins.set(&k.Begins, &k.BeginsBits, &k.BeginsZero, &k.BeginsAlso, &k.BeginsShared, f.networks, b.stack, b.inner)
+	k.BeginsNetwork = uint32(b.inner)
 	r.Dispatch(k.call(groups, uint32(f.networks), 1))
 	f.after.forward(r, f.output(b, f.hidden), nil)
 }
@@ -128,8 +141,8 @@ func (f *recurrent) check(b batch) error {
 		return fmt.Errorf("nn: network %v is evaluated with memory %v; want %d floats for each of %d rows of %d networks",
 			f.model, m, f.memory(), b.inner, f.networks)
 	}
-	if w := b.begins.Words; w != nil && w.Len() != f.networks*b.inner && w.Len() != f.networks/b.stack*b.inner {
-		return fmt.Errorf("nn: network %v begins episodes by %v; want a word for each of %d rows", f.model, w, b.inner)
+	if !b.begins.check(f.networks, b.stack, b.inner) {
+		return fmt.Errorf("nn: network %v begins episodes by %v; want a word for each of %d rows", f.model, b.begins.Words, b.inner)
 	}
 	return nil
 }

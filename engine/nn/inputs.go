@@ -17,7 +17,7 @@ type Inputs struct {
 	Normalizer *engine.Tensor
 	Limit      float32 // normalized features are clipped to ±Limit
 	// Memory [P, B, H], for a stack [P, network, B, H], is that of a model with memory. Evaluate takes one step: it reads and replaces it, and takes it for
-	// zero where Begins says so. A Sequence starts from it.
+	// zero where Begins says so. A Sequence starts from it, or from zero where its first step begins an episode.
 	Memory *engine.Tensor
 	Begins Begins
 	// Ends [T, P, E] are the done flags of a trajectory, or nil. With them, only the outputs of rows at which an episode ends, and of the last

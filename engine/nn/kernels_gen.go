@@ -243,6 +243,41 @@ func (k cellBackwardKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(cellBackwardShader, &k, x, y, z)
 }
 
+var cellBeginShader = &vk.Shader{
+	Name:  "engine/nn/cell_begin",
+	SPIRV: shaders.Code("engine/nn/cell_begin"),
+	Bindings: []vk.Binding{
+		{Name: "Given", Index: 0, Access: vk.Read},
+		{Name: "Begins", Index: 1, Access: vk.Read},
+		{Name: "Memory", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellBeginKernel is shaders/engine/nn/cell_begin.comp.
+type cellBeginKernel struct {
+	Given  vk.Range // readonly float
+	Begins vk.Range // readonly uint
+	Memory vk.Range // writeonly float
+
+	Rows         uint32 // push constants, in order
+	Floats       uint32
+	BeginsBits   uint32
+	BeginsZero   bool
+	BeginsAlso   uint32
+	BeginsShared uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellBeginKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cellBeginShader, &k, x, y, z) }
+
 var cellMemoryShader = &vk.Shader{
 	Name:  "engine/nn/cell_memory",
 	SPIRV: shaders.Code("engine/nn/cell_memory"),
@@ -250,11 +285,13 @@ var cellMemoryShader = &vk.Shader{
 		{Name: "Carried", Index: 0, Access: vk.Read},
 		{Name: "Direct", Index: 1, Access: vk.Read},
 		{Name: "AtMemory", Index: 2, Access: vk.Write},
+		{Name: "Begins", Index: 3, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 8,
+	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "GRU", ID: 1, Default: 0},
+		{Name: "HAS_BEGINS", ID: 2, Default: 0, Has: "Begins"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -265,9 +302,14 @@ type cellMemoryKernel struct {
 	Carried  vk.Range // readonly float
 	Direct   vk.Range // readonly float
 	AtMemory vk.Range // writeonly float
+	Begins   vk.Range // readonly uint, optional
 
-	Units uint32 // push constants, in order
-	Rows  uint32
+	Units        uint32 // push constants, in order
+	Rows         uint32
+	BeginsBits   uint32
+	BeginsZero   bool
+	BeginsAlso   uint32
+	BeginsShared uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Gru        bool   // default false

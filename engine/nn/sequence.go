@@ -81,8 +81,8 @@ func (q *Sequence) Splits() int {
 func (q *Sequence) Memory() *engine.Tensor { return q.memory }
 
 // Forward records the outputs of all steps and opens the pass. It starts from Inputs.Memory [P, B, H], for a stack [P, network, B, H], which it
-// leaves as it is; nil: from zero. done [T, P, B] u32 holds words that are not 0 where an episode ends: the next step of the row begins with a memory of zero;
-// nil: none ends. It is shared by the networks of a member.
+// leaves as it is, or from zero in rows where Inputs.Begins says that an episode begins; nil: from zero. done [T, P, B] u32 holds words that are not
+// 0 where an episode ends: the next step of the row begins with a memory of zero; nil: none ends. It is shared by the networks of a member.
 func (q *Sequence) Forward(r *engine.Recorder, w Weights, inputs Inputs, done, outputs *engine.Tensor) {
 	if err := q.open(r, w, inputs, done, outputs); err != nil {
 		r.Fail(err)
@@ -101,11 +101,7 @@ func (q *Sequence) Forward(r *engine.Recorder, w Weights, inputs Inputs, done, o
 	in := b
 	in.outputs = q.gates
 	q.before.forward(r, in, q.keptBefore)
-	if m := b.memory; m != nil {
-		r.Copy(q.memory, m)
-	} else {
-		r.Fill(q.memory, 0)
-	}
+	q.begin(r, b)
 	r.Repeat(q.steps, func(r *engine.Recorder, i engine.Counter) {
 		c.state(r, b, q.rows, c.rows(q.memory, q.rows, c.memory()), c.rows(q.product, q.rows, c.units()))
 		k, groups := c.kernel(r, b, q.rows, q.steps, q.memory, q.product, q.gates, q.hidden)
@@ -120,6 +116,22 @@ func (q *Sequence) Forward(r *engine.Recorder, w Weights, inputs Inputs, done, o
 	q.after.forward(r, out, q.keptAfter)
 	if q.apart {
 		q.put(r, q.outputs, q.net.model.Outputs(), part{tensor: outputs, features: q.net.model.Outputs()})
+	}
+}
+
+// begin records the memory with which the first step is taken.
+func (q *Sequence) begin(r *engine.Recorder, b batch) {
+	switch {
+	case b.memory == nil:
+		r.Fill(q.memory, 0)
+	case b.begins.Words == nil:
+		r.Copy(q.memory, b.memory)
+	default:
+		floats := q.cell.memory()
+		size, groups := r.Invocations(q.rows * floats)
+		k := cellBeginKernel{Given: b.memory.Range(), Memory: q.memory.Range(), Rows: uint32(q.rows), Floats: uint32(floats), LocalSizeX: size}
+		b.begins.set(&k.Begins, &k.BeginsBits, &k.BeginsZero, &k.BeginsAlso, &k.BeginsShared, q.cell.networks, b.stack, q.rows)
+		r.Dispatch(k.call(groups, uint32(q.cell.networks), 1))
 	}
 }
 
@@ -147,8 +159,8 @@ func (q *Sequence) open(r *engine.Recorder, w Weights, inputs Inputs, done, outp
 		return fmt.Errorf("nn: %v: a sequence whose episodes end by %v; want a word for each of %d steps of %d rows", n, done, q.steps, q.rows)
 	case b.memory != nil && b.memory.Len() != q.memory.Len():
 		return fmt.Errorf("nn: %v: a sequence from memory %v; want %v", n, b.memory, q.memory)
-	case b.begins.Words != nil:
-		return fmt.Errorf("nn: %v: a sequence with Inputs.Begins; want the ends of episodes", n)
+	case !b.begins.check(q.cell.networks, b.stack, q.rows):
+		return fmt.Errorf("nn: %v: a sequence that begins episodes by %v; want a word for each of %d rows", n, b.begins.Words, q.rows)
 	}
 	q.opened, q.done, q.from, q.apart = r, done, b, b.outer > 1 && q.cell.networks > 1
 	if q.apart {
@@ -233,10 +245,12 @@ func (q *Sequence) Backward(r *engine.Recorder, gradOutputs *engine.Tensor, g Se
 	})
 	if g.Memory != nil {
 		size, groups := r.Invocations(q.rows * c.Out)
-		r.Dispatch(cellMemoryKernel{
+		k := cellMemoryKernel{
 			Carried: q.carried.Range(), Direct: q.direct.Range(), AtMemory: g.Memory.Range(), Units: uint32(c.Out), Rows: uint32(q.rows),
 			LocalSizeX: size, Gru: c.Kind == GRU,
-		}.call(groups, uint32(c.networks), 1))
+		}
+		b.begins.set(&k.Begins, &k.BeginsBits, &k.BeginsZero, &k.BeginsAlso, &k.BeginsShared, c.networks, b.stack, q.rows)
+		r.Dispatch(k.call(groups, uint32(c.networks), 1))
 	}
 	if back.params != nil {
 		q.weights(r, back)

@@ -187,6 +187,7 @@ type sequenceCase struct {
 	trajectory, normalize       bool // [T, P, B, …], else [P, T, B, …]
 	first                       int  // features of the first of two parts; 0: one part
 	splits                      int
+	begins                      int // words by which the first step begins an episode, for each row: 1 of a member, or one of each network; 0: none does
 }
 
 // at returns the index of a row of network n, of n networks, in a tensor of all steps.
@@ -259,6 +260,24 @@ func (c sequenceCase) run(t *testing.T) {
 	if err := done.WriteUint32(t.Context(), ends); err != nil {
 		t.Fatal(err)
 	}
+	words := make([]uint32, networks*c.rows)
+	if c.begins > 0 {
+		dims := append(p[:1:1], engine.Axis("row", c.rows))
+		if c.begins > 1 {
+			dims = append(p[:2:2], engine.Axis("row", c.rows))
+		}
+		in.Begins = Begins{Words: s.Tensor("begins", engine.Uint32, dims...), Bits: 3}
+		given := make([]uint32, in.Begins.Words.Len())
+		for i := range given {
+			given[i] = rand.Uint32N(2) * (3 + uint32(i%2)) // 3 and 4, of which the former has such bits
+		}
+		if err := in.Begins.Words.WriteUint32(t.Context(), given); err != nil {
+			t.Fatal(err)
+		}
+		for i := range words {
+			words[i] = given[i/c.rows*c.begins/c.stack*c.rows+i%c.rows] & 3
+		}
+	}
 	for i, x := range in.Parts {
 		fill(t, x, xv[i])
 		fill(t, grads.Inputs[i], nil)
@@ -308,7 +327,7 @@ func (c sequenceCase) run(t *testing.T) {
 					}
 				}
 				var y []float64
-				y, memory = ref.step(x, memory, step > 0 && ends[c.at(n/c.stack, c.members, step-1, b)] != 0)
+				y, memory = ref.step(x, memory, step == 0 && words[n*c.rows+b] != 0 || step > 0 && ends[c.at(n/c.stack, c.members, step-1, b)] != 0)
 				at := c.at(n, networks, step, b) * c.m.Out
 				for o := range y {
 					got, want = append(got, float64(yv[at+o])), append(want, y[o])
@@ -376,17 +395,17 @@ func TestSequence(t *testing.T) {
 		{m: Recurrent{In: 4, Out: 2, Cell: LSTM, Units: 9, Activation: Tanh}, members: 3, stack: 1, steps: 64, rows: 8, trajectory: true, splits: 1},
 		{
 			m:       Recurrent{In: 5, Out: 1, Before: []int{9, 4}, Cell: LSTM, Units: 5, Activation: Swish},
-			members: 2, stack: 2, steps: 64, rows: 3, normalize: true, first: 2, splits: 3,
+			members: 2, stack: 2, steps: 64, rows: 3, normalize: true, first: 2, splits: 3, begins: 1,
 		},
 		{
 			m:       Recurrent{In: 5, Out: 2, Cell: GRU, Units: 33, After: []int{17}, Activation: Tanh},
-			members: 2, stack: 2, steps: 9, rows: 3, trajectory: true, normalize: true, first: 3, splits: 2,
+			members: 2, stack: 2, steps: 9, rows: 3, trajectory: true, normalize: true, first: 3, splits: 2, begins: 2,
 		},
 		{
 			m:       Recurrent{In: 3, Out: 2, Cell: GRU, Units: 18, Activation: Tanh},
 			members: 1, stack: 1, steps: 150, rows: 8, trajectory: true, normalize: true, splits: 1,
 		},
-		{m: Recurrent{In: 3, Out: 2, Cell: LSTM, Units: 18, Activation: Tanh}, members: 2, stack: 1, steps: 140, rows: 1, splits: 1},
+		{m: Recurrent{In: 3, Out: 2, Cell: LSTM, Units: 18, Activation: Tanh}, members: 2, stack: 1, steps: 140, rows: 1, splits: 1, begins: 1},
 	} {
 		t.Run(fmt.Sprint(c.m, "/", c.steps), c.run)
 	}
@@ -433,6 +452,9 @@ func TestSequenceErrors(t *testing.T) {
 		"without a gradient": func(r *engine.Recorder) {
 			q.Forward(r, w, Inputs{Parts: []*engine.Tensor{xs}}, nil, ys)
 			q.Backward(r, ys, SequenceGradients{})
+		},
+		"begins episodes by": func(r *engine.Recorder) {
+			q.Forward(r, w, Inputs{Parts: []*engine.Tensor{xs}, Begins: Begins{Words: short}}, nil, ys)
 		},
 		"from memory": func(r *engine.Recorder) { q.Forward(r, w, Inputs{Parts: []*engine.Tensor{xs}, Memory: short}, nil, ys) },
 	} {

@@ -7,6 +7,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
+#include "engine/nn/begins.glsl"
 #include "engine/nn/cell.glsl"
 
 layout(constant_id = 3) const bool HAS_BEGINS = false;
@@ -32,8 +33,7 @@ layout(push_constant) uniform Push {
     uint steps;  // of inputs and of what is kept
     uint row;    // floats of a network's parameters
     uint bias;   // offset of the recurrent bias
-    // A row's episode begins if the bits of its word are zero, or if they are not; and if any of some others are not. The word is that of `lag` steps
-    // ago; earlier, none begins.
+    // begins.glsl; the word is that of `lag` steps ago; earlier, none begins.
     uint begins_bits;
     bool begins_zero;
     uint begins_also;
@@ -52,7 +52,7 @@ void main() {
     bool keeps = true;
     if (HAS_BEGINS && t >= begins_lag) {
         uint word = begins[(t - begins_lag) * begins_step + n / begins_shared * begins_network + r];
-        keeps = ((word & begins_bits) == 0u) != begins_zero && (word & begins_also) == 0u;
+        keeps = !episode_begins(word, begins_bits, begins_zero, begins_also);
     }
     uint m = now * PARTS * units + u;
     float h = keeps ? LOAD(memory, memory_texels, m) : 0.0;

@@ -1,0 +1,146 @@
+#version 450
+
+// Reads consecutive steps of sequences that replay_sequence_draw.comp has drawn. A step without an observation is zeros; one without a transition
+// is void, with an action of zeros. Where the next step begins with a memory of zeros, `ends` is not 0: after a termination, and after the
+// step that has the next observation of a truncated episode.
+//
+// Groups: x = ceil(steps B / REPLAY_ROWS), y = members.
+
+#include "engine/load.glsl"
+#include "rl/replay.glsl"
+#include "rl/replay_format.glsl"
+
+layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+layout(constant_id = 1) const bool HAS_NORMALIZER = false;
+layout(constant_id = 2) const bool HAS_BACK = false;
+layout(constant_id = 3) const bool HAS_MEMORY = false;
+layout(constant_id = 4) const bool HAS_BEGINS = false;
+
+const uint REPLAY_ROWS = 32u; // steps that a workgroup gathers
+
+layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };        // [rings, part, words]
+layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
+layout(std430, set = 0, binding = 2) readonly buffer Action { uint action[]; };  // [rings, part's rows, A]
+layout(std430, set = 0, binding = 3) readonly buffer Reward { float reward[]; }; // [rings, C]
+layout(std430, set = 0, binding = 4) readonly buffer Done { uint done[]; };      // [rings, C]
+layout(std430, set = 0, binding = 5) readonly buffer Head { uint head[]; };      // [rings, 2]
+layout(std430, set = 0, binding = 6) readonly buffer Row { uint row[]; };        // [P, S, B]
+layout(std430, set = 0, binding = 7) readonly buffer Place { uint place[]; };    // [P, S, B]
+layout(std430, set = 0, binding = 8) writeonly buffer ToObs { float to_obs[]; };       // [P, steps, B, O]
+layout(std430, set = 0, binding = 9) writeonly buffer ToAction { uint to_action[]; };  // [P, steps, B, A]
+layout(std430, set = 0, binding = 10) writeonly buffer ToReward { float to_reward[]; }; // [P, steps, B]
+layout(std430, set = 0, binding = 11) writeonly buffer ToDone { uint to_done[]; };     // [P, steps, B]
+layout(std430, set = 0, binding = 12) writeonly buffer Ends { uint ends[]; };          // [P, steps, B]
+layout(std430, set = 0, binding = 13) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation; optional
+layout(set = 0, binding = 14, rgba32f) readonly uniform imageBuffer normalizer_texels;
+layout(std430, set = 0, binding = 15) readonly buffer Back { uint back[]; };           // [rings, C]: the row before in the episode; with frames
+layout(std430, set = 0, binding = 16) readonly buffer Memory { float memory[]; };      // [rings, chunks, lanes, H]; optional
+layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer memory_texels;
+layout(std430, set = 0, binding = 18) readonly buffer MemoryAt { uint memory_at[]; };  // [P, B]: which of them; optional, with Memory
+layout(std430, set = 0, binding = 19) writeonly buffer ToMemory { float to_memory[]; }; // [P, B, H]; optional, with Memory
+layout(std430, set = 0, binding = 20) writeonly buffer Begins { uint begins[]; };      // [P, B]: whether the first of the steps begins an episode; optional
+
+layout(push_constant) uniform Push {
+    uint batch; // B
+    uint all;   // S
+    uint first; // of the steps to read
+    uint steps; // to read
+    uint capacity;
+    uint features; // O
+    uint channels; // of a frame
+    uint actions;  // A
+    uint floats;   // H
+    bool truncation_ends; // truncated episodes count as terminated
+    bool own;             // each member has a ring; otherwise they share one
+    float limit;    // of normalized observations
+    uint part_first; // first observation of the part; each part writes what it holds, the first also what is not in parts
+    uint part_size;
+    uint part_rows; // rows among them
+};
+
+shared uint from_obs[REPLAY_ROWS * FRAMES]; // observations of the part, of each frame, the newest first; REPLAY_NONE: it is in another part
+shared uint from_row[REPLAY_ROWS];          // row of the part; likewise
+shared bool blank_obs[REPLAY_ROWS];         // there is none, and this part says so
+shared bool blank_row[REPLAY_ROWS];
+
+uint part_of(uint ring, uint at) { return at - part_first < part_size ? ring * part_size + at - part_first : REPLAY_NONE; }
+
+// How many rows were appended after a row.
+uint newer(uint ring, uint at) { return (head[2u * ring] + capacity - 1u - at) % capacity; }
+
+// The row before in the episode; at its beginning, or if that row was overwritten, the row itself.
+uint before(uint ring, uint at) {
+    uint last = HAS_BACK ? back[ring * capacity + at] : REPLAY_NONE;
+    return last < capacity && newer(ring, at) < newer(ring, last) ? last : at;
+}
+
+// Feature f of an observation, normalized for networks.
+float normalized(uint member, uint f, float x) {
+    if (!HAS_NORMALIZER) return x;
+    uint at = 2u * member * features + f;
+    return clamp((x - LOAD(normalizer, normalizer_texels, at)) * LOAD(normalizer, normalizer_texels, at + features), -limit, limit);
+}
+
+// The flags of a step.
+uint flags_of(uint ring, uint r) {
+    uint flags = r == REPLAY_NONE ? DONE_VOID : done[ring * capacity + r];
+    return truncation_ends && (flags & DONE_OVER) != 0u ? DONE_TERMINATED : flags;
+}
+
+// Whether the step after one with these flags begins with a memory of zeros.
+uint ends_memory(uint flags) { return flags & (DONE_TERMINATED | DONE_VOID); }
+
+void main() {
+    uint member = gl_WorkGroupID.y, lane = gl_LocalInvocationID.x, ring = own ? member : 0u;
+    uint begin = gl_WorkGroupID.x * REPLAY_ROWS, count = min(REPLAY_ROWS, steps * batch - begin);
+    uint from = (member * all + first) * batch + begin, to = member * steps * batch + begin;
+    for (uint i = lane; i < count; i += WORKGROUP) {
+        uint r = row[from + i], at = place[from + i], flags = flags_of(ring, r);
+        if (part_first == 0u) {
+            to_reward[to + i] = r == REPLAY_NONE ? 0.0 : reward[ring * capacity + r];
+            to_done[to + i] = flags;
+            ends[to + i] = ends_memory(flags);
+            if (HAS_BEGINS && begin + i < batch) begins[member * batch + begin + i] = ends_memory(flags_of(ring, row[from + i - batch]));
+        }
+        blank_obs[i] = at == REPLAY_NONE && part_first == 0u;
+        blank_row[i] = r == REPLAY_NONE && part_first == 0u;
+        from_row[i] = r != REPLAY_NONE && r - part_first < part_rows ? ring * part_rows + r - part_first : REPLAY_NONE;
+        from_obs[i * FRAMES] = at == REPLAY_NONE ? REPLAY_NONE : part_of(ring, at);
+        bool apart = at >= capacity; // in a slot or a tail, after the row of the step before
+        uint frame = apart && at != REPLAY_NONE ? row[from + i - batch] : at;
+        for (uint j = 1u; j < FRAMES; j++) {
+            if (!apart) frame = before(ring, frame);
+            apart = false;
+            from_obs[i * FRAMES + j] = at == REPLAY_NONE ? REPLAY_NONE : part_of(ring, frame);
+        }
+    }
+    barrier();
+    uint words = replay_words(features / FRAMES);
+    for (uint k = lane; k < count * features; k += WORKGROUP) {
+        uint i = k / features, f = k - i * features, e = f, frame = i * FRAMES;
+        if (FRAMES > 1u) {
+            uint wide = FRAMES * channels, c = f % wide;
+            e = f / wide * channels + c % channels;
+            frame += FRAMES - 1u - c / channels;
+        }
+        uint at = from_obs[frame];
+        if (at != REPLAY_NONE) {
+            to_obs[to * features + k] = normalized(member, f, replay_feature(LOAD(obs, obs_texels, at * words + e / REPLAY_FEATURES), e));
+        } else if (blank_obs[i]) {
+            to_obs[to * features + k] = 0.0;
+        }
+    }
+    for (uint k = lane; k < count * actions; k += WORKGROUP) {
+        uint i = k / actions, a = k - i * actions;
+        if (from_row[i] != REPLAY_NONE) to_action[to * actions + k] = action[from_row[i] * actions + a];
+        else if (blank_row[i]) to_action[to * actions + k] = 0u;
+    }
+    // The memories of the sequences whose first step is among these.
+    if (!HAS_MEMORY || first > 0u || part_first > 0u || begin >= batch) return;
+    for (uint k = lane; k < min(count, batch - begin) * floats; k += WORKGROUP) {
+        uint b = member * batch + begin + k / floats;
+        bool is = row[from + k / floats] != REPLAY_NONE;
+        to_memory[b * floats + k % floats] = is ? LOAD(memory, memory_texels, memory_at[b] * floats + k % floats) : 0.0;
+    }
+}
