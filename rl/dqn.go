@@ -97,7 +97,7 @@ func (c DQNConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 	if len(network.CriticHidden) > 0 {
 		return config.Invalid("network.critic_hidden", "dqn has one network, of hidden layers %v, and no critic besides; want []", network.Hidden)
 	}
-	return c.fits(network, replay, network.model(env.Observation.Shape(), c.head(env.Action.Size()).Outputs()))
+	return c.fits(env, network, replay, network.model(env.Observation.Shape(), c.head(env.Action.Size()).Outputs()))
 }
 
 // NewDQN makes a workflow of deep Q-learning (V. Mnih et al., "Human-level control through deep reinforcement
@@ -146,6 +146,7 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 	if err := parts.oneActor(); err != nil {
 		return nil, err
 	}
+	c.Environments = o.cfg.Environments // the seats of an environment are environments
 	h, s := o.Hyper(), o.State().Sub("agent")
 	q := &qLearner{cfg: c, shape: parts.network, scope: s, clock: o.Clock(), parts: parts}
 	q.head = c.head(parts.env.Action.Size())

@@ -62,15 +62,23 @@ type Fitting interface {
 	Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error
 }
 
+// ofSeats names the factor of an environment's seats in the product that is a number of transitions; "" with one agent.
+func ofSeats(env *envs.Environment) string {
+	if env.Seats() == 1 {
+		return ""
+	}
+	return " × agents"
+}
+
 // fits makes the checks that all off-policy algorithms have in common; networks are those that learn.
-func (c OffPolicyConfig) fits(network NetworkConfig, replay ReplayConfig, networks ...nn.Model) error {
+func (c OffPolicyConfig) fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig, networks ...nn.Model) error {
 	if network.NormalizeReward {
 		return config.Invalid("network.normalize_reward", "rewards in the replay would have different scales; want false, and reward_scale instead")
 	}
 	if err := network.fits(replay.Batch, "replay.batch", networks...); err != nil {
 		return err
 	}
-	return replay.holds(c.Members, c.Environments, c.RolloutLength)
+	return replay.holds(c.Members, c.Environments*env.Seats(), c.RolloutLength)
 }
 
 // fitsContinuous makes the checks that algorithms with an actor of continuous actions have in common. atoms are those of the critics.
@@ -87,5 +95,5 @@ func (c OffPolicyConfig) fitsContinuous(name string, env *envs.Environment, netw
 		return config.Invalid("network.squash", "%s squashes actions by tanh; want true", name)
 	}
 	actor, critic := network.actorAndCritic(env, network.head(env.Action), atoms)
-	return c.fits(network, replay, actor, critic)
+	return c.fits(env, network, replay, actor, critic)
 }

@@ -76,6 +76,7 @@ func (c onPolicyConfig) rows() int {
 
 // fits checks the networks; rows names the settings that determine the transitions of a minibatch.
 func (c onPolicyConfig) fits(env *envs.Environment, network NetworkConfig, rows string) error {
+	c.Environments *= env.Seats()
 	return network.fits(c.rows(), rows, network.model(env.Observation.Shape(), network.head(env.Action).Outputs()), network.critic(env.Observation.Shape(), 1))
 }
 

@@ -39,18 +39,14 @@ func DefaultPPO() PPOConfig {
 	}
 }
 
-// Validate checks constraints across fields.
-func (c PPOConfig) Validate() error {
-	if n := c.RolloutLength * c.Environments; c.Minibatches > n {
-		return config.Invalid("minibatches", "%d minibatches of %d transitions (rollout_length × environments); want at least one transition each", c.Minibatches, n)
-	}
-	return c.OnPolicyConfig.Validate()
-}
-
 // Fits implements Fitting.
 func (c PPOConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayConfig) error {
 	if err := given(env); err != nil {
 		return err
+	}
+	if n := c.RolloutLength * c.Environments * env.Seats(); c.Minibatches > n {
+		return config.Invalid("ppo.minibatches", "%d minibatches of %d transitions (rollout_length × environments%s); want at least one transition each",
+			c.Minibatches, n, ofSeats(env))
 	}
 	return c.common().fits(env, network, "rollout_length × environments / minibatches")
 }

@@ -67,7 +67,7 @@ func (c SACConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 		return config.Invalid("sac.atoms", "critics of discrete actions output values; want 0")
 	case env.Action.IsDiscrete():
 		actor, critic := network.actorAndCritic(env, network.head(env.Action), 0)
-		return c.fits(network, replay, actor, critic)
+		return c.fits(env, network, replay, actor, critic)
 	case !network.StateDependentStd:
 		return config.Invalid("network.state_dependent_std", "the actor of sac outputs the deviations; want true")
 	}

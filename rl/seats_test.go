@@ -2,7 +2,9 @@ package rl
 
 import (
 	"io/fs"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,5 +174,81 @@ func TestResumeSeats(t *testing.T) {
 func TestIMPALARefusesSeats(t *testing.T) {
 	if _, err := NewIMPALA(t.Context(), engine.New(open(t)), race(t), DefaultIMPALA()); err == nil || !strings.Contains(err.Error(), "2 agents") {
 		t.Errorf("impala: %v", err)
+	}
+}
+
+// TestDQNCountsSeats: a member's environment steps, by which exploration anneals, and its updates, by which targets are copied, are those of all seats.
+func TestDQNCountsSeats(t *testing.T) {
+	const seats, environments, length, updates = 2, 3, 4, 6 // of an iteration, of 4 × 3 × 2 steps
+	cfg := DefaultDQN()
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.UpdatesPerStep, cfg.LearningStarts = 2, environments, length, 0.25, 24
+	cfg.TargetInterval, cfg.ExplorationSteps, cfg.ExplorationEnd = updates, 100, 0
+	replay := DefaultDQNReplay()
+	replay.Capacity, replay.Batch = 2*length*environments*seats, 8
+	network := smallNetwork()
+	network.Hidden = []int{5}
+	o, err := NewDQN(t.Context(), engine.New(open(t), engine.Seed(1)), race(t), cfg, Network(network), Replays(replay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if err := o.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	q := o.learner.(*qLearner)
+	for i := range 5 {
+		_, before, err := o.Clock().Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before != length*(i+1) { // those of learning_starts, too
+			t.Fatalf("%d steps before iteration %d", before, i)
+		}
+		steps(t, o, i, i+1)
+		epsilon, err := q.epsilon.ReadFloat32(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := max(0, 1-float64(before*environments*seats)/100)
+		if got := float64(epsilon[1]); math.Abs(got-want) > 1e-6 {
+			t.Errorf("iteration %d: epsilon is %g after %d steps; want %g", i, got, before*environments*seats, want)
+		}
+		target, err := q.target.ReadFloat32(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if online, err := q.network.params().ReadFloat32(t.Context()); err != nil || !slices.Equal(target, online) {
+			t.Errorf("iteration %d: the targets are no copies after %d updates, error %v", i, updates, err)
+		}
+	}
+	replay.Capacity--
+	if err := cfg.Fits(race(t), network, replay); err == nil || !strings.Contains(err.Error(), "an iteration appends 24") {
+		t.Errorf("a replay that is too small: %v", err)
+	}
+}
+
+// TestMinibatchesOfSeats: minibatches divide the transitions of all seats.
+func TestMinibatchesOfSeats(t *testing.T) {
+	cfg := DefaultPPO()
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 2, 1, 3, 1, 6
+	network := smallNetwork()
+	network.Hidden = []int{5}
+	p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(1)), race(t), cfg, Network(network))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	steps(t, p, 0, 2)
+	cfg.Minibatches = 7
+	const want = "7 minibatches of 6 transitions (rollout_length × environments × agents)"
+	if _, err := NewPPO(t.Context(), engine.New(open(t)), race(t), cfg, Network(network)); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("more minibatches than transitions: %v; want %s", err, want)
+	}
+	cfg.Minibatches = 4
+	if err := cfg.Fits(lookup(t, "CartPole-v1"), network, ReplayConfig{}); err == nil || !strings.Contains(err.Error(), "ppo.minibatches") {
+		t.Errorf("with one agent: %v", err)
 	}
 }
