@@ -22,7 +22,7 @@ func TestRefused(t *testing.T) {
 	}{
 		{func(c *PPOConfig, _ *NetworkConfig, _ *envs.Options) { c.Members = 0 }, `"members" is 0: want at least 1`},
 		{func(c *PPOConfig, _ *NetworkConfig, _ *envs.Options) { c.Minibatches = 0 }, `"minibatches" is 0: want at least 1`},
-		{func(c *PPOConfig, _ *NetworkConfig, _ *envs.Options) { c.Minibatches = 1000 }, `"minibatches": 1000 minibatches of 512 transitions`},
+		{func(c *PPOConfig, _ *NetworkConfig, _ *envs.Options) { c.Minibatches = 1000 }, `"ppo.minibatches": 1000 minibatches of 512 transitions`},
 		{func(c *PPOConfig, _ *NetworkConfig, _ *envs.Options) { c.Discount = 1.5 }, `"discount" is 1.5: want at least 0 and at most 1`},
 		{func(_ *PPOConfig, n *NetworkConfig, _ *envs.Options) { n.Hidden = []int{64, 0} }, `network: "hidden[1]" is 0: want at least 1`},
 		{func(_ *PPOConfig, n *NetworkConfig, _ *envs.Options) { n.Hidden = slices.Repeat([]int{4}, 9) }, `network: "hidden": 9 hidden layers; want at most 8`},
