@@ -103,5 +103,5 @@ func (a *ars) Tell(r *engine.Recorder, told Told) {
 		Directions: uint32(directions), Elites: uint32(a.cfg.Elites), Workgroup: r.WorkgroupFor(4 * directions),
 	}.call(uint32(members), 1, 1))
 	a.noise.Sum(r, a.weights, -1, nil, a.sums, nil)
-	a.mean.Record(r, a.sums)
+	a.mean.Step(r, a.sums)
 }

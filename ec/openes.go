@@ -106,5 +106,5 @@ func (es *openES) TellCandidates(r *engine.Recorder, given Given, told Told) {
 func (es *openES) learn(r *engine.Recorder, told Told, noise *Noise) {
 	es.cfg.Shaping.Weights(r, told, es.weights)
 	noise.Sum(r, es.weights, -1/float64(es.cfg.Population), es.std, es.gradient, nil)
-	es.optimizer.Record(r, es.gradient)
+	es.optimizer.Step(r, es.gradient)
 }

@@ -101,5 +101,5 @@ func (p *pgpe) learn(r *engine.Recorder, told Told, noise *Noise) {
 		DeviationRate: p.rate.Range(), MaxChange: p.change.Range(), Gradient: p.gradient.Range(),
 		Splits: d.splits, Row: d.row, LocalSizeX: d.size,
 	}.call(d.groups, d.members, 1))
-	p.optimizer.Record(r, p.gradient)
+	p.optimizer.Step(r, p.gradient)
 }

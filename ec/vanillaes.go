@@ -88,5 +88,5 @@ func (es *vanillaES) TellCandidates(r *engine.Recorder, given Given, told Told) 
 func (es *vanillaES) learn(r *engine.Recorder, told Told, noise *Noise) {
 	Utilities(r, told, es.utilities, es.weights)
 	noise.Sum(r, es.weights, -1, nil, es.sums, nil)
-	es.mean.Record(r, es.sums)
+	es.mean.Step(r, es.sums)
 }

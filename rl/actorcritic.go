@@ -194,7 +194,7 @@ func (a *actorCritic) descendCritics(r *engine.Recorder, b ReplayBatch, temperat
 	} else {
 		r.Dispatch(k.call(groups, uint32(a.members), 1))
 	}
-	a.critics.optimizer.Record(r, a.critics.pass.Gradient(r, a.critics.atOutputs))
+	a.critics.optimizer.Step(r, a.critics.pass.Gradient(r, a.critics.atOutputs))
 }
 
 // behaviour implements learner: the actor acts by its own head.

@@ -86,11 +86,11 @@ func (a *Agent) valuesAt(r *engine.Recorder, obs, ends, values *engine.Tensor) {
 // Step records an update of actor and critic with their gradients [splits, P, row].
 func (a *Agent) Step(r *engine.Recorder, actor, critic *engine.Tensor) {
 	if a.group != nil {
-		a.group.Record(r, actor, critic)
+		a.group.Step(r, actor, critic)
 		return
 	}
-	a.actor.optimizer.Record(r, actor)
-	a.critic.optimizer.Record(r, critic)
+	a.actor.optimizer.Step(r, actor)
+	a.critic.optimizer.Step(r, critic)
 }
 
 // init draws the members' initial parameters.

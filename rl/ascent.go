@@ -94,7 +94,7 @@ func (a *Ascent) Record(r *engine.Recorder) {
 		a.climb.Forward(r, d.critics.weights(), inputs(a.batch.Obs, a.actions), a.value)
 		a.climb.InputGradients(r, a.atValue, nil, a.atActions)
 		d.head.Backward(r, b, nn.HeadGradients{Action: a.atActions, Outputs: a.actors.atOutputs})
-		a.actors.optimizer.Record(r, a.actors.pass.Gradient(r, a.each(a.actors.atOutputs)))
+		a.actors.optimizer.Step(r, a.actors.pass.Gradient(r, a.each(a.actors.atOutputs)))
 	})
 }
 

@@ -219,7 +219,7 @@ func (d *deterministic) ascend(r *engine.Recorder, u update, diverse *diversity)
 		diverse.record(r, d.actions, atActions)
 	}
 	d.head.Backward(r, b, nn.HeadGradients{Action: atActions, Outputs: d.actor.atOutputs})
-	d.actor.optimizer.Record(r, d.actor.pass.Gradient(r, d.perActor(d.actor.atOutputs)))
+	d.actor.optimizer.Step(r, d.actor.pass.Gradient(r, d.perActor(d.actor.atOutputs)))
 }
 
 // inherit implements learner.

@@ -42,7 +42,7 @@ func (a *discreteSAC) descendValues(r *engine.Recorder, u update) {
 		AtValue: a.critics.atOutputs.Range(), Loss: a.loss.Range(), Chosen: a.chosen.Range(),
 		Rows: uint32(a.rows), Actions: uint32(a.head.Size), LogTemperature: a.learned(), LocalSizeX: size,
 	}.call(groups, uint32(a.members), 1))
-	a.critics.optimizer.Record(r, a.critics.pass.Gradient(r, a.critics.atOutputs))
+	a.critics.optimizer.Step(r, a.critics.pass.Gradient(r, a.critics.atOutputs))
 }
 
 // descendActor records an update of the actor (equation 12) and, if it is learned, of the temperature (equation 11).

@@ -271,7 +271,7 @@ func (q *qLearner) update(r *engine.Recorder, u update) {
 		q.noisy.back(r, gradient, q.gradient)
 		gradient = q.gradient
 	}
-	q.network.optimizer.Record(r, gradient) // update of the targets
+	q.network.optimizer.Step(r, gradient) // update of the targets
 }
 
 // recordLoss records the loss of a batch, the gradient with respect to the outputs, and the errors for priorities.

@@ -196,7 +196,7 @@ func TestRecurrentQUpdate(t *testing.T) {
 			return atOnline.WriteFloat32(ctx, slopes)
 		})
 		learn.Backward(r, atOnline, nn.SequenceGradients{Gradients: nn.Gradients{Params: gradient}})
-		sgd.Record(r, gradient)
+		sgd.Step(r, gradient)
 	})
 
 	after, target := read(t, weights.Params), read(t, targets.Params)

@@ -248,12 +248,12 @@ func (t *soft) learned() bool { return t.heat != nil }
 // step records an update of the actor by its gradient and, if they are learned, of the temperatures.
 func (t *soft) step(r *engine.Recorder, gradient *engine.Tensor) {
 	if t.group != nil {
-		t.group.Record(r, gradient, t.atLog)
+		t.group.Step(r, gradient, t.atLog)
 		return
 	}
-	t.actor.optimizer.Record(r, gradient)
+	t.actor.optimizer.Step(r, gradient)
 	if t.learned() {
-		t.heat.Record(r, t.atLog)
+		t.heat.Step(r, t.atLog)
 	}
 }
 

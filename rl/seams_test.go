@@ -135,7 +135,7 @@ func TestRecurrentGradientStep(t *testing.T) {
 		program(func(r *engine.Recorder) {
 			sequence.Forward(r, weights, inputs, rollout.Done, outputs)
 			sequence.Backward(r, outputs, nn.SequenceGradients{Gradients: nn.Gradients{Params: gradient}})
-			adam.Record(r, gradient)
+			adam.Step(r, gradient)
 		})
 		losses = append(losses, loss())
 	}

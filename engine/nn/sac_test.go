@@ -211,7 +211,7 @@ func (a *sac) record(r *engine.Recorder) {
 	a.criticPass.Forward(r, critics, nn.Inputs{Parts: []*engine.Tensor{a.obs, a.action}}, a.value)
 	a.loss(r, a.criticLoss, sacRows, engine.Args{"Value": a.value, "Target": a.target, "AtValue": a.atValue})
 	a.criticPass.Backward(r, a.atValue, nn.Gradients{Params: a.criticGradient})
-	a.criticOptimizer.Record(r, a.criticGradient) // the targets follow
+	a.criticOptimizer.Step(r, a.criticGradient) // the targets follow
 
 	own := next
 	own.Draws.Stream = sacOwnStream
@@ -223,7 +223,7 @@ func (a *sac) record(r *engine.Recorder) {
 	a.loss(r, a.actions, sacRows*sacAction, engine.Args{"AtActions": a.atActions, "AtAction": a.atAction})
 	a.head.Backward(r, own, nn.HeadGradients{Action: a.atAction, LogProb: a.atLogProb, Outputs: a.atOutputs})
 	a.actorPass.Backward(r, a.atOutputs, nn.Gradients{Params: a.actorGradient})
-	a.actorOptimizer.Record(r, a.actorGradient)
+	a.actorOptimizer.Step(r, a.actorGradient)
 }
 
 // begin draws batch, parameters and hyperparameters, and copies them to the references.

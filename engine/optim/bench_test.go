@@ -48,13 +48,13 @@ func BenchmarkUpdate(b *testing.B) {
 				program, err := eng.Record(what, func(r *engine.Recorder) {
 					for range 20 {
 						if what == "grouped" {
-							group.Record(r, gradient[0], gradient[1])
+							group.Step(r, gradient[0], gradient[1])
 							continue
 						}
-						o[0].Record(r, gradient[0])
+						o[0].Step(r, gradient[0])
 						switch what {
 						case "two":
-							o[1].Record(r, gradient[1])
+							o[1].Step(r, gradient[1])
 						case "follow apart":
 							nn.Follow(r, target, o[0].Params(), tau)
 						}

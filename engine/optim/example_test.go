@@ -81,7 +81,7 @@ func exclusiveOr(ctx context.Context, rates []float32) (errors []float32, err er
 		r.Repeat(300, func(r *engine.Recorder, _ engine.Counter) {
 			pass.Forward(r, weights, nn.Inputs{Parts: []*engine.Tensor{inputs}}, outputs)
 			r.Host("loss", loss)
-			adam.Record(r, pass.Gradient(r, atOutputs))
+			adam.Step(r, pass.Gradient(r, atOutputs))
 		})
 	})
 	if err != nil {

@@ -60,8 +60,8 @@ func differ(a, b Config) error {
 // was skipped.
 func (g *Group) Norm() *engine.Tensor { return g.first.norm }
 
-// Record records one update of each optimizer by its gradient [splits, P, ...], summed over splits.
-func (g *Group) Record(r *engine.Recorder, first, second *engine.Tensor) {
+// Step records one update of each optimizer by its gradient [splits, P, ...], summed over splits.
+func (g *Group) Step(r *engine.Recorder, first, second *engine.Tensor) {
 	var of [2]part
 	var err error
 	for i, gradient := range []*engine.Tensor{first, second} {

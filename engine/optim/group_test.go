@@ -151,7 +151,7 @@ func TestGroup(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			program, err := eng.Record("group", func(r *engine.Recorder) { group.Record(r, a.gradient, b.gradient) })
+			program, err := eng.Record("group", func(r *engine.Recorder) { group.Step(r, a.gradient, b.gradient) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +227,7 @@ func TestGroupErrors(t *testing.T) {
 	}
 	fails := func(want string, first, second *engine.Tensor) {
 		t.Helper()
-		_, err := eng.Record("group", func(r *engine.Recorder) { group.Record(r, first, second) })
+		_, err := eng.Record("group", func(r *engine.Recorder) { group.Step(r, first, second) })
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v; want one with %q", err, want)
 		}
@@ -270,8 +270,8 @@ func TestFollow(t *testing.T) {
 			}
 			fused.Follow(targets[0], tau)
 			program, err := eng.Record("follow", func(r *engine.Recorder) {
-				fused.Record(r, fused.gradient)
-				apart.Record(r, apart.gradient)
+				fused.Step(r, fused.gradient)
+				apart.Step(r, apart.gradient)
 				nn.Follow(r, targets[1], apart.params, tau)
 			})
 			if err != nil {
@@ -309,7 +309,7 @@ func TestFollowErrors(t *testing.T) {
 	defer s.Close()
 	o := newTrained(t, s, Default(Adam), 3, 8, 1)
 	o.Follow(s.Tensor("short", engine.Float32, engine.Members(3), engine.Axis("parameter", 4)), o.rate)
-	if _, err := eng.Record("update", func(r *engine.Recorder) { o.Record(r, o.gradient) }); err == nil || !strings.Contains(err.Error(), "short") {
+	if _, err := eng.Record("update", func(r *engine.Recorder) { o.Step(r, o.gradient) }); err == nil || !strings.Contains(err.Error(), "short") {
 		t.Errorf("a target shorter than the parameters: error %v", err)
 	}
 }
@@ -334,8 +334,8 @@ func TestOnly(t *testing.T) {
 	some.Only(due)
 	some.Follow(target, tau)
 	program, err := eng.Record("only", func(r *engine.Recorder) {
-		some.Record(r, some.gradient)
-		all.Record(r, all.gradient)
+		some.Step(r, some.gradient)
+		all.Step(r, all.gradient)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -371,7 +371,7 @@ func TestOnly(t *testing.T) {
 		}
 	}
 	some.Only(s.Tensor("short", engine.Uint32, engine.Members(2)))
-	if _, err := eng.Record("wrong", func(r *engine.Recorder) { some.Record(r, some.gradient) }); err == nil {
+	if _, err := eng.Record("wrong", func(r *engine.Recorder) { some.Step(r, some.gradient) }); err == nil {
 		t.Error("due of the wrong length: no error")
 	}
 }

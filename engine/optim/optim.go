@@ -102,11 +102,11 @@ func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
 }
 
 // Follow makes target parameters, of the shape of the parameters, follow them in every update by Polyak averaging
-// with tau [P], as nn.Follow does but in the update's own pass. nil: no target. Call it before Record.
+// with tau [P], as nn.Follow does but in the update's own pass. nil: no target. Call it before Step.
 func (o *Optimizer) Follow(target, tau *engine.Tensor) { o.target, o.tau = target, tau }
 
 // Only restricts updates to members whose element of due [P] u32 is not 0; nil: all are updated. Targets follow in
-// every member. Call it before Record.
+// every member. Call it before Step.
 func (o *Optimizer) Only(due *engine.Tensor) { o.due = due }
 
 // Reset records setting the moments and the counts of updates and refused gradients to zero.
@@ -142,8 +142,8 @@ func (o *Optimizer) Norm() *engine.Tensor { return o.norm }
 // Refused returns the numbers of gradients that were not finite, [P].
 func (o *Optimizer) Refused() *engine.Tensor { return o.refuse }
 
-// Record records one update by the gradient [splits, P, ...], summed over splits.
-func (o *Optimizer) Record(r *engine.Recorder, gradient *engine.Tensor) {
+// Step records one update by the gradient [splits, P, ...], summed over splits.
+func (o *Optimizer) Step(r *engine.Recorder, gradient *engine.Tensor) {
 	splits, members, row, err := o.shape(gradient)
 	if err == nil && o.due != nil && o.due.Len() != members {
 		err = fmt.Errorf("optim: updates of parameters %v with due members %v; want one element for each member", o.params, o.due)

@@ -146,7 +146,7 @@ func run(t *testing.T, eng *engine.Engine, cfg Config, row, splits int) {
 		}
 	}
 	must(s.Zero(t.Context()))
-	program, err := eng.Record("update", func(r *engine.Recorder) { o.Record(r, gradient) })
+	program, err := eng.Record("update", func(r *engine.Recorder) { o.Step(r, gradient) })
 	must(err)
 	defer program.Free()
 
