@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 )
 
-// AskTell runs an algorithm whose candidates the caller evaluates: ask for a generation's candidates, tell their
+// AskTell runs an algorithm for a caller that evaluates the candidates: ask for a generation's candidates, tell their
 // fitness, and repeat. Candidates and fitness pass through host memory; if a Problem can evaluate them on the device,
 // a Search is faster.
 type AskTell struct {
@@ -24,7 +24,7 @@ type AskTell struct {
 	fitness    *engine.Tensor // [M, P] or [M, P, K]
 	ask, tell  *engine.Program
 	tellOthers *engine.Program // for candidates other than those proposed; nil until first used
-	asked      [][][]float32   // the generation whose results have not been told yet; nil: none
+	asked      [][][]float32   // the generation that has not been told yet; nil: none
 }
 
 // Results are the results of a generation's candidates. Greater is better; values that are not finite rank below all
@@ -76,7 +76,7 @@ func (a *AskTell) build(algo Algorithm, space Space) (err error) {
 }
 
 // Begin begins the searches, each at its start point [M][dim]; algorithms that begin with n independent ones
-// (Generation.Founders) take [M · n][dim], those of a search adjacent.
+// (Generation.Founders) take [M · n][dim], the points of a search adjacent.
 func (a *AskTell) Begin(ctx context.Context, start [][]float32) error {
 	all, err := flatten("the start", start, a.space.Members*a.generation.Founders(), a.space.Dim)
 	if err != nil {
@@ -188,7 +188,7 @@ func (a *AskTell) Best(ctx context.Context) (fitness []float32, x [][]float32, e
 }
 
 // Solution returns the current solutions [M][N][dim]: the mean of a distribution or the best of a population, N = 1;
-// with several objectives the population, whose values Objectives returns.
+// with several objectives the population; Objectives returns its values.
 func (a *AskTell) Solution(ctx context.Context) ([][][]float32, error) {
 	if err := a.state.Ready(); err != nil {
 		return nil, fmt.Errorf("ec: %w", err)

@@ -80,7 +80,7 @@ func hill(x []float32) (float32, []float32, []float32) {
 	return float32(sum), nil, nil
 }
 
-// TestAskTell: each member reaches the maximum from its own start; the best fitness is that of the best candidate; a
+// TestAskTell: each member reaches the maximum from its own start; the best candidate has the best fitness; a
 // search resumed from a checkpoint ends with the same result.
 func TestAskTell(t *testing.T) {
 	dev := open(t)
@@ -191,7 +191,7 @@ func TestAskTellSeveral(t *testing.T) {
 	}
 }
 
-// TestAskTellOtherCandidates: a search whose candidates a local search improves reaches the maximum at once; errors
+// TestAskTellOtherCandidates: with a local search of its candidates, a search reaches the maximum at once; errors
 // leave the search unchanged.
 func TestAskTellOtherCandidates(t *testing.T) {
 	dev := open(t)

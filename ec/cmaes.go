@@ -23,7 +23,7 @@ type CMAESConfig struct {
 func DefaultCMAES() CMAESConfig { return CMAESConfig{InitStd: 0.1} }
 
 // cmaES is CMA-ES with negative weights: N. Hansen, "The CMA Evolution Strategy: A Tutorial", 2016
-// (arXiv:1604.00772v2, 2023). Equation numbers are those of that paper; constants are those of pycma 4.5, which
+// (arXiv:1604.00772v2, 2023). Equation numbers refer to this paper; constants are taken from pycma 4.5 and
 // differ slightly (see covariant).
 //
 // The covariance matrix is stored as C = B H Bᵀ. B holds the eigenvectors of the last decomposition, D the square

@@ -153,7 +153,7 @@ func inverseRoot(basis *mat.Dense, scale []float64) *mat.Dense {
 }
 
 // checkFrame returns the deviation of eigenvectors from orthogonality, and the relative deviation of the square roots
-// of eigenvalues from those of a matrix.
+// of eigenvalues from a matrix's.
 func checkFrame(t *testing.T, basis *mat.Dense, scale []float64, c *mat.Dense) (orthogonal, roots float64) {
 	t.Helper()
 	n := len(scale)

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestCRFMNES compares generations with those of the authors' package for the same noise
+// TestCRFMNES compares generations with the authors' package for the same noise
 // (tools/reference/ec/cr_fm_nes.py).
 func TestCRFMNES(t *testing.T) {
 	text, err := os.ReadFile("testdata/crfmnes.json")

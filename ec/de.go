@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Base is the base vector that differences are added to: x_base + F (x_to - x_from). The numbers are those of
+// Base is the base vector that differences are added to: x_base + F (x_to - x_from). The numbers are as in
 // shaders/ec/de_choose.comp.
 type Base uint32
 

@@ -56,8 +56,8 @@ func (c *merged) groups(r *engine.Recorder) (groups, size uint32) {
 	return groups, size
 }
 
-// record records merging the objectives of parents [M, kept, K] with those of offspring [M, P, K], and sorting them
-// into fronts (K. Deb et al., 2002, section III.A).
+// record records merging the objectives of parents [M, kept, K] and offspring [M, P, K], and sorting them into
+// fronts (K. Deb et al., 2002, section III.A).
 func (c *merged) record(r *engine.Recorder, parents, offspring *engine.Tensor) {
 	members, n := uint32(c.space.Members), c.size()
 	groups, size := c.groups(r)

@@ -27,7 +27,7 @@ func open(t testing.TB) *vk.Device {
 	return dev
 }
 
-// trial is a Generation whose fitness comes from the test. Ask and Tell are separate programs, so that the test can
+// trial is a Generation with the test's fitness. Ask and Tell are separate programs, so that the test can
 // inspect the state between them.
 type trial struct {
 	t          testing.TB

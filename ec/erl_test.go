@@ -204,7 +204,7 @@ func newERL(t *testing.T, eng *engine.Engine, algorithm Algorithm) *erl {
 // worst returns the index of a member's candidate that the actor replaced.
 func (it *erl) worst(m int) int { return int(it.replaced[m]) }
 
-// check compares a member's candidates with those of a reference, except the replaced one, which must be the worst.
+// check compares a member's candidates with a reference, except the replaced one, which must be the worst.
 // It returns the fitness that the strategy was told.
 func (it *erl) check(m int, candidate func(k int) []float64) []float64 {
 	it.t.Helper()

@@ -215,7 +215,7 @@ func (g *Generation) Front() (candidates, objectives *engine.Tensor) {
 	return g.strategy.Solution(), g.objectives.strategy.Objectives()
 }
 
-// Rows adds the metrics of the ranking, and those of a strategy that is Measured. The returned function records them
+// Rows adds the metrics of the ranking, and of a strategy that is Measured. The returned function records them
 // after Tell.
 func (g *Generation) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	var all []func(*engine.Recorder)

@@ -25,16 +25,16 @@ type Given struct {
 // CandidatesError is the error of an algorithm that can be told only its own candidates.
 type CandidatesError struct{ Algorithm string }
 
-// CandidateAlgorithms returns the names of the single-objective algorithms whose strategy is a CandidateStrategy and
-// needs no descriptors, unlike those of ArchiveAlgorithms.
+// CandidateAlgorithms returns the names of the single-objective algorithms with a CandidateStrategy. ArchiveAlgorithms
+// has those that need descriptors.
 func CandidateAlgorithms() []string {
 	return []string{
 		"openes", "vanilla-es", "pgpe", "snes", "cem", "cma-es", "sep-cma-es", "lm-ma-es", "cr-fm-nes", "ga", "de", "shade", "pso", "cso", "random-search",
 	}
 }
 
-// ArchiveAlgorithms returns the names of the quality-diversity algorithms, whose strategy is an Archiver and a
-// CandidateStrategy.
+// ArchiveAlgorithms returns the names of the quality-diversity algorithms: their strategies are Archivers and
+// CandidateStrategies.
 func ArchiveAlgorithms() []string { return []string{"map-elites", "cvt-map-elites"} }
 
 // Error implements error.

@@ -81,7 +81,7 @@ func TestUpdatesByOtherCandidates(t *testing.T) {
 	}
 }
 
-// TestPopulationsOfOtherCandidates: algorithms whose state is a population adopt the given candidates; against
+// TestPopulationsOfOtherCandidates: algorithms with a population as their state adopt the given candidates; against
 // float64.
 func TestPopulationsOfOtherCandidates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))

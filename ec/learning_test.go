@@ -9,7 +9,7 @@ import (
 )
 
 // TestCurvedValley: algorithms that adapt a covariance matrix, or directions of it, follow Rosenbrock's valley in ten
-// dimensions to the optimum. A few searches end in the other optimum, whose value is about −4.
+// dimensions to the optimum. A few searches end in the other optimum, of about −4.
 func TestCurvedValley(t *testing.T) {
 	dev := open(t)
 	const members = 5

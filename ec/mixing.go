@@ -16,7 +16,7 @@ import (
 //	g.Ask(r)
 //	g.Candidates(r, Pick{}, rows)
 //	mixing.Record(r, rows, open)
-//	// evaluate the candidates whose mixing.Reused() is 0
+//	// evaluate the candidates with 0 in mixing.Reused()
 //	mixing.Restore(r, fitness)
 //	mixing.Remember(r, rows, fitness, open)
 //	g.TellCandidates(r, rows, fitness)
@@ -40,7 +40,7 @@ type Mixing struct {
 	share   *engine.Tensor    // [M]
 }
 
-// NewMixing makes importance mixing for a generation whose iterations the clock counts. Its tensors are in s.
+// NewMixing makes importance mixing for a generation; the clock counts its iterations. The tensors are in s.
 //
 // Errors: *NormalError; bounds, at which candidates would have another distribution; several objectives.
 func (g *Generation) NewMixing(s *engine.State, clock engine.Clock) (*Mixing, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// mixingTrial is a generation with importance mixing whose fitness comes from the test.
+// mixingTrial is a generation with importance mixing and the test's fitness.
 type mixingTrial struct {
 	t          *testing.T
 	eng        *engine.Engine

@@ -12,8 +12,8 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Decomposition is the scalarizing function of MOEA/D, which turns several objectives into one value. The numbers are
-// those of shaders/ec/moead_update.comp.
+// Decomposition is the scalarizing function of MOEA/D, which turns several objectives into one value. The numbers are as
+// in shaders/ec/moead_update.comp.
 type Decomposition uint32
 
 const (
@@ -108,7 +108,7 @@ type moead struct {
 	next       *engine.Tensor // [M, P, row]
 	variation  *Variation
 	parents    *engine.Tensor // [M, 2 P] u32
-	order      *engine.Tensor // [M, P] u32: whose solution each subproblem takes; child c has index P + c
+	order      *engine.Tensor // [M, P] u32: index of the solution that each subproblem takes; P + c for child c
 	weight     *engine.Tensor // [P, vec4s · 4]
 	neighbor   *engine.Tensor // [P, T] u32
 	reader     *engine.Tensor // u32: readers

@@ -17,19 +17,19 @@ type Normal struct {
 	Basis     *engine.Tensor // [M, dim, row]: b, one per row; nil: the axes
 }
 
-// NormalStrategy is a Strategy each of whose candidates has a normal distribution, which Tell changes.
+// NormalStrategy is a Strategy that draws each candidate from a normal distribution, which Tell changes.
 type NormalStrategy interface {
 	CandidateStrategy
 	// Normal returns the distribution of the candidates of the next Ask.
 	Normal() Normal
 }
 
-// NormalAlgorithms returns the names of the algorithms whose strategy is a NormalStrategy.
+// NormalAlgorithms returns the names of the algorithms with a NormalStrategy.
 func NormalAlgorithms() []string {
 	return []string{"openes", "vanilla-es", "pgpe", "snes", "cem", "cma-es", "sep-cma-es"}
 }
 
-// NormalError is the error of an algorithm whose candidates have no normal distribution.
+// NormalError is the error of an algorithm that does not draw candidates from a normal distribution.
 type NormalError struct{ Algorithm string }
 
 // Error implements error.

@@ -58,7 +58,7 @@ func (n *nsga2) Tell(r *engine.Recorder, told Told) {
 	n.survive(r)
 }
 
-// elitist is the common part of multi-objective algorithms whose population is the best of parents and offspring.
+// elitist is the common part of multi-objective algorithms that keep the best of parents and offspring.
 // Children are not stored: they are formed again from parents and counters wherever they are needed.
 type elitist struct {
 	clock      engine.Clock

@@ -96,8 +96,8 @@ func TestNSGA2(t *testing.T) {
 	}
 }
 
-// TestNSGA3 compares generations of NSGA-III with float64, whose niching takes one candidate after the other as in
-// the paper.
+// TestNSGA3 compares generations of NSGA-III with float64, where niching takes one candidate after the other as in the
+// paper.
 func TestNSGA3(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	for i, space := range []Space{box(2, 7), {Members: 1, Dim: 3}, box(2, 2), box(1, 5)} {

@@ -166,7 +166,7 @@ func shareOf(eng *engine.Engine, space Space, search, child, generation, i int) 
 	return unit(words(eng, "ec/mutation", uint32(search), uint32(child), uint32(generation), math.MaxUint32-matrix)[2])
 }
 
-// neuronOf returns a number of a child whose parents exchange neurons: if the neuron is drawn, both children have that of either parent.
+// neuronOf returns a number of a child whose parents exchange neurons: if the neuron is drawn, both children have it of either parent.
 func neuronOf(eng *engine.Engine, own, mate float64, space Space, search, child, generation, i int) float64 {
 	neuron := 1<<17 + uint32(i)
 	if space.Neurons != nil {

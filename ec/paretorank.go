@@ -24,7 +24,7 @@ func NewFronts(s *engine.State, n, objectives int) (*Fronts, error) {
 }
 
 // Rank records the ranks [n] u32 of objectives [1, n, K], 0 for the best. Members with equal keys are ranked by their
-// indices; those whose objectives are -math.MaxFloat32 share the last front.
+// indices; members with objectives of -math.MaxFloat32 share the last front.
 func (f *Fronts) Rank(r *engine.Recorder, objectives, rank *engine.Tensor) {
 	f.merged.record(r, objectives, objectives)
 	f.merged.crowd(r)

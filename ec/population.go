@@ -32,7 +32,7 @@ func newBounds(s *engine.State, space Space) *bounds {
 // notEvaluated is the fitness of stored candidates that have not been evaluated.
 var notEvaluated = float32(math.NaN())
 
-// population is stored candidates [M, N, row], for algorithms whose state is a population.
+// population is stored candidates [M, N, row], the state of many algorithms.
 type population struct {
 	*bounds
 	rows  *engine.Tensor // [M, N, row]
@@ -65,8 +65,8 @@ func (p *population) init(ctx context.Context, start []float32) error {
 	return program.Run(ctx)
 }
 
-// recordInitial records forming initial candidates into [M, N, row]. If held [M] u32 is not nil, only members whose
-// element is 0 get them. A start [M, N, row] is the candidates.
+// recordInitial records forming initial candidates into [M, N, row]. If held [M] u32 is not nil, only members
+// with an element of 0 get them. A start [M, N, row] is the candidates.
 func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std float64, held, into *engine.Tensor) {
 	members, row := b.space.Members, b.space.Row()
 	k := initialKernel{

@@ -184,7 +184,7 @@ func TestPopulationConfigs(t *testing.T) {
 	}
 }
 
-// TestPopulationTOML: settings, including those of operators, are decoded by their names and encoded unchanged.
+// TestPopulationTOML: settings, operators' too, are decoded by their names and encoded unchanged.
 func TestPopulationTOML(t *testing.T) {
 	ga, grid, tessellation, de := DefaultGA(), DefaultMAPElites(), DefaultCVTMAPElites(), DefaultDE()
 	sections := config.Sections{{Name: "ga", Value: &ga}, {Name: "map-elites", Value: &grid}, {Name: "cvt-map-elites",

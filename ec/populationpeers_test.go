@@ -8,8 +8,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestPopulationPeers compares generations with those of evosax's strategies, and offspring with those of pymoo's
-// operators, for the same random numbers and fitness (tools/reference/ec/populations.py).
+// TestPopulationPeers compares generations with evosax's strategies, and offspring with pymoo's operators, for the
+// same random numbers and fitness (tools/reference/ec/populations.py).
 func TestPopulationPeers(t *testing.T) {
 	text, err := os.ReadFile("testdata/populations.json")
 	if err != nil {

@@ -48,8 +48,7 @@ type Evaluation interface {
 	Close()
 }
 
-// Acting is an Evaluation whose candidates are policies. Evaluator returns what runs the policies of solutions [M,
-// row].
+// Acting is an Evaluation of policies. Evaluator returns what runs the policies of solutions [M, row].
 type Acting interface {
 	Evaluator(ctx context.Context, solutions *engine.Tensor) (*envs.Evaluator, error)
 }

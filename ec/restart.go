@@ -61,8 +61,8 @@ const maxRestarting = 1 << 20
 // Restart searches with the given number of members until each has reached the target or spent its budget. After a
 // run ends, the member begins another at a different start with a larger population (A. Auger, N. Hansen, 2005); with
 // Bipop, runs with a small population and deviation alternate with these (N. Hansen, "Benchmarking a BI-Population
-// CMA-ES on the BBOB-2009 Function Testbed", 2009). Members are independent; those whose next runs have the same
-// population and deviation run together on the device. Evaluations are counted in whole generations.
+// CMA-ES on the BBOB-2009 Function Testbed", 2009). Members are independent; if their next runs have the same
+// population and deviation, they run together on the device. Evaluations are counted in whole generations.
 //
 // algorithm returns the algorithm for a population (0: its default) and an initial deviation relative to its default.
 func Restart(ctx context.Context, eng *engine.Engine, cfg RestartConfig, algorithm func(population int, deviation float64) Algorithm,
@@ -131,7 +131,7 @@ func (m *restarting) left(budget int) int {
 	return left
 }
 
-// group returns the unfinished members whose next run has the same population and deviation as the first one's.
+// group returns the unfinished members that next run with the same population and deviation as the first one.
 func (rs *restarts) group() (of []int) {
 	for i, m := range rs.members {
 		if m.Solved || m.Evaluations >= rs.cfg.Budget {
@@ -217,7 +217,7 @@ func (rs *restarts) learn(ctx context.Context, s *Search, group []int) error {
 	return nil
 }
 
-// after adds a finished run, whose best candidate is x, and chooses the next one.
+// after adds a finished run with the best candidate x, and chooses the next one.
 func (m *restarting) after(cfg RestartConfig, run Run, x []float32) {
 	m.Runs = append(m.Runs, run)
 	m.Evaluations += run.Evaluations

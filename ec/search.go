@@ -9,8 +9,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// Search runs an algorithm on a problem. It is an engine.Workflow whose iteration is one generation of every member,
-// one recorded program.
+// Search runs an algorithm on a problem. It is an engine.Workflow; an iteration is one generation of every member, one
+// recorded program.
 type Search struct {
 	engine.Base
 	algo    Algorithm

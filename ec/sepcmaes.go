@@ -19,7 +19,7 @@ type SepCMAESConfig struct {
 func DefaultSepCMAES() SepCMAESConfig { return SepCMAESConfig{InitStd: 0.1} }
 
 // sepCMAES is CMA-ES with a diagonal covariance matrix: R. Ros, N. Hansen, "A Simple Modification in CMA-ES Achieving
-// Linear Time and Space Complexity", 2008. Equation numbers and constants are those of N. Hansen, "The CMA Evolution
+// Linear Time and Space Complexity", 2008. Equation numbers and constants refer to N. Hansen, "The CMA Evolution
 // Strategy: A Tutorial", 2016, without negative weights.
 type sepCMAES struct {
 	cfg       SepCMAESConfig
@@ -46,8 +46,8 @@ type cmaRates struct {
 	c1, cmu, lengthN float64 // c_1, c_μ, E‖N(0, I)‖
 }
 
-// separable returns the constants for a diagonal matrix, whose learning rates are (dim + 2)/3 times those of a full
-// one (R. Ros, N. Hansen, 2008, equation 8).
+// separable returns the constants for a diagonal matrix: its learning rates are (dim + 2)/3 times a full one's
+// (R. Ros, N. Hansen, 2008, equation 8).
 func separable(dim int, mass float64) cmaRates {
 	n := float64(dim)
 	r := cmaRates{mass: mass, cs: (mass + 2) / (n + mass + 5), cc: (4 + mass/n) / (n + 4 + 2*mass/n)}

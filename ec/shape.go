@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Shaping is the transformation of fitness into the weights of an update. The numbers are those of
+// Shaping is the transformation of fitness into the weights of an update. The numbers are as in
 // shaders/ec/shape.comp.
 type Shaping uint32
 

@@ -53,7 +53,7 @@ func (c ReferenceConfig) validate() error {
 }
 
 // DasDennis returns points [points][objectives] spread evenly over the simplex of non-negative numbers with the sum
-// 1: those whose coordinates are multiples of 1 / partitions (I. Das, J. E. Dennis, "Normal-Boundary Intersection",
+// 1: all coordinates are multiples of 1 / partitions (I. Das, J. E. Dennis, "Normal-Boundary Intersection",
 // 1998). The points of a second layer are moved halfway to the centre (K. Deb, H. Jain, 2014, section V), where a
 // coarse first layer has none.
 func DasDennis(objectives int, partitions ...int) ([][]float64, error) {
@@ -81,7 +81,7 @@ func DasDennis(objectives int, partitions ...int) ([][]float64, error) {
 	return points, nil
 }
 
-// maxPoints is the maximum number of points, and maxCoordinates that of their coordinates.
+// maxPoints is the maximum number of points, maxCoordinates of their coordinates.
 const (
 	maxPoints      = 1 << 20
 	maxCoordinates = 1 << 24

@@ -29,7 +29,7 @@ func TestSpaceCheck(t *testing.T) {
 	}
 }
 
-// silent is a problem whose space has descriptors but whose evaluation writes none.
+// silent is a problem that has descriptors in its space but writes none.
 type silent struct{ Evaluation }
 
 func (silent) Name() string                        { return "silent" }

@@ -65,7 +65,7 @@ func TestStopper(t *testing.T) {
 	}
 }
 
-// given is a problem whose fitness a test writes into the search.
+// given is a problem with fitness that a test writes into the search.
 type given struct{ dim int }
 
 func (g given) Name() string                             { return "given" }

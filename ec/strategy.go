@@ -32,7 +32,7 @@ type Strategy interface {
 	Solution() *engine.Tensor
 }
 
-// DoubleFloatStrategy is a Strategy whose candidates are double floats: sums of a high float, formed by Candidates,
+// DoubleFloatStrategy is a Strategy with candidates of double floats: sums of a high float, formed by Candidates,
 // and a low one.
 type DoubleFloatStrategy interface {
 	Strategy

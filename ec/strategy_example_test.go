@@ -109,8 +109,7 @@ func (s *oneFifthStrategy) Tell(r *engine.Recorder, told ec.Told) {
 	r.Copy(s.best, told.Fittest)
 }
 
-// A user-defined strategy, with its own shaders, searches on the device and by ask and tell like those of the
-// package.
+// A user-defined strategy, with its own shaders, searches on the device and by ask and tell like the package's.
 func ExampleStrategy() {
 	ctx := context.Background()
 	dev, err := vk.Open()

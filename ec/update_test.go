@@ -131,7 +131,7 @@ func checkUpdates(t *testing.T, eng *engine.Engine, c updateCase, others func(me
 	t.Logf("largest relative deviation %.1e", worst)
 }
 
-// references returns those of a trial's members, each with its own hyperparameters.
+// references returns one for each member of a trial, with its own hyperparameters.
 func references(tr *trial, c updateCase, start []float32) []reference {
 	tr.t.Helper()
 	refs := make([]reference, tr.space.Members)

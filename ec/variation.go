@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Crossover is a crossover operator of two parents. The numbers are those of shaders/ec/vary.comp.
+// Crossover is a crossover operator of two parents. The numbers are as in shaders/ec/vary.comp.
 type Crossover uint32
 
 const (
@@ -16,7 +16,7 @@ const (
 	UniformCrossover                  // every coordinate is exchanged with a probability (G. Syswerda, 1989)
 	OnePoint                          // all coordinates from one point on are exchanged (J. H. Holland, 1975)
 	TwoPoint                          // all coordinates between two points are exchanged (K. A. De Jong, 1975)
-	SBX                               // simulated binary crossover (K. Deb, R. B. Agrawal, 1995); with bounds that of K. Deb, S. Agrawal, 1999
+	SBX                               // simulated binary crossover (K. Deb, R. B. Agrawal, 1995); with bounds as in K. Deb, S. Agrawal, 1999
 	Line                              // a point on the line through both (V. Vassiliades, J.-B. Mouret, 2018)
 	NeuronCrossover                   // both children get the same neurons of either parent (S. Khadka, K. Tumer, 2018, their code)
 )
@@ -33,13 +33,13 @@ func (c Crossover) MarshalText() ([]byte, error) {
 	return config.MarshalName(c, "crossover", crossoverNames)
 }
 
-// Mutation is a mutation operator. The numbers are those of shaders/ec/vary.comp.
+// Mutation is a mutation operator. The numbers are as in shaders/ec/vary.comp.
 type Mutation uint32
 
 const (
 	NoMutation         Mutation = iota
 	GaussianMutation            // normal noise is added
-	PolynomialMutation          // K. Deb, M. Goyal, 1996; with bounds that of K. Deb, S. Tiwari, 2008
+	PolynomialMutation          // K. Deb, M. Goyal, 1996; with bounds as in K. Deb, S. Tiwari, 2008
 	WeightMutation              // of weight matrices, relative to each weight: S. Khadka, K. Tumer, 2018, algorithm 3
 	ShareMutation               // likewise, of a share of each matrix that is uniform up to the rate, as in their code
 )
@@ -72,8 +72,8 @@ type VariationConfig struct {
 	MutationIndex  float64   `min:"0" max:"1000" doc:"Distribution index of polynomial mutation: larger values make smaller changes."`
 }
 
-// GaussianVariation is that of simple genetic algorithms, by mutation only: evosax's (R. T. Lange, 2022) and EvoJAX's
-// SimpleGA (Y. Tang et al., 2022), whose deviation it has. If a crossover is chosen, every pair is crossed and half
+// GaussianVariation is the variation of simple genetic algorithms, by mutation only: evosax's (R. T. Lange, 2022) and
+// EvoJAX's SimpleGA (Y. Tang et al., 2022), with EvoJAX's deviation. If a crossover is chosen, every pair is crossed and half
 // of the coordinates are exchanged.
 func GaussianVariation() VariationConfig {
 	return VariationConfig{
@@ -82,7 +82,7 @@ func GaussianVariation() VariationConfig {
 	}
 }
 
-// RealCodedVariation is that of real-coded genetic algorithms: SBX, and polynomial mutation of one coordinate on
+// RealCodedVariation is the variation of real-coded genetic algorithms: SBX, and polynomial mutation of one coordinate on
 // average, with the indices of pymoo (J. Blank, K. Deb, 2020) and the rates of K. Deb et al., 2002.
 func RealCodedVariation() VariationConfig {
 	return VariationConfig{
@@ -91,7 +91,7 @@ func RealCodedVariation() VariationConfig {
 	}
 }
 
-// LineVariation is that of V. Vassiliades, J.-B. Mouret, 2018 (section 4): a step along the line to another elite,
+// LineVariation is the variation of V. Vassiliades, J.-B. Mouret, 2018 (section 4): a step along the line to another elite,
 // plus noise in all directions. The deviation of the noise is for bounds 0 and 1.
 func LineVariation() VariationConfig {
 	c := GaussianVariation()

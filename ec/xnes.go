@@ -49,8 +49,8 @@ type xNES struct {
 	term      *engine.Tensor // [M, dim, row]
 }
 
-// The exponential of a matrix X is computed as that of X / 2^halvings from exponentTerms terms of its series, then
-// squared repeatedly.
+// The exponential of a matrix X is computed for X / 2^halvings, from exponentTerms terms of its series, and squared
+// halvings times.
 const (
 	exponentTerms    = 6
 	exponentHalvings = 3

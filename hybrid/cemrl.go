@@ -31,7 +31,7 @@ func DefaultCEMRL() CEMRLConfig {
 	return CEMRLConfig{Learners: 5, RandomLearners: true, Warmup: 10, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
 }
 
-// Fits checks the settings against those of the agents, before any device work. Its errors are those of
+// Fits checks the settings against those of the agents, before any device work. Errors are as of
 // config.Invalid, with the full key.
 func (c CEMRLConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) error {
 	return c.PopulationConfig.fits(network)

@@ -45,7 +45,7 @@ func (g guided) openCEMRL(t testing.TB, seed uint32, cfg CEMRLConfig) *CEMRL {
 }
 
 // TestCEMRLIteration: which candidates learn, what an iteration puts into the replay, and what the search learns of it, against a model in Go. A run
-// whose warm-up never ends is the same up to there.
+// that never ends its warm-up is the same up to there.
 func TestCEMRLIteration(t *testing.T) {
 	for _, random := range []bool{true, false} {
 		g, cfg := smallCEMRL("td3")
@@ -111,7 +111,7 @@ func TestCEMRLIteration(t *testing.T) {
 	}
 }
 
-// mixing is a search that moves slowly, half of whose candidates do not learn and can be reused.
+// mixing is a search that moves slowly; half of its candidates do not learn and can be reused.
 func mixing() (guided, CEMRLConfig) {
 	g, cfg := smallCEMRL("td3")
 	open := ec.DefaultOpenES()
@@ -210,7 +210,7 @@ func TestCEMRLResume(t *testing.T) {
 	}
 }
 
-// TestCEMRLReplayNotSaved: a run whose checkpoints leave the replay out goes on with experience by random actions.
+// TestCEMRLReplayNotSaved: a run with checkpoints that leave the replay out goes on with experience by random actions.
 func TestCEMRLReplayNotSaved(t *testing.T) {
 	g, cfg := smallCEMRL("td3")
 	g.replay.Save = false

@@ -12,7 +12,7 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// ClimbConfig are the settings of archives whose candidates follow the gradients of agents' critics.
+// ClimbConfig are the settings of archives with candidates that follow the gradients of agents' critics.
 type ClimbConfig struct {
 	Climbers     int     `min:"1" max:"4096" doc:"Candidates per generation and agent: elites moved along its critic's gradient. The others are offspring."`
 	Greedy       bool    `doc:"Each agent's own actor is a candidate, in place of one offspring."`
@@ -40,7 +40,7 @@ type climbing struct {
 	archive ec.Archive
 	ascent  *rl.Ascent
 	stream  uint32
-	parents *engine.Tensor // [M, n] u32: cells of the elites that climb, those of an agent adjacent
+	parents *engine.Tensor // [M, n] u32: cells of the elites that climb, an agent's adjacent
 	places  *engine.Tensor // [M, n] u32: indices of the candidates that they become
 	own     *engine.Tensor // [M, agents] u32: indices of the agents' own actors; nil: none
 	taught  *engine.Tensor // [M, n] u32: indices of all candidates that come from gradients: climbers and the agents' own actors

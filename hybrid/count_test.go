@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestCountedUpdates: how many updates iterations make whose number follows from steps, in blocks of the delay, and that equal numbers of fixed and of
+// TestCountedUpdates: how many updates iterations make if their number follows from steps, in blocks of the delay, and that equal numbers of fixed and of
 // counted updates give the same bits.
 func TestCountedUpdates(t *testing.T) {
 	const episodes, rollout = 6 * 2 * 10, 7 // steps of a population, and of an agent
@@ -49,7 +49,7 @@ func TestCountedUpdates(t *testing.T) {
 	}
 }
 
-// TestCriticsFirst: critics and learners make as many updates if those of the critics come first, in a fixed number and in one that follows from steps,
+// TestCriticsFirst: critics and learners make as many updates if the critics' come first, in a fixed number and in one that follows from steps,
 // with other results than if they alternate; SAC's do not.
 func TestCriticsFirst(t *testing.T) {
 	g, cfg := smallCEMRL("td3")
@@ -94,7 +94,7 @@ func TestCountedLearners(t *testing.T) {
 	}
 }
 
-// TestCountedTransfers: an iteration whose updates follow from steps is two submissions, one before and one after its updates, one for every 64
+// TestCountedTransfers: an iteration with updates by steps is two submissions, one before and one after its updates, one for every 64
 // blocks of updates, and one for every power of two of the remainder; the host reads the count of steps, 16 bytes. A submission lists at most 64 command
 // buffers: where copies precede the updates (CEM-RL's of hyperparameters for each actor), 64 blocks are two.
 func TestCountedTransfers(t *testing.T) {
@@ -123,7 +123,7 @@ func TestCountedTransfers(t *testing.T) {
 	}
 }
 
-// TestCountedResume: runs whose updates follow from steps end with the same bits after they were interrupted.
+// TestCountedResume: runs with updates by steps end with the same bits after they were interrupted.
 func TestCountedResume(t *testing.T) {
 	for _, by := range []Count{PerIteration, PerRun} {
 		g, cfg := smallCEMRL("td3")

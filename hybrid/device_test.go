@@ -14,7 +14,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// device is one for all tests: what takes longest is the compiling of kernels. A busy machine splits no iteration, whose submissions are counted.
+// device is one for all tests: what takes longest is the compiling of kernels. A busy machine splits no iteration: submissions are counted.
 var device = sync.OnceValues(func() (*vk.Device, error) {
 	return vk.Open(vk.Validate(true), vk.CacheDir(""), vk.SliceBudget(time.Minute))
 })
@@ -195,7 +195,7 @@ func staysOnDevice(t *testing.T, w engine.Workflow) {
 	transfers(t, w, 3, 8, 5, 0)
 }
 
-// transfers runs iterations from the first to the one before last, whose programs are recorded: they must take so many submissions, move nothing up and
+// transfers runs iterations from the first to the one before last, with their programs recorded: they must take so many submissions, move nothing up and
 // so many bytes down, and compile nothing.
 func transfers(t *testing.T, w engine.Workflow, first, last int, submissions, down uint64) {
 	t.Helper()

@@ -83,7 +83,7 @@ func TestCriticalValues(t *testing.T) {
 }
 
 // TestSpread: mean, variance of the mean and steadiness of returns against gonum; numbers of episodes that are no multiple of a workgroup, and a member
-// whose returns are not finite.
+// with returns that are not finite.
 func TestSpread(t *testing.T) {
 	for _, episodes := range []int{2, 7, 70} {
 		cfg := overPPO()

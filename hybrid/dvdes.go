@@ -38,7 +38,7 @@ func (c DvDESConfig) Validate() error {
 	return nil
 }
 
-// Fits checks the settings against environment and network, before any device work. Its errors are those of
+// Fits checks the settings against environment and network, before any device work. Errors are as of
 // config.Invalid, with the full key.
 func (c DvDESConfig) Fits(env *envs.Environment, network problem.NetworkConfig, policy problem.PolicyConfig) error {
 	switch {

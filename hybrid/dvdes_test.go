@@ -129,7 +129,7 @@ func standardized(x []float64) []float64 {
 	return out
 }
 
-// TestDvDESIteration: states, determinants, weights and what the searches are told are those of a model in float64, for several iterations, with actions
+// TestDvDESIteration: states, determinants, weights and what the searches are told agree with a model in float64, for several iterations, with actions
 // that pass tanh or are clipped.
 func TestDvDESIteration(t *testing.T) {
 	for _, squash := range []bool{true, false} {
@@ -204,7 +204,7 @@ func TestDvDESIteration(t *testing.T) {
 	}
 }
 
-// TestDvDESCounters: an iteration is one submission, and nothing crosses the bus; the agents' steps count with those of their candidates.
+// TestDvDESCounters: an iteration is one submission, and nothing crosses the bus; the agents' steps count with their candidates'.
 func TestDvDESCounters(t *testing.T) {
 	d := newSmallDvDES().begin(t, 7)
 	steps(t, d, 0, 2)

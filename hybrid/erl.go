@@ -48,7 +48,7 @@ func DefaultERL() ERLConfig {
 	return ERLConfig{Agents: 1, Warmup: 10, Injection: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
 }
 
-// Fits checks the settings against those of the agents, before any device work. Its errors are those of
+// Fits checks the settings against those of the agents, before any device work. Errors are as of
 // config.Invalid, with the full key.
 func (c ERLConfig) Fits(agents int, network rl.NetworkConfig, replay rl.ReplayConfig) error {
 	switch {

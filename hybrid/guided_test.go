@@ -24,7 +24,7 @@ type guided struct {
 	discount         float64
 }
 
-// smallERL has two populations with an agent each, whose iterations are: warm-up, learning, injection, learning, injection …
+// smallERL has two populations with an agent each. Iterations are: warm-up, learning, injection, learning, injection …
 func smallERL(agent string, algorithm ec.Algorithm) guided {
 	g := guided{
 		agent: agent, members: 2, horizon: 7, replay: rl.DefaultReplay(), options: envs.Options{TimeLimit: 10}, algorithm: algorithm, cfg: DefaultERL(),

@@ -19,7 +19,7 @@ type joint struct {
 	agents          *rl.OffPolicy
 	population      *population
 	counted         *counted // nil: the number of updates is fixed
-	late            bool     // the counted steps are those of earlier iterations
+	late            bool     // steps of earlier iterations are counted
 	solves          bool     // evaluations run the searches' solutions, not the agents
 	method          method
 	programs        []stages // by phase
@@ -124,7 +124,7 @@ func (j *joint) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	return j.agents.Evaluator(), nil
 }
 
-// Side returns the side whose policies evaluations run.
+// Side returns the side that has the policies of evaluations.
 func (j *joint) Side() Side {
 	if j.solves {
 		return Population

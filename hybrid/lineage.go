@@ -8,7 +8,7 @@ import (
 // FitnessMetric is the metric by which PBT ranked the members in the last exchange.
 const FitnessMetric = "pbt/fitness"
 
-// Names of the other metrics that PBT adds to those of its workflow.
+// Names of the other metrics that PBT adds to its workflow's.
 const (
 	steadinessRow = "pbt/steadiness" // minus the deviation of the episodes' returns, if that is an objective
 	parentRow     = "pbt/parent"     // the member copied in the last exchange; itself if not replaced

@@ -28,8 +28,8 @@ type PBTConfig struct {
 }
 
 // DefaultPBT has the settings of EvoRL's PBT-PPO (B. Zheng et al., 2025, table 5), with exchanges early enough for
-// small problems. The searched hyperparameters are those that the workflow's configuration declares. The significance
-// is that of M. Jaderberg et al., 2017.
+// small problems. The searched hyperparameters are declared by the workflow's configuration. The significance
+// level is from M. Jaderberg et al., 2017.
 func DefaultPBT() PBTConfig {
 	return PBTConfig{
 		Warmup: 20, Interval: 10, Episodes: 16,

@@ -23,7 +23,7 @@ func DefaultPGAME() PGAMEConfig {
 	}}
 }
 
-// Fits checks the settings against those of the agents, before any device work. Its errors are those of
+// Fits checks the settings against those of the agents, before any device work. Errors are as of
 // config.Invalid, with the full key.
 func (c PGAMEConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) error {
 	return c.PopulationConfig.fits(network)

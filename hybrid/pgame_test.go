@@ -49,7 +49,7 @@ func (g guided) openPGAME(t testing.TB, seed uint32, cfg PGAMEConfig) *PGAME {
 }
 
 // TestPGAMEIteration: which candidates come of gradients and where they began, what an iteration puts into the replay, what the agents learn, and what
-// the archive holds after it. A run whose warm-up never ends is the same up to there.
+// the archive holds after it. A run that never ends its warm-up is the same up to there.
 func TestPGAMEIteration(t *testing.T) {
 	for _, greedy := range []bool{true, false} {
 		g, cfg := smallPGAME()

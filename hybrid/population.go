@@ -13,7 +13,7 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// PopulationConfig holds the settings of a population of actors, whose episodes fill the replay of the agents.
+// PopulationConfig holds the settings of a population of actors. Their episodes fill the agents' replay.
 type PopulationConfig struct {
 	Episodes int  `min:"1" max:"65536" doc:"Episodes per candidate; the mean return is its fitness, and all steps go into the replay."`
 	Common   bool `doc:"All candidates of a generation are evaluated with the same random numbers."`
@@ -42,14 +42,13 @@ type population struct {
 
 // newPopulation makes the searches for groups of `each` agents.
 //
-// Errors: agents whose actors cannot be candidates, an algorithm that learns only from its own candidates, a replay
+// Errors: agents with actors that cannot be candidates, an algorithm that learns only from its own candidates, a replay
 // that is too small.
 func newPopulation(ctx context.Context, agents *rl.OffPolicy, each int, algorithm ec.Algorithm, cfg PopulationConfig) (*population, error) {
 	return newDescribedPopulation(ctx, agents, each, algorithm, cfg, nil)
 }
 
-// newDescribedPopulation is newPopulation for quality-diversity algorithms, whose descriptors behaviour selects; nil:
-// none.
+// newDescribedPopulation is newPopulation for quality-diversity algorithms; behaviour selects descriptors; nil: none.
 func newDescribedPopulation(
 	ctx context.Context, agents *rl.OffPolicy, each int, algorithm ec.Algorithm, cfg PopulationConfig, behaviour *problem.BehaviourConfig,
 ) (*population, error) {
@@ -161,7 +160,7 @@ func (p *population) evaluate(ctx context.Context, name string, n int) (*evaluat
 	return e, err
 }
 
-// measure adds the evaluation's metrics, whose names begin with prefix.
+// measure adds the evaluation's metrics, with prefix before their names.
 func (e *evaluated) measure(prefix string) {
 	m := e.population.agents.Metrics().Sub(prefix, e.population.each)
 	rows, returns := e.Rows(m), m.Row(engine.ReturnMetric)

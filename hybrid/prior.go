@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// PriorKind is the shape of a hyperparameter's prior. Its values are those of shaders/hybrid/prior.glsl.
+// PriorKind is the shape of a hyperparameter's prior. Its values are as in shaders/hybrid/prior.glsl.
 type PriorKind uint32
 
 const (
@@ -40,7 +40,7 @@ func (k PriorKind) MarshalText() ([]byte, error) {
 	return config.MarshalName(k, "prior", priorNames[:])
 }
 
-// Prior is the distribution of a hyperparameter's initial values, whose range also bounds later changes.
+// Prior is the distribution of a hyperparameter's initial values. Its range also bounds later changes.
 type Prior struct {
 	Prior PriorKind `doc:"Shape: uniform, log_uniform, or horizon (the value is 1 - exp(-g), g uniform)."`
 	Low   float64   `doc:"Lower end, of g for horizon."`

@@ -19,7 +19,7 @@ type QDPGConfig struct {
 }
 
 // DefaultQDPG has the paper's five neighbours, and QDax's shares (F. Chalumeau et al., 2023) of a population of 100: a
-// third by gradients of quality and a third by those of diversity, including each agent's own actor.
+// third by gradients of quality and a third by gradients of diversity, including each agent's own actor.
 func DefaultQDPG() QDPGConfig {
 	return QDPGConfig{
 		ClimbConfig: ClimbConfig{
@@ -29,7 +29,7 @@ func DefaultQDPG() QDPGConfig {
 	}
 }
 
-// Fits checks the settings against those of the agents, before any device work. Its errors are those of
+// Fits checks the settings against those of the agents, before any device work. Errors are as of
 // config.Invalid, with the full key.
 func (c QDPGConfig) Fits(_ int, network rl.NetworkConfig, replay rl.ReplayConfig) error {
 	switch {
@@ -44,12 +44,13 @@ func (c QDPGConfig) Fits(_ int, network rl.NetworkConfig, replay rl.ReplayConfig
 // QDPG is QD-PG (T. Pierrot et al., "Diversity Policy Gradient for Sample Efficient Quality-Diversity Optimization",
 // 2022, algorithm 1) over any archive. Every archive has two agents, which learn from the same transitions: one by the
 // environment's rewards, one by the novelty of the states that actions lead to. Of every generation, some candidates are
-// elites moved along the gradient of the first agent's critic (quality), as many are elites moved along that of the
-// second (diversity), and the others are the archive's offspring. The rest is as in PGAME.
+// elites moved along the gradient of the first agent's critic (quality), as many along the gradient of the
+// second one's (diversity), and the others are the archive's offspring. The rest is as in PGAME.
 //
-// The novelty of a state is the mean squared distance of its descriptor from those of the nearest elites of the archive,
-// as it is when the batch is drawn; the paper keeps a second archive, of descriptors of states, for that. Descriptors of
-// states are those whose means describe episodes (problem.States), scaled to [0, 1] between their bounds.
+// The novelty of a state is the mean squared distance of its descriptor from the descriptors of the nearest elites in
+// the archive, as it is when the batch is drawn; the paper keeps a second archive, of states' descriptors, for that.
+// Descriptors of states are what episodes' descriptors are means of (problem.States), scaled to [0, 1] between their
+// bounds.
 //
 // A member is an archive with its two agents. Its solution is the fittest candidate so far. Metrics of the second agent
 // have the prefix "diversity/".
@@ -63,7 +64,7 @@ type QDPG struct {
 // NewQDPG makes QD-PG of the agents that the function returns, DDPG or TD3, with one member per archive; behaviour
 // selects the descriptors. The agents are closed with it, or here if there is an error.
 //
-// Errors: those of NewPGAME; agents whose replay is not shared, or whose returns are of several steps; archives with
+// Errors: as NewPGAME; agents without a shared replay, or with returns of several steps; archives with
 // more cells than the device can search.
 func NewQDPG(
 	ctx context.Context, make AgentsFunc, algorithm ec.Algorithm, behaviour problem.BehaviourConfig, cfg QDPGConfig,

@@ -143,8 +143,8 @@ func TestNovelty(t *testing.T) {
 	}
 }
 
-// TestQDPGIteration: which candidates come from which gradient and where they began, whose rewards are replaced and by
-// what, and the update of the diversity agent's critics against float64.
+// TestQDPGIteration: which candidates come from which gradient and where they began, which rewards are
+// replaced and by what, and the update of the diversity agent's critics against float64.
 func TestQDPGIteration(t *testing.T) {
 	g, cfg := smallQDPG()
 	g.perStep, g.discount = 1.0/7, 0

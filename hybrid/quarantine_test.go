@@ -22,7 +22,7 @@ func member(tensor *engine.Tensor, words []uint32, p int) []uint32 {
 	return own
 }
 
-// TestQuarantine: a member whose learning rate is infinite breaks. Its updates are then refused and counted, no bit of another member
+// TestQuarantine: a member with an infinite learning rate breaks. Its updates are then refused and counted, no bit of another member
 // differs from a run without it, and PBT replaces it.
 func TestQuarantine(t *testing.T) {
 	const members, broken = 4, 2

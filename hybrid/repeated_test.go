@@ -127,7 +127,7 @@ func TestOverCEMRL(t *testing.T) {
 	}
 }
 
-// TestRepeats: workflows whose iterations differ are refused.
+// TestRepeats: workflows with different iterations are refused.
 func TestRepeats(t *testing.T) {
 	for want, change := range map[string]func(*ERLConfig, *CEMRLConfig){
 		"\"erl.warmup\"":     func(c *ERLConfig, _ *CEMRLConfig) { c.Warmup = 1 },

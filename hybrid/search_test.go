@@ -26,7 +26,7 @@ func overSearch(t *testing.T, seed uint32, algorithm ec.Algorithm, p ec.Problem,
 	return kinds[0].over(t, inner, cfg)
 }
 
-// TestOverSearches: PBT compares, copies and varies searches of policies and of functions as it does agents: fitness is that of the solutions,
+// TestOverSearches: PBT compares, copies and varies searches of policies and of functions as it does agents: fitness belongs to the solutions,
 // a replaced member has everything of its parent's but its hyperparameters, and a resumed run ends with the same digest.
 func TestOverSearches(t *testing.T) {
 	openes := ec.DefaultOpenES()

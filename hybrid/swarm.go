@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// NewPBTCSO makes PBT-CSO over a workflow, which it owns: PBT whose exchange is competitive swarm optimization (B.
+// NewPBTCSO makes PBT-CSO over a workflow, which it owns: PBT that exchanges by competitive swarm optimization (B.
 // Zheng et al., "EvoRL", 2025, section 5.2.3; R. Cheng, Y. Jin, 2015). Members are paired at random; the worse one
 // copies the state of the better one, and its hyperparameters move towards the better one's with their own velocity.
 // Top, Bottom, Perturb and Resample of the configuration have no effect, and an Exploit or Explore other than the

@@ -9,7 +9,7 @@ const maxArms = 8
 
 // thompson chooses a weight for every iteration by Thompson sampling on the device (J. Parker-Holder et al.,
 // "Effective Diversity in Population Based Reinforcement Learning", 2020, section 4.3). A weight succeeds if the best
-// return that it led to exceeds those of the `memory` iterations before.
+// return that it led to exceeds the returns of the `memory` iterations before.
 type thompson struct {
 	clock  engine.Clock
 	stream uint32

@@ -12,8 +12,8 @@ import (
 )
 
 // actorCritic holds the actor and the critics of every member, the common part of DDPG, TD3 and SAC. A member's
-// critics are a stack with one row of an optimizer. Critics of continuous actions have actions as inputs; those of
-// discrete actions have one output per action.
+// critics are a stack with one row of an optimizer. Critics of continuous actions have actions as inputs;
+// critics of discrete actions have one output per action.
 type actorCritic struct {
 	cfg     NetworkConfig
 	scope   *engine.State
@@ -41,7 +41,7 @@ type actorCritic struct {
 	logProb             *engine.Tensor // [P, B]
 	nextValues          *engine.Tensor // [P, twins, B, …]: of the targets
 	chosen              *engine.Tensor // [P, twins, B]: values of the actions taken
-	distribution        *distribution  // whose mean the values are, with outputs [P, twins, B, atoms]; nil: none
+	distribution        *distribution  // outputs [P, twins, B, atoms], with the values as means; nil: none
 	loss                *engine.Tensor // [P, B]: squared errors of the critics
 	lossRow, valueRow   *engine.Tensor // metrics [P]
 	normRow, refusedRow *engine.Tensor
@@ -103,8 +103,8 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	return a, s.Err()
 }
 
-// makeTensors makes what an update computes. The outputs of actors are [P, B, Out], those of critics [P, twins, B, 1], of discrete actions
-// [P, twins, B, A].
+// makeTensors makes what an update computes. The outputs of actors are [P, B, Out], of critics [P, twins, B, 1], of discrete
+// actions [P, twins, B, A].
 func (a *actorCritic) makeTensors(s *engine.State) {
 	p, twins, b := engine.Members(a.members), nn.Networks(a.twins), engine.Axis("transition", a.rows)
 	tensor := func(name string, dims ...engine.Dim) *engine.Tensor { return s.Scratch(name, engine.Float32, dims...) }

@@ -172,7 +172,7 @@ func testSharedCritics(t *testing.T, delayed bool) {
 	}
 }
 
-// TestSharedSoftCritics: updates of SAC whose members have two actors each, against float64: critics and temperature learn from the rows of both, each
+// TestSharedSoftCritics: updates of SAC with two actors per member, against float64: critics and temperature learn from the rows of both, each
 // actor from its own. A restart resets the actors' optimizers and leaves critics and temperature.
 func TestSharedSoftCritics(t *testing.T) {
 	for _, learned := range []bool{true, false} {

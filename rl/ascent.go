@@ -25,7 +25,7 @@ type Ascent struct {
 	learner *deterministic
 	actors  *network // [M · n, row]
 	critic  *nn.Network
-	climb   *nn.Pass // of the critic, whose inputs' gradient is needed
+	climb   *nn.Pass // of the critic, for the gradient at its inputs
 	batch   ReplayBatch
 	stream  uint32
 
@@ -37,7 +37,7 @@ type Ascent struct {
 // NewAscent makes an ascent of DDPG's or TD3's actors along the gradient of the agents' critics; its tensors are in s.
 // Batches have the size of the agents' replay.
 //
-// Errors: settings out of range, other agents, agents whose members have several actors or share a critic,
+// Errors: settings out of range, other agents, agents with several actors per member or a shared critic,
 // distributional critics, and *vk.OutOfMemoryError.
 func (o *OffPolicy) NewAscent(s *engine.State, cfg AscentConfig) (*Ascent, error) {
 	d, err := o.deterministic()

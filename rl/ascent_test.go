@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// newAscent makes an ascent of three actors for each of two agents, whose replay has 36 transitions of each.
+// newAscent makes an ascent of three actors for each of two agents, with 36 transitions of each in the replay.
 func newAscent(t *testing.T, steps int) (*OffPolicy, *Ascent) {
 	t.Helper()
 	o := newSmall(t, open(t), func(cfg *TD3Config, _ *ReplayConfig) { cfg.Members = 2 })
@@ -30,7 +30,8 @@ func newAscent(t *testing.T, steps int) (*OffPolicy, *Ascent) {
 	return o, a
 }
 
-// TestAscent: an ascent's gradient is that of float64 in batches of each actor's own, and its step is Adam's first, in memory that may hold anything.
+// TestAscent: an ascent's gradient agrees with float64 in batches of each actor's own, and its step is Adam's first,
+// in memory that may hold anything.
 func TestAscent(t *testing.T) {
 	o, a := newAscent(t, 1)
 	d, err := o.deterministic()

@@ -15,7 +15,7 @@ type CriticConfig struct {
 }
 
 // defaultCritic has values, of which the smaller counts (S. Fujimoto et al., 2018). If atoms are requested, their
-// range is that of CleanRL's c51.py.
+// range is CleanRL's in c51.py.
 func defaultCritic() CriticConfig {
 	return CriticConfig{MinValue: -100, MaxValue: 100, ClippedDouble: true}
 }

@@ -48,7 +48,7 @@ func (c CriticConfig) project(p []float64, r, f, shift float64) []float64 {
 	return m
 }
 
-// descendDistributions steps critics that are distributions towards those of next actions (Y. Seo et al., "FastTD3", 2025, section 2).
+// descendDistributions steps critics that are distributions towards the next actions' distributions (Y. Seo et al., "FastTD3", 2025, section 2).
 func (f *memberReference) descendDistributions(alpha float64, next func(row int) (action []float64, logProb float64)) {
 	ac := f.c.ac
 	outputs := func(critics, obs, action []float64) (out [][]float64) {
@@ -85,8 +85,8 @@ func (f *memberReference) descendDistributions(alpha float64, next func(row int)
 	})
 }
 
-// TestCategoricalLossOfInfinity: a row whose next action has no finite log-density has no finite gradient, and does not
-// change the gradients of other rows and members.
+// TestCategoricalLossOfInfinity: if a row's next action has no finite log-density, its gradient is not finite and does
+// not change the gradients of other rows and members.
 func TestCategoricalLossOfInfinity(t *testing.T) {
 	const members, rows, atoms = 2, 5, 7
 	eng := engine.New(open(t))

@@ -49,7 +49,7 @@ func (c DDPGConfig) Fits(env *envs.Environment, network NetworkConfig, replay Re
 	return c.fitsDeterministic("ddpg", env, network, replay, 0)
 }
 
-// fitsDeterministic checks the networks of DDPG and TD3. atoms are those of the critics.
+// fitsDeterministic checks the networks of DDPG and TD3. atoms are the critics'.
 func (c OffPolicyConfig) fitsDeterministic(name string, env *envs.Environment, network NetworkConfig, replay ReplayConfig, atoms int) error {
 	if network.StateDependentStd {
 		return config.Invalid("network.state_dependent_std", "the actor of %s outputs no deviation; want false", name)
@@ -62,7 +62,7 @@ func (c OffPolicyConfig) fitsDeterministic(name string, env *envs.Environment, n
 // checkpoint must fill its state before the first Step. Close it after use.
 //
 // Errors: settings out of range, an environment without continuous actions, *vk.OutOfMemoryError if the members need
-// more memory than the device has (nothing is allocated then), and those of compiling an environment given as GLSL.
+// more memory than the device has (nothing is allocated then), and compiler errors of an environment given as GLSL.
 func NewDDPG(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg DDPGConfig, opts ...Option) (*OffPolicy, error) {
 	with := offPolicySettings(DefaultOffPolicyNetwork(), opts)
 	return newOffPolicy(ctx, "ddpg", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
@@ -88,7 +88,7 @@ type deterministic struct {
 	explorer    nn.Head        // the head with exploration noise
 	targetActor *engine.Tensor // μ' [P, row]; nil: none, the actor itself chooses the next actions
 
-	first      *nn.Network // the first critic of every member, whose value is in the actor's loss; nil: that of distributions is
+	first      *nn.Network // the first critic of every member, in the actor's loss; nil: critics are distributions
 	firstPass  *nn.Pass
 	firstValue *engine.Tensor // [P, B, 1]: of the actor's actions
 	unvalued   *engine.Tensor // [P, B, O]: observations of the last update, if it does not write firstValue; nil: it does
@@ -193,8 +193,8 @@ func (d *deterministic) mode(u update) nn.HeadBatch {
 //
 //	mean of ∇_a Q(s, a) at a = μ(s), times ∇_θ μ(s)
 //
-// for the first critic; for distributions it is that of both. With a diversity term, all agents use the same states, those of
-// the first agent's batch, which replace the others'.
+// for the first critic, or for both if they are distributions. With a diversity term, all agents use the states of the
+// first agent's batch.
 func (d *deterministic) ascend(r *engine.Recorder, u update, diverse *diversity) {
 	obs := u.batch.Obs
 	if diverse != nil {
@@ -242,7 +242,7 @@ func (d *deterministic) restart(r *engine.Recorder) {
 func (d *deterministic) recordMetrics(r *engine.Recorder) {
 	d.actorCritic.recordMetrics(r)
 	taken := d.firstValue
-	if d.unvalued != nil { // the last update ended with the actor: its actions and the critics are still those of the loss
+	if d.unvalued != nil { // the last update ended with the actor: its actions and the critics are still as in the loss
 		d.first.Evaluate(r, d.critics.weights(), inputs(d.unvalued, d.actions), d.firstValue)
 	}
 	if d.distribution != nil {

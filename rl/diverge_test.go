@@ -7,7 +7,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// brokenGLSL is an environment whose state is not a number behind its fifth step, and whose first observation is not one in every eighth episode.
+// brokenGLSL is an environment in which the state is not a number behind its fifth step, and the first observation is
+// not one in every eighth episode.
 const brokenGLSL = `// environment: Broken-v0
 #include "engine/rng.glsl"
 #define STATE_SIZE 2

@@ -39,7 +39,7 @@ type DQNConfig struct {
 }
 
 // DefaultDQN has the settings of CleanRL's dqn.py for classic control: an update every 10 steps, copied to the targets
-// every 500 steps, epsilon from 1 to 0.05 over half of 500,000 steps. If atoms are requested, their range is that of
+// every 500 steps, epsilon from 1 to 0.05 over half of 500,000 steps. If atoms are requested, their range is as in
 // its c51.py.
 func DefaultDQN() DQNConfig {
 	return DQNConfig{
@@ -107,7 +107,7 @@ func (c DQNConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 // state before the first Step. Close it after use.
 //
 // Errors: settings out of range, an environment without discrete actions, *vk.OutOfMemoryError if the members need
-// more memory than the device has (nothing is allocated then), and those of compiling an environment given as GLSL.
+// more memory than the device has (nothing is allocated then), and compiler errors of an environment given as GLSL.
 func NewDQN(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg DQNConfig, opts ...Option) (*OffPolicy, error) {
 	with := offPolicySettings(DefaultDQNNetwork(), append([]Option{Replays(DefaultDQNReplay())}, opts...))
 	return newOffPolicy(ctx, "dqn", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// learning are settings by which DQN learns CartPole in 78,000 steps, close to those of RL Baselines3 Zoo.
+// learning are settings by which DQN learns CartPole in 78,000 steps, close to RL Baselines3 Zoo's.
 func learning() (DQNConfig, NetworkConfig, ReplayConfig) {
 	cfg, network, replay := DefaultDQN(), DefaultDQNNetwork(), DefaultDQNReplay()
 	cfg.Members, cfg.RolloutLength, cfg.UpdatesPerStep, cfg.LearningStarts, cfg.AnnealSteps = 3, 256, 0.5, 1024, 78000
@@ -91,7 +91,7 @@ func TestDQNResume(t *testing.T) {
 	}
 }
 
-// TestExploration: epsilon falls from the start to the end over the steps of a member, those of the warm-up among
+// TestExploration: epsilon falls from the start to the end over the steps of a member, the warm-up's among
 // them.
 func TestExploration(t *testing.T) {
 	o := newDQNCase(t, dqnCase{"exploration", "CartPole-v1", func(c *DQNConfig, _ *NetworkConfig, _ *ReplayConfig) {

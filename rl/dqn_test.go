@@ -305,7 +305,7 @@ func TestDQNFusedUpdate(t *testing.T) {
 	}
 }
 
-// compareFused makes updates by networks whose updates are fused, and compares each with float64.
+// compareFused makes fused updates of networks, and compares each with float64.
 func (c dqnCase) compareFused(t *testing.T, hidden []int, batch, updates int) {
 	t.Run(fmt.Sprint(c.name, hidden), func(t *testing.T) {
 		change := c.change

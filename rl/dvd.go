@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// DvDConfig holds the settings of DvD: TD3's, where members are the agents of the population, and those of the
+// DvDConfig holds the settings of DvD: TD3's, where members are the agents of the population, and settings for the
 // diversity of their actions.
 type DvDConfig struct {
 	TD3Config
@@ -89,7 +89,7 @@ func (c DvDConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 // where K is the kernel matrix of all agents' actions in common states. Hyperparameters are the same for all members.
 // Close it after use.
 //
-// Errors: those of NewDDPG, a population of less than 2 or more than 32, and a replay that is not shared.
+// Errors: as NewDDPG, a population of less than 2 or more than 32, and a replay that is not shared.
 func NewDvD(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg DvDConfig, opts ...Option) (*OffPolicy, error) {
 	with := newSettings(dvdSettings(), opts)
 	return newOffPolicy(ctx, "dvd", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
@@ -108,7 +108,7 @@ func dvdSettings() settings {
 	return settings{network: DefaultOffPolicyNetwork(), replay: &replay}
 }
 
-// maxDiverse is the largest number of agents whose kernel matrix a workgroup can hold, AGENTS of
+// maxDiverse is the largest number of agents for which a workgroup can hold the kernel matrix, AGENTS of
 // shaders/rl/diversity_factor.comp.
 const maxDiverse = 32
 
@@ -165,7 +165,7 @@ func newDiversity(s *engine.State, o *OffPolicy, a *actorCritic, c diversityConf
 	return d
 }
 
-// record records adding the gradient of the term with respect to actions to atActions, that of the loss; both are [1,
+// record records adding the gradient of the term with respect to actions to atActions, the loss's; both are [1,
 // P · B, A].
 func (d *diversity) record(r *engine.Recorder, actions, atActions *engine.Tensor) {
 	stride := uint32(actions.Len() / d.agents)

@@ -16,7 +16,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// logDeterminant is that of equation 1 in float64, by LU factorization, and the inverse of the kernel matrix.
+// logDeterminant returns equation 1 in float64, by LU factorization, and the inverse of the kernel matrix.
 func logDeterminant(c diversityConfig, actions [][]float64) (float64, *mat.Dense) {
 	n := len(actions)
 	k := mat.NewDense(n, n, nil)
@@ -41,7 +41,7 @@ func logDeterminant(c diversityConfig, actions [][]float64) (float64, *mat.Dense
 	return value, &inverse
 }
 
-// TestDiversity: determinant and gradient are those of float64, whose gradient is that of finite differences; for agents that agree too.
+// TestDiversity: determinant and gradient agree with float64, and float64's gradient with finite differences; for agents that agree too.
 // An agent that has diverged changes neither for the others.
 func TestDiversity(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(2))
@@ -197,7 +197,7 @@ func (r dvdReference) step(now bool) {
 	first.follow("target critics", "critics")
 }
 
-// TestDvDUpdate: updates of a population whose agents share critics, against float64.
+// TestDvDUpdate: updates of a population with shared critics, against float64.
 func TestDvDUpdate(t *testing.T) {
 	for _, hidden := range updateForms {
 		t.Run(fmt.Sprint(hidden), func(t *testing.T) {

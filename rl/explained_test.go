@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// The explained variance is that of float64, also of targets far from 0; targets that are all equal have none.
+// The explained variance agrees with float64, also of targets far from 0; targets that are all equal have none.
 func TestExplainedVariance(t *testing.T) {
 	eng := engine.New(open(t))
 	for _, size := range [][3]int{{2, 1, 1}, {7, 3, 5}, {33, 2, 67}, {129, 4, 13}} {

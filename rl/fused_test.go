@@ -10,8 +10,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// TestFused: the updates in one dispatch and those in many give the same parameters, moments, losses and counts, and both leave a member
-// alone whose gradient is not finite.
+// TestFused: updates in one dispatch and in many give the same parameters, moments, losses and counts, and both leave a
+// member alone if its gradient is not finite.
 func TestFused(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	for name, c := range map[string]func(*NetworkConfig, *PPOConfig) envs.Space{
@@ -119,7 +119,7 @@ func TestFused(t *testing.T) {
 	}
 }
 
-// byMember is a tensor's values, those of one member after the other.
+// byMember is a tensor's values, one member after the other.
 func byMember(t *testing.T, tensor *engine.Tensor, members int) []float64 {
 	t.Helper()
 	outer, _, inner, _ := tensor.Split(engine.MemberAxis)

@@ -52,7 +52,7 @@ func TestGradient(t *testing.T) {
 			newGradientCase(t, eng, 5, action, network, cfg).check(t, 4)
 		}
 	}
-	// Heads whose deviations are outputs, and bins, in both forms of the network.
+	// Heads with deviations as outputs, and bins, in both forms of the network.
 	for i, hidden := range [][]int{{7, 6}, {9, 8, 7}} {
 		for j, change := range []func(*NetworkConfig){
 			func(n *NetworkConfig) { n.StateDependentStd, n.Squash, n.MinLogStd, n.MaxLogStd = true, true, -1, 0.5 },
@@ -160,7 +160,7 @@ func (g *gradientCase) check(t *testing.T, each int) {
 	t.Logf("%s: largest deviation %.1e of the largest gradient", g.name, worst)
 }
 
-// recordGradients records the gradients of actor and critic for the first so many minibatches; those of the last remain.
+// recordGradients records the gradients of actor and critic for the first so many minibatches; the last one's remain.
 func (p *PPO) recordGradients(r *engine.Recorder, count int) {
 	r.Repeat(count, func(r *engine.Recorder, i engine.Counter) {
 		mb := minibatch{p.minibatches, i.Tensor()}

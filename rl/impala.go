@@ -76,7 +76,7 @@ type IMPALA struct {
 }
 
 // NewIMPALA makes an IMPALA workflow. Init or a checkpoint must fill its state before the first Step. Close it after
-// use. Errors are those of NewPPO.
+// use. Errors: as NewPPO.
 func NewIMPALA(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg IMPALAConfig, opts ...Option) (*IMPALA, error) {
 	common, err := newOnPolicy(eng, env, "impala", cfg, cfg.common())
 	if err != nil {

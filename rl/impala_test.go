@@ -213,8 +213,8 @@ func (c *impalaCase) update(seed uint32, m int) ([]float64, losses) {
 	return params, last
 }
 
-// loss is the loss of a member over trajectories, as a function of parameters; targets and advantages are those of the
-// parameters now.
+// loss is the loss of a member over trajectories, as a function of parameters; targets and advantages belong to the
+// present parameters.
 func (c *impalaCase) loss(now []float64, m int, environments []int) func(params []float64) losses {
 	h, targets, advantages := c.hyper[m], map[int]float64{}, map[int]float64{}
 	for _, e := range environments {

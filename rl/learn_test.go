@@ -137,7 +137,7 @@ func TestA2CLearnsCartPole(t *testing.T) {
 	}
 }
 
-// cartPoleIMPALA returns the settings of configs/impala-cartpole.toml, with fewer steps: 100,000 of a member, whose rewards are
+// cartPoleIMPALA returns the settings of configs/impala-cartpole.toml, with fewer steps: 100,000 of a member, and rewards
 // scaled by 0.1.
 func cartPoleIMPALA() IMPALAConfig {
 	cfg := DefaultIMPALA()

@@ -163,8 +163,8 @@ func (o *OffPolicy) Passes() []Pass {
 	return []Pass{Both}
 }
 
-// RecordBlocks records n blocks of BlockSize updates of a pass, for workflows whose number of updates differs between
-// iterations. number [1] u32 counts the iteration's updates. It must be 0 before the first; it determines their random
+// RecordBlocks records n blocks of BlockSize updates of a pass, for workflows with a different number of updates in
+// every iteration. number [1] u32 counts the iteration's updates. It must be 0 before the first; it determines their random
 // numbers.
 func (o *OffPolicy) RecordBlocks(r *engine.Recorder, n int, number *engine.Tensor, pass Pass) {
 	o.rates.record(r)

@@ -78,7 +78,7 @@ func (c NetworkConfig) Validate() error {
 }
 
 // fitsPrecision returns an error if the precision would change no product of the networks in updates of so many transitions;
-// from names the settings that determine their number. Where a critic learns from several actors' batches, it is that of one.
+// from names the settings that determine their number. If a critic learns from several actors' batches, one batch counts.
 func (c NetworkConfig) fitsPrecision(transitions int, from string, networks ...nn.Model) error {
 	const least = nn.Float16Least
 	halves := func(m nn.Model) bool { return nn.Halves(m, transitions) }
@@ -96,7 +96,7 @@ func (c NetworkConfig) fitsPrecision(transitions int, from string, networks ...n
 }
 
 // actorAndCritic returns the networks of an agent that acts by the head: critics of states and continuous actions have atoms
-// outputs, at least one, those of states alone a value for each action.
+// outputs, at least one, critics of states alone a value for each action.
 func (c NetworkConfig) actorAndCritic(env *envs.Environment, head nn.Head, atoms int) (actor, critic nn.Model) {
 	image := env.Observation.Shape()
 	actor, critic = c.model(image, head.Outputs()), c.critic(nn.Shape{image.Size() + head.Size}, max(atoms, 1))

@@ -81,7 +81,7 @@ func (y *noisy) init(row []float32) {
 	}
 }
 
-// draw records drawing noise factors; update is nil for those of a rollout.
+// draw records drawing noise factors; update is nil for a rollout's.
 func (y *noisy) draw(r *engine.Recorder, factors, update *engine.Tensor, stream uint32) {
 	sets, members, _, _ := factors.Split(engine.MemberAxis)
 	size, groups := r.Invocations(y.units)

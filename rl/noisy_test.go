@@ -56,7 +56,7 @@ func noisyFactors(t *testing.T, o *OffPolicy, update int) [][3][]float64 {
 	return out
 }
 
-// TestNoisyInit: deviations begin at sigma_0 / sqrt(inputs), and those of what has no noise at 0.
+// TestNoisyInit: deviations begin at sigma_0 / sqrt(inputs), or at 0 where there is no noise.
 func TestNoisyInit(t *testing.T) {
 	cases := dqnCases()
 	o := newDQNCase(t, cases[len(cases)-3]) // with layer normalization

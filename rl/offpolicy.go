@@ -32,7 +32,7 @@ type OffPolicy struct {
 	replay    *Replay
 	evaluator *envs.Evaluator
 	discount  *engine.Tensor                      // [P]
-	rewards   func(*engine.Recorder, ReplayBatch) // nil: those of the environment
+	rewards   func(*engine.Recorder, ReplayBatch) // nil: the environment's
 }
 
 // newOffPolicy makes an off-policy workflow from an algorithm's configuration and its common part; build makes the

@@ -84,7 +84,7 @@ func offPolicies() []workflow {
 	}
 }
 
-// dispatches implements counted, for networks whose products are small.
+// dispatches implements counted, for networks with small products.
 func (o *OffPolicy) dispatches() int {
 	updates, _ := o.cfg.updates()
 	info := o.State().Engine().Device().Info()
@@ -289,7 +289,7 @@ func TestDelayForms(t *testing.T) {
 	}
 }
 
-// TestReplayNotSaved: a run whose checkpoints have no replay goes on after filling it anew, which counts as environment steps.
+// TestReplayNotSaved: a run with checkpoints without the replay goes on after filling it anew, which counts as environment steps.
 func TestReplayNotSaved(t *testing.T) {
 	dev := open(t)
 	unsaved := func(_ *TD3Config, replay *ReplayConfig) { replay.Save, replay.EndShare = false, 0.25 }

@@ -58,7 +58,7 @@ const maxUpdates = 1 << 20
 // Fitting is the configuration of an algorithm.
 type Fitting interface {
 	// Fits checks the configuration against the environment, the networks and the replay, which on-policy algorithms
-	// ignore, before any device work. Its errors are those of config.Invalid, with the full key.
+	// ignore, before any device work. Errors are as of config.Invalid, with the full key.
 	Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error
 }
 
@@ -81,7 +81,7 @@ func (c OffPolicyConfig) fits(env *envs.Environment, network NetworkConfig, repl
 	return replay.holds(c.Members, c.Environments*env.Seats(), c.RolloutLength)
 }
 
-// fitsContinuous makes the checks that algorithms with an actor of continuous actions have in common. atoms are those of the critics.
+// fitsContinuous makes the checks that algorithms with an actor of continuous actions have in common. atoms are the critics'.
 func (c OffPolicyConfig) fitsContinuous(name string, env *envs.Environment, network NetworkConfig, replay ReplayConfig, atoms int) error {
 	switch {
 	case env.Action.IsDiscrete():

@@ -80,7 +80,7 @@ func (c onPolicyConfig) fits(env *envs.Environment, network NetworkConfig, rows 
 	return network.fits(c.rows(), rows, network.model(env.Observation.Shape(), network.head(env.Action).Outputs()), network.critic(env.Observation.Shape(), 1))
 }
 
-// onPolicyRows are the metrics [P] of a step, except the collector's. Losses are those of the iteration's last
+// onPolicyRows are the metrics [P] of a step, except the collector's. Losses are of the iteration's last
 // minibatch.
 type onPolicyRows struct {
 	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor

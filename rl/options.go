@@ -50,15 +50,15 @@ func Network(cfg NetworkConfig) Option { return func(s *settings) { s.network = 
 func Replays(cfg ReplayConfig) Option { return func(s *settings) { s.replay = &cfg } }
 
 // Actors gives each member of DDPG, TD3 or SAC with continuous actions n actors, for methods that train candidates of a search (hybrid.CEMRL). They
-// share the member's critics, whose loss is the mean over the actors' batches (B. Zheng et al., 2025, appendix B.2);
+// share the member's critics, with the mean over the actors' batches as their loss (B. Zheng et al., 2025, appendix B.2);
 // each has its own optimizer, target and batch. OffPolicy.Policy then has the actors [P · n, row]. Such members act
 // only at random by themselves; the enclosing method trains them whole (OffPolicy.Restart). Default: 1.
 func Actors(n int) Option {
 	return func(s *settings) { s.actors = n; s.count("Actors", n) }
 }
 
-// Objectives gives each member of DDPG or TD3 n agents with the same settings, for methods whose agents learn by
-// different rewards from the same transitions (hybrid.QDPG): agents of the workflow that are adjacent, with one ring
+// Objectives gives each member of DDPG or TD3 n agents with the same settings, for methods in which agents learn from the
+// same transitions by different rewards (hybrid.QDPG): agents of the workflow that are adjacent, with one ring
 // for all (ReplayConfig.Shared). OffPolicy.Rewards changes the rewards of each. They act only at random by themselves:
 // the metrics of their rollouts have the prefix "agents/". Default: 1.
 func Objectives(n int) Option {
@@ -75,11 +75,11 @@ func (s *settings) count(option string, n int) {
 	}
 }
 
-// CriticsFirst lets DDPG and TD3 make all updates of an iteration's critics before those of its actors, each with a batch of
-// its own, as CEM-RL's authors do. Default: they alternate.
+// CriticsFirst lets DDPG and TD3 make all updates of an iteration's critics before its actors', each with a batch of its own,
+// as CEM-RL's authors do. Default: they alternate.
 func CriticsFirst() Option { return func(s *settings) { s.criticsFirst = true } }
 
-// Environment sets the options of the environment: time limit, reward scale and others. Default: those of its Spec.
+// Environment sets the options of the environment: time limit, reward scale and others. Default: as its Spec.
 func Environment(options envs.Options) Option { return func(s *settings) { s.options = options } }
 
 // given returns an error if an environment is nil.

@@ -27,8 +27,8 @@ type PPOConfig struct {
 	ClipValue          bool `doc:"Changes of values are clipped to clip_epsilon in the critic's loss."`
 }
 
-// DefaultPPO has the settings of PureJaxRL and CleanRL for classic control: those of J. Schulman et al., 2017, table
-// 3, with the changes of these two.
+// DefaultPPO has the settings of PureJaxRL and CleanRL for classic control: J. Schulman et al., 2017, table 3, with
+// the changes of these two.
 func DefaultPPO() PPOConfig {
 	return PPOConfig{
 		OnPolicyConfig: OnPolicyConfig{
@@ -67,7 +67,7 @@ type PPO struct {
 // NewPPO makes a PPO workflow. Init or a checkpoint must fill its state before the first Step. Close it after use.
 //
 // Errors: settings out of range, a network that no kernel supports, *vk.OutOfMemoryError if the members need more
-// memory than the device has (nothing is allocated then), and those of compiling an environment given as GLSL.
+// memory than the device has (nothing is allocated then), and compiler errors of an environment given as GLSL.
 func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts ...Option) (*PPO, error) {
 	return newPPO(ctx, "ppo", cfg, eng, env, cfg, opts)
 }

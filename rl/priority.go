@@ -10,8 +10,8 @@ import (
 // Replay", 2016, the proportional variant), by which its batches are drawn. Members that share a ring have priorities
 // of their own for its rows.
 //
-// Priorities are integers in units of 2^-16, from 1 to 2^31, whose sums are exact, so that draws and updates give the
-// same bits in any order. Importance weights are computed from these integers. The sums form a tree with 32 children
+// Priorities are integers in units of 2^-16, from 1 to 2^31. Their sums are exact, so that draws and updates give the same
+// bits in any order. Importance weights are computed from these integers. The sums form a tree with 32 children
 // per node: a draw reads up to 32 sums per level, a changed priority updates one sum per level; appending reads all
 // priorities of the members once, to find the largest.
 type priorities struct {
@@ -94,7 +94,7 @@ func (y *priorities) draw(r *engine.Recorder, clock engine.Clock, update *engine
 const priorityTurns = 16
 
 // Reprioritize records new priorities of a batch's rows, computed from the absolute values of errors [P, B]; a row
-// whose error is not finite keeps its priority. Call it before the next Sample. Batches of a replay without priorities
+// with an error that is not finite keeps its priority. Call it before the next Sample. Batches of a replay without priorities
 // ignore it.
 func (b ReplayBatch) Reprioritize(r *engine.Recorder, errors *engine.Tensor) {
 	q := b.priorities

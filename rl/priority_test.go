@@ -248,7 +248,7 @@ func TestPriorityFrequencies(t *testing.T) {
 		}
 	}
 	write(t, q.priority, words)
-	sums := make([]float64, q.sums.Len()) // one level, whose sums fit one word
+	sums := make([]float64, q.sums.Len()) // one level; its sums fit one word
 	for i, v := range words {
 		sums[2*(i/q.rows*q.nodes+i%q.rows/32)] += v
 	}

@@ -27,8 +27,8 @@ type REDQConfig struct {
 }
 
 // DefaultREDQ has the paper's settings (X. Chen et al., 2021, section 2 and appendix): ten critics of which two make the target, twenty updates of the
-// critics per environment step, one of the actor; what it shares with SAC is as in the paper's SAC. The paper's target entropies are those of MBPO,
-// which differ between environments; here it is that of SAC, -1 per dimension.
+// critics per environment step, one of the actor; what it shares with SAC is as in the paper's SAC. The paper's target entropies are MBPO's, which
+// differ between environments; here it is SAC's, -1 per dimension.
 func DefaultREDQ() REDQConfig {
 	c := REDQConfig{
 		OffPolicyConfig: defaultOffPolicy(), Critics: 10, Subset: 2, PolicyInterval: 20,
@@ -78,7 +78,7 @@ func (c REDQConfig) soft() SACConfig {
 // Learning Fast Without a Model", 2021, algorithm 1): SAC with continuous actions, N critics, and many updates per environment step. Init or a
 // checkpoint must fill its state before the first Step. Close it after use.
 //
-// Errors: those of NewSAC, and an environment without continuous actions.
+// Errors: as NewSAC, and an environment without continuous actions.
 func NewREDQ(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg REDQConfig, opts ...Option) (*OffPolicy, error) {
 	with := offPolicySettings(DefaultSACNetwork(), opts)
 	return newOffPolicy(ctx, "redq", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {

@@ -8,7 +8,7 @@ import (
 
 // What the kernels compute, in float64 and from the definitions, for the tests to compare with.
 
-// forward is the output of a network whose parameters begin at row[0].
+// forward is the output of a network with parameters from row[0] on.
 func forward(m nn.Model, row, x []float64) []float64 {
 	for _, l := range m.Layers() {
 		y := make([]float64, l.Out)

@@ -32,7 +32,7 @@ type SACConfig struct {
 
 // DefaultSAC has the settings of the paper's second version (T. Haarnoja et al., 2018, table 1): a learned
 // temperature, with initial value 1 as in Stable-Baselines3; what it leaves open is CleanRL's. For discrete actions
-// the target entropy is that of CleanRL's sac_atari.py, 0.89 of the largest; P. Christodoulou, 2019, and EvoRL have
+// the target entropy is as in CleanRL's sac_atari.py, 0.89 of the largest; P. Christodoulou, 2019, and EvoRL have
 // 0.98. Priors are fastpbrl's (A. Flajolet et al., 2022).
 func DefaultSAC() SACConfig {
 	c := SACConfig{
@@ -81,7 +81,7 @@ func (c SACConfig) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 // before the first Step. Close it after use.
 //
 // Errors: settings out of range, *vk.OutOfMemoryError if the members need more memory than the device has (nothing is
-// allocated then), and those of compiling an environment given as GLSL.
+// allocated then), and compiler errors of an environment given as GLSL.
 func NewSAC(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg SACConfig, opts ...Option) (*OffPolicy, error) {
 	with := offPolicySettings(DefaultSACNetwork(), opts)
 	return newOffPolicy(ctx, "sac", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
@@ -196,7 +196,7 @@ func (a *sac) recordMetrics(r *engine.Recorder) {
 	a.form.Measure(r)
 }
 
-// soft is what SAC's learners share: an actor, critics whose targets follow in every update, and the members' entropy weights, their temperatures.
+// soft is what SAC's learners share: an actor, critics with targets that follow in every update, and the members' entropy weights, their temperatures.
 // These are either learned so that policies have a target entropy, or fixed (T. Haarnoja et al., 2018, section 5). Actors that share critics share
 // the temperature too, since the critics' values include the entropy with one weight; its loss is the mean over the actors.
 type soft struct {

@@ -21,7 +21,7 @@ func see(ctx context.Context, eng *engine.Engine, images *envs.Environment) (*PP
 	return NewPPO(ctx, eng, images, DefaultPPO(), Network(net))
 }
 
-// playTogether lets a member's row and those of a pool play the seats of a world.
+// playTogether lets a member's row and a pool's rows play the seats of a world.
 func playTogether(ctx context.Context, s *engine.State, world *envs.Environment, policy *envs.Policy, pool, members, environments int) (*envs.Rollout, error) {
 	matches, err := envs.NewMatches(s, world, envs.MatchConfig{
 		Members: members, Environments: environments, First: members, Count: pool, Seat: envs.AnySeat, Weighted: true,
@@ -60,7 +60,7 @@ func elsewhere(r *engine.Recorder, parameters, fitness *engine.Tensor, compute f
 var _, _, _, _ = see, playTogether, outside, elsewhere
 
 // Learning with memory: act, go over the trajectory from the memory at its start, and back, and step. The loss is half the sum of the squared outputs,
-// whose gradient is the outputs themselves.
+// so that its gradient is the outputs themselves.
 func TestRecurrentGradientStep(t *testing.T) {
 	const members, environments, horizon = 2, 3, 16
 	env, err := envs.Lookup("CartPole-v1")

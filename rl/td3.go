@@ -32,7 +32,7 @@ type TD3Config struct {
 }
 
 // DefaultTD3 has the paper's settings (S. Fujimoto et al., 2018, section 6.1 and appendix C) with CleanRL's learning
-// rates and batch, which are those of the authors' later code. Priors are fastpbrl's (A. Flajolet et al., 2022).
+// rates and batch, as in the authors' later code. Priors are fastpbrl's (A. Flajolet et al., 2022).
 // FastTD3 (Y. Seo et al., 2025) and PQL (Z. Li et al., 2023), for many environments, are settings of it: many
 // environments, few updates of large batches, atoms, no target actor, a large tau, several exploration levels, weight
 // decay (configs/fast-td3-halfcheetah.toml).
@@ -66,7 +66,7 @@ func (c TD3Config) Fits(env *envs.Environment, network NetworkConfig, replay Rep
 // NewTD3 makes a workflow of twin delayed deep deterministic policy gradient (S. Fujimoto et al., "Addressing Function Approximation Error
 // in Actor-Critic Methods", 2018, algorithm 1). Init or a checkpoint must fill its state before the first Step. Close it after use.
 //
-// Errors: those of NewDDPG.
+// Errors: as NewDDPG.
 func NewTD3(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg TD3Config, opts ...Option) (*OffPolicy, error) {
 	with := offPolicySettings(DefaultOffPolicyNetwork(), opts)
 	return newOffPolicy(ctx, "td3", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
@@ -79,7 +79,7 @@ type td3 struct {
 	*deterministic
 	smoothing     *smoothing
 	delay         *delay
-	promptTargets bool       // the targets of the critics follow in every update, not only those of the actor
+	promptTargets bool       // the critics' targets follow in every update, not only in the actor's
 	spread        *spread    // nil: all environments of a member explore with one deviation
 	diversity     *diversity // nil: agents learn independently of each other
 }

@@ -11,7 +11,7 @@ import (
 
 const fusedMembers = 3
 
-// fusedWorkflows are off-policy workflows whose updates are fused, where the device fuses any.
+// fusedWorkflows are off-policy workflows with fused updates, where the device fuses any.
 func fusedWorkflows() []workflow {
 	network, replay := DefaultSACNetwork(), DefaultReplay()
 	network.Hidden = []int{16, 12}
@@ -57,7 +57,7 @@ func fusedWorkflows() []workflow {
 	}
 }
 
-// openFused makes such a workflow with a replay, whose dispatches take so many updates; 0: an update is several of them.
+// openFused makes such a workflow with a replay and so many updates per dispatch; 0: an update is several of them.
 func openFused(t *testing.T, w workflow, together int) *OffPolicy {
 	t.Helper()
 	o := w.open(t, open(t), 8).(*OffPolicy)
@@ -108,8 +108,8 @@ func updated(t *testing.T, l learner) (tensors map[string]*engine.Tensor, networ
 	return nil, nil
 }
 
-// Fused updates give the parameters, targets, moments, counts and metrics of those in several dispatches, by the same batches, however many a
-// dispatch takes; both leave networks of values alone whose gradient is not finite.
+// Fused updates give the parameters, targets, moments, counts and metrics of updates in several dispatches, by the same batches, however many a
+// dispatch takes; both leave networks of values alone if the gradient is not finite.
 func TestFusedOffPolicyUpdates(t *testing.T) {
 	for _, w := range fusedWorkflows() {
 		t.Run(w.name, func(t *testing.T) { compareForms(t, w) })

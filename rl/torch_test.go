@@ -207,7 +207,7 @@ func (c torchCase) actorCritic(t *testing.T, eng *engine.Engine, ref torchRefere
 	}
 }
 
-// tensors are a learner's parameters and gradients by the reference's names. Its random numbers become those of the reference.
+// tensors are a learner's parameters and gradients by the reference's names. Its random numbers become the reference's.
 func (c torchCase) tensors(l learner) (tensors, gradients map[string]*engine.Tensor) {
 	var ac *actorCritic
 	tensors = map[string]*engine.Tensor{}

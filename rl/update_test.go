@@ -127,7 +127,7 @@ func TestUpdate(t *testing.T) {
 				taken = in["action"]
 			}
 			write(t, trajectory.Action, taken.Data)
-			// The reference's log-probabilities are those of tanh(u); here they are those of u.
+			// The reference has log-probabilities of tanh(u); here they are of u.
 			logProb := append([]float64(nil), in["log_prob"].Data...)
 			if squashed {
 				for i, u := range taken.Data {

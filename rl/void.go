@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// voids keeps steps that are no transitions (envs.Void) out of updates: those of agents that left, and of seats that
+// voids keeps steps that are no transitions (envs.Void) out of updates: steps of agents that left, and of seats that
 // another row of parameters plays. In their place stand copies of the member's transitions, each as often as any other
 // or once more. So minibatches keep their size.
 type voids struct {

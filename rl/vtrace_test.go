@@ -46,7 +46,7 @@ func (x trajectory) difference(t int, next float64, h thresholds) float64 {
 	return x.reward[t] + h.discount*next - x.value[t]
 }
 
-// advantages are those of section 4.2 or, mixed, of acme.
+// advantages are as in section 4.2 or, mixed, as in acme.
 func (x trajectory) advantages(targets []float64, mixed bool, h thresholds) []float64 {
 	out := make([]float64, len(targets))
 	for t := range out {
@@ -62,7 +62,7 @@ func (x trajectory) advantages(targets []float64, mixed bool, h thresholds) []fl
 	return out
 }
 
-// lambdaReturns are those of R. Sutton, A. Barto, "Reinforcement Learning", 2018, equation 12.2 in its recursive form.
+// lambdaReturns are as in R. Sutton, A. Barto, "Reinforcement Learning", 2018, equation 12.2 in its recursive form.
 func (x trajectory) lambdaReturns(h thresholds) []float64 {
 	out := make([]float64, len(x.value))
 	for t := len(out) - 1; t >= 0; t-- {

@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// constant returns a row whose network gives the same outputs for every input.
+// constant returns a row for which the network gives the same outputs for every input.
 func constant(p *policy, outputs ...float64) []float32 {
 	layers := p.model().Layers()
 	row := make([]float32, p.Space(1).Row())

@@ -11,7 +11,7 @@ import (
 // "Robots that can adapt like animals", 2015; V. Vassiliades, J.-B. Mouret, "Discovering the Elite Hypervolume by
 // Leveraging Interspecies Correlation", 2018, section 4.2). A candidate is the joints' angles, in half turns from −1
 // to 1; its fitness, at most 0, is higher the less the angles deviate from each other; its descriptor is the end
-// point of the arm, whose length is 1.
+// point of the arm, which has the length 1.
 func Arm(joints int) *Function {
 	f := &Function{name: fmt.Sprintf("arm-%d", joints), objectives: 1, space: box(joints, -1, 1)}
 	f.space.DescriptorLow, f.space.DescriptorHigh = []float32{-1, -1}, []float32{1, 1}

@@ -87,7 +87,7 @@ func TestArm(t *testing.T) {
 	}
 }
 
-// TestMAPElitesLearns: most cells that an arm can reach hold an elite whose joints hardly differ; the metrics agree,
+// TestMAPElitesLearns: most cells that an arm can reach hold an elite with hardly differing joints; the metrics agree,
 // and every elite is in the cell of its descriptor.
 func TestMAPElitesLearns(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(4))

@@ -90,7 +90,7 @@ type noise struct {
 	a, b float64
 }
 
-// bbobFormula returns the formula of a function, and the number of the noiseless function whose instances it uses.
+// bbobFormula returns the formula of a function, and the number of the noiseless function that it has the instances of.
 func bbobFormula(c BBOBConfig) (f formula, base int) {
 	base = c.Function
 	if base > 100 {

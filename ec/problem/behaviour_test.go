@@ -87,7 +87,7 @@ func TestBehaviour(t *testing.T) {
 	}
 }
 
-// TestStates: states are described by the chosen observations; numbers beyond those of the states are not written.
+// TestStates: states are described by the chosen observations; nothing beyond the states is written.
 func TestStates(t *testing.T) {
 	eng := engine.New(open(t))
 	s := eng.NewState()

@@ -63,7 +63,7 @@ func (f formula) call(r *engine.Recorder, of functionOf) vk.Call {
 	return k.call(groups, 1, 1)
 }
 
-// classic makes a function whose optimum and bounds are the same in every coordinate.
+// classic makes a function with the same optimum and bounds in every coordinate.
 func classic(name string, dim int, optimum, bound float32, of formula) *Function {
 	f := &Function{name: name, objectives: 1, space: box(dim, -bound, bound), call: of.call}
 	if dim < 1 || dim > maxDim {

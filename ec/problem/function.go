@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Function is a problem defined by a formula with one or several objectives, whose optima are known. It implements
+// Function is a problem defined by a formula with one or several objectives and known optima. It implements
 // ec.Problem. Most such functions are minimisation problems; as fitness and objectives are maximised everywhere, they
 // are the functions' negatives.
 type Function struct {

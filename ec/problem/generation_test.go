@@ -36,7 +36,7 @@ func lookup(t testing.TB, name string) *envs.Environment {
 	return env
 }
 
-// newGeneration makes a generation whose candidates are zero. Tensors that are not saved begin poisoned.
+// newGeneration makes a generation of zeros as candidates. Tensors that are not saved begin poisoned.
 func newGeneration(t testing.TB, eng *engine.Engine, p ec.Problem, members, population int) *generation {
 	t.Helper()
 	ctx := t.Context()

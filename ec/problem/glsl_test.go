@@ -87,7 +87,7 @@ void evaluate(inout float f[OBJECTIVES]) {
 	}
 }
 
-// TestGLSLOfLongLoops: a loop of many iterations is not cut short by those of other candidates, on Mesa's software driver.
+// TestGLSLOfLongLoops: a loop of many iterations is not cut short by other candidates' loops, on Mesa's software driver.
 func TestGLSLOfLongLoops(t *testing.T) {
 	f, err := GLSL(t.Context(), GLSLSpec{Name: "long", Space: ec.Space{Dim: 1}, Iterations: 60000}, `
 void evaluate(inout float f[OBJECTIVES]) {

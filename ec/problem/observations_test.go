@@ -112,8 +112,8 @@ func TestVirtualBatch(t *testing.T) {
 	}
 }
 
-// TestRunningObservations: the moments are those of all observations on which candidates acted, whatever the windows.
-// A generation is normalized by those of the generations before it.
+// TestRunningObservations: the moments are of all observations on which candidates acted, whatever the windows. A
+// generation is normalized by the moments of the generations before it.
 func TestRunningObservations(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(7))
 	// Networks evaluated by single lanes, by several lanes together, and streamed.

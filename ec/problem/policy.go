@@ -78,7 +78,7 @@ func (n Normalization) MarshalText() ([]byte, error) {
 }
 
 // policy is the search for a policy in an environment. A candidate is the parameters of its network, followed by
-// those of its head.
+// its head's.
 type policy struct {
 	env     *envs.Environment
 	options envs.Options

@@ -153,8 +153,8 @@ func (e *rollouts) Prepare(ctx context.Context, solutions *engine.Tensor, episod
 	return ev.Prepare(ctx, e.clock, episodes)
 }
 
-// Evaluate implements ec.Evaluation: it runs episodes with the environment's own rewards, apart from those of the
-// search.
+// Evaluate implements ec.Evaluation: it runs episodes with the environment's own rewards, apart from the search's
+// episodes.
 func (e *rollouts) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
 	ev, err := e.Evaluator(ctx, solutions)
 	if err != nil {

@@ -72,7 +72,7 @@ func (s *Source) Dimension() int { return s.header.Dimension }
 // Function is the function for candidates of the given dimension. It is compiled when a search is made of it, so that the configuration of a
 // run can be read without a compiler.
 //
-// Errors: bounds of another dimension. Those of compiling are those of GLSL.
+// Errors: bounds of another dimension; compiler errors as in GLSL.
 func (s *Source) Function(dim int) (*Function, error) {
 	spec, err := s.spec(dim)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// States describes single states: by the observations, or the feet that touch the ground (1 or 0), whose means over
-// the steps of a policy's episodes are its descriptors (BehaviourConfig).
+// States describes single states by what BehaviourConfig averages over the steps of a policy's episodes: observations,
+// or the feet that touch the ground (1 or 0).
 type States struct {
 	env        *envs.Environment
 	features   *engine.Tensor // [B] u32; nil: feet
@@ -20,7 +20,7 @@ type States struct {
 
 // NewStates makes the descriptors of at most `most` states at once; its tensors are in s.
 //
-// Errors: those of config.Check, and *SettingError.
+// Errors: as config.Check, and *SettingError.
 func NewStates(s *engine.State, env *envs.Environment, behaviour BehaviourConfig, most int) (*States, error) {
 	if err := config.Check(behaviour); err != nil {
 		return nil, err

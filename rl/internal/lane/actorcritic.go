@@ -43,8 +43,8 @@ func (a ActorCritic) fill(r *engine.Recorder, u *Updates, kernel any, common bat
 	})
 }
 
-// PlanDeterministic plans updates of DDPG and TD3 (deterministic_update.comp), whose actors and critics have the hidden layers of a network of the
-// critics' inputs and the actor's outputs.
+// PlanDeterministic plans updates of DDPG and TD3 (deterministic_update.comp). Actors and critics have the hidden
+// layers of network, which has the critics' inputs and the actor's outputs.
 func PlanDeterministic(a Agent, network nn.Model) *Updates {
 	l, err := nn.LanesOf(network, a.Info)
 	actions := network.Outputs()
@@ -82,8 +82,7 @@ func (u *Updates) Deterministic(s *engine.State, d Deterministic) {
 	}
 }
 
-// PlanSoft plans updates of SAC (soft_update.comp), whose actors and critics have the hidden layers of a network of the critics' inputs and the
-// actor's outputs.
+// PlanSoft plans updates of SAC (soft_update.comp), with a network as for PlanDeterministic.
 func PlanSoft(a Agent, network nn.Model, head nn.Head) *Updates {
 	if !head.Squash || !head.StateDependent {
 		a.Updates = 0

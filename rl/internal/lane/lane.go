@@ -1,8 +1,8 @@
 // Package lane holds the forms of learning that keep small networks in the lanes of a subgroup: the gradient of a minibatch's loss in one
 // dispatch, and many updates of an agent in one dispatch. What algorithms ask for is the same in every form.
 //
-// On software drivers, whose memory is slow compared with their registers, many updates in one dispatch take a half to a quarter of the time of
-// separate ones; on GPUs networks are evaluated layer by layer, or a minibatch at a time.
+// Software drivers' memory is slow compared with their registers: many updates in one dispatch take a half to a quarter
+// of the time of separate ones. On GPUs networks are evaluated layer by layer, or a minibatch at a time.
 package lane
 
 import (
@@ -72,7 +72,8 @@ func headOf(h nn.Head) head {
 	return head{c.Head, c.HeadWidth, c.LogStdLow, c.LogStdHigh}
 }
 
-// fill sets the fields of a kernel, given by its address, to those of the same names in parts. Kernels that do the same work share parts.
+// fill sets the fields of a kernel, given by its address, to the fields of the same names in parts. Kernels that do the
+// same work share parts.
 func fill(r *engine.Recorder, kernel any, parts ...any) {
 	to := reflect.ValueOf(kernel).Elem()
 	for _, part := range parts {

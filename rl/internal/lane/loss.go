@@ -69,7 +69,7 @@ type LossConfig struct {
 	Weight        *engine.Tensor
 	EntropyWeight *engine.Tensor // of actors
 
-	ClipValue        bool // of critics: the larger of the error and that of values whose change is clipped to ±Clip
+	ClipValue        bool // of critics: the larger of the error and the error after changes of values are clipped to ±Clip
 	RatioInAdvantage bool // of actors: advantages contain the importance ratio, so that the loss is -advantage log π
 }
 

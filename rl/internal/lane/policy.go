@@ -37,7 +37,7 @@ func PlanPolicy(info vk.Info, m *Minibatches, rule optim.Rule, alike bool, actor
 }
 
 // iterations returns the loop iterations of an update: over the minibatch, and over the rows of the matrices. Up to eight transitions take a dozen,
-// and those of computing their permutation, ten on average in the worst case: four each.
+// and their permutation ten on average in the worst case: four each.
 func (p *Policy) iterations() int {
 	return (p.rows+7)/8*8*4 + p.model.Inputs().Size() + int(p.lanes.Hidden1) + p.model.Outputs()
 }

@@ -18,7 +18,7 @@ type Q struct {
 	Double, Dueling bool
 }
 
-// PlanQ plans updates of DQN (dqn_update.comp), whose networks lanes may hold in panels.
+// PlanQ plans updates of DQN (dqn_update.comp). Lanes may hold its networks in panels.
 func PlanQ(a Agent, network nn.Model, double bool) *Updates {
 	columns, err := nn.ColumnsOf(network, a.Info)
 	evaluated := 2
