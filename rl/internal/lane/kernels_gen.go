@@ -277,22 +277,22 @@ var policyGradientShader = &vk.Shader{
 		{Name: "Advantage", Index: 6, Access: vk.Read},
 		{Name: "Target", Index: 7, Access: vk.Read},
 		{Name: "Value", Index: 8, Access: vk.Read, Optional: true},
-		{Name: "ClipEpsilon", Index: 9, Access: vk.Read},
+		{Name: "Moments", Index: 9, Access: vk.Read, Optional: true},
 		{Name: "LossWeight", Index: 10, Access: vk.Read},
-		{Name: "EntropyWeight", Index: 11, Access: vk.Read, Optional: true},
-		{Name: "Clock", Index: 12, Access: vk.Read},
-		{Name: "Moments", Index: 13, Access: vk.Read, Optional: true},
-		{Name: "Gradient", Index: 14, Access: vk.Write},
-		{Name: "Gradient4", Index: 15, Access: vk.Write, View: "Gradient"},
+		{Name: "ClipEpsilon", Index: 11, Access: vk.Read},
+		{Name: "Gradient", Index: 12, Access: vk.Write},
+		{Name: "Gradient4", Index: 13, Access: vk.Write, View: "Gradient"},
+		{Name: "EntropyWeight", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 15, Access: vk.Read},
 		{Name: "Losses", Index: 16, Access: vk.Write},
-		{Name: "params_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
-		{Name: "inputs_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
-		{Name: "actions_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
-		{Name: "log_probs_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4, View: "LogProb"},
-		{Name: "advantages_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4, View: "Advantage"},
-		{Name: "targets_texels", Index: 22, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
-		{Name: "values_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Value"},
-		{Name: "Update", Index: 24, Access: vk.Read},
+		{Name: "Update", Index: 17, Access: vk.Read},
+		{Name: "params_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "inputs_texels", Index: 24, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
+		{Name: "actions_texels", Index: 25, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
+		{Name: "log_probs_texels", Index: 26, Access: vk.Read, Texel: vk.TexelFloat4, View: "LogProb"},
+		{Name: "advantages_texels", Index: 27, Access: vk.Read, Texel: vk.TexelFloat4, View: "Advantage"},
+		{Name: "targets_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
+		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Value"},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
@@ -334,12 +334,12 @@ type policyGradientKernel struct {
 	Advantage     vk.Range // readonly float
 	Target        vk.Range // readonly float
 	Value         vk.Range // readonly float, optional
-	ClipEpsilon   vk.Range // readonly float
+	Moments       vk.Range // readonly float, optional
 	LossWeight    vk.Range // readonly float
+	ClipEpsilon   vk.Range // readonly float
+	Gradient      vk.Range // writeonly float
 	EntropyWeight vk.Range // readonly float, optional
 	Clock         vk.Range // readonly uint
-	Moments       vk.Range // readonly float, optional
-	Gradient      vk.Range // writeonly float
 	Losses        vk.Range // writeonly float
 	Update        vk.Range // readonly uint
 
@@ -386,26 +386,26 @@ var policyLossShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Output", Index: 0, Access: vk.Read},
 		{Name: "Params", Index: 1, Access: vk.Read},
-		{Name: "Action", Index: 2, Access: vk.Read},
-		{Name: "LogProb", Index: 3, Access: vk.Read},
-		{Name: "Advantage", Index: 4, Access: vk.Read},
-		{Name: "Target", Index: 5, Access: vk.Read},
-		{Name: "Value", Index: 6, Access: vk.Read, Optional: true},
-		{Name: "ClipEpsilon", Index: 7, Access: vk.Read},
-		{Name: "LossWeight", Index: 8, Access: vk.Read},
-		{Name: "EntropyWeight", Index: 9, Access: vk.Read, Optional: true},
-		{Name: "Clock", Index: 10, Access: vk.Read},
-		{Name: "Moments", Index: 11, Access: vk.Read, Optional: true},
+		{Name: "Action", Index: 4, Access: vk.Read},
+		{Name: "LogProb", Index: 5, Access: vk.Read},
+		{Name: "Advantage", Index: 6, Access: vk.Read},
+		{Name: "Target", Index: 7, Access: vk.Read},
+		{Name: "Value", Index: 8, Access: vk.Read, Optional: true},
+		{Name: "Moments", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "LossWeight", Index: 10, Access: vk.Read},
+		{Name: "ClipEpsilon", Index: 11, Access: vk.Read},
 		{Name: "AtOutputs", Index: 12, Access: vk.Write},
 		{Name: "Gradient", Index: 13, Access: vk.Write},
-		{Name: "Losses", Index: 14, Access: vk.Write},
-		{Name: "outputs_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, View: "Output"},
-		{Name: "actions_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
-		{Name: "log_probs_texels", Index: 17, Access: vk.Read, Texel: vk.TexelFloat4, View: "LogProb"},
-		{Name: "advantages_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, View: "Advantage"},
-		{Name: "targets_texels", Index: 19, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
-		{Name: "values_texels", Index: 20, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Value"},
-		{Name: "Update", Index: 21, Access: vk.Read},
+		{Name: "EntropyWeight", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 15, Access: vk.Read},
+		{Name: "Losses", Index: 16, Access: vk.Write},
+		{Name: "Update", Index: 17, Access: vk.Read},
+		{Name: "outputs_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, View: "Output"},
+		{Name: "actions_texels", Index: 25, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
+		{Name: "log_probs_texels", Index: 26, Access: vk.Read, Texel: vk.TexelFloat4, View: "LogProb"},
+		{Name: "advantages_texels", Index: 27, Access: vk.Read, Texel: vk.TexelFloat4, View: "Advantage"},
+		{Name: "targets_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
+		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Value"},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
@@ -440,13 +440,13 @@ type policyLossKernel struct {
 	Advantage     vk.Range // readonly float
 	Target        vk.Range // readonly float
 	Value         vk.Range // readonly float, optional
-	ClipEpsilon   vk.Range // readonly float
-	LossWeight    vk.Range // readonly float
-	EntropyWeight vk.Range // readonly float, optional
-	Clock         vk.Range // readonly uint
 	Moments       vk.Range // readonly float, optional
+	LossWeight    vk.Range // readonly float
+	ClipEpsilon   vk.Range // readonly float
 	AtOutputs     vk.Range // writeonly float
 	Gradient      vk.Range // writeonly float
+	EntropyWeight vk.Range // readonly float, optional
+	Clock         vk.Range // readonly uint
 	Losses        vk.Range // writeonly float
 	Update        vk.Range // readonly uint
 
@@ -492,13 +492,13 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "LogProb", Index: 5, Access: vk.Read},
 		{Name: "Advantage", Index: 6, Access: vk.Read},
 		{Name: "Target", Index: 7, Access: vk.Read},
-		{Name: "Value", Index: 8, Access: vk.Read},
+		{Name: "Value", Index: 8, Access: vk.Read, Optional: true},
 		{Name: "Moments", Index: 9, Access: vk.Read, Optional: true},
 		{Name: "LearningRate", Index: 10, Access: vk.Read},
 		{Name: "ClipEpsilon", Index: 11, Access: vk.Read},
 		{Name: "ActorWeight", Index: 12, Access: vk.Read},
 		{Name: "CriticWeight", Index: 13, Access: vk.Read},
-		{Name: "EntropyWeight", Index: 14, Access: vk.Read},
+		{Name: "EntropyWeight", Index: 14, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 15, Access: vk.Read},
 		{Name: "Updated", Index: 16, Access: vk.Write},
 		{Name: "Updated4", Index: 17, Access: vk.Write, View: "Updated"},
@@ -513,7 +513,7 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "log_probs_texels", Index: 26, Access: vk.Read, Texel: vk.TexelFloat4, View: "LogProb"},
 		{Name: "advantages_texels", Index: 27, Access: vk.Read, Texel: vk.TexelFloat4, View: "Advantage"},
 		{Name: "targets_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
-		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4, View: "Value"},
+		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Value"},
 		{Name: "CriticUpdates", Index: 30, Access: vk.Write},
 		{Name: "CriticRefused", Index: 31, Access: vk.ReadWrite},
 		{Name: "Order", Index: 32, Access: vk.Read, Optional: true},
@@ -561,13 +561,13 @@ type policyUpdateKernel struct {
 	LogProb       vk.Range // readonly float
 	Advantage     vk.Range // readonly float
 	Target        vk.Range // readonly float
-	Value         vk.Range // readonly float
+	Value         vk.Range // readonly float, optional
 	Moments       vk.Range // readonly float, optional
 	LearningRate  vk.Range // readonly float
 	ClipEpsilon   vk.Range // readonly float
 	ActorWeight   vk.Range // readonly float
 	CriticWeight  vk.Range // readonly float
-	EntropyWeight vk.Range // readonly float
+	EntropyWeight vk.Range // readonly float, optional
 	Clock         vk.Range // readonly uint
 	Updated       vk.Range // writeonly float
 	Norm          vk.Range // writeonly float

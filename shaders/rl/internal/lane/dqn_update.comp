@@ -7,6 +7,7 @@
 // Groups: x = members.
 
 #extension GL_ARB_gpu_shader_int64 : require
+#include "engine/optim/constants.glsl"
 
 layout(constant_id = 9) const bool DOUBLE = false;   // the network chooses the next action
 layout(constant_id = 10) const bool DUELING = false; // the last output is the state's value, the others are advantages
@@ -24,13 +25,7 @@ layout(push_constant) uniform Push {
     uint together; // updates per dispatch; the last may have fewer
     float huber;   // size of errors above which the loss is linear; 0: always quadratic
     float max_norm; // of the gradient; 0: no limit
-    float beta_1;
-    float beta_2;
-    float gain_1; // 1 - beta
-    float gain_2;
-    float log_beta_1; // natural logarithms
-    float log_beta_2;
-    float epsilon;
+    ADAM_CONSTANTS
 };
 
 #include "rl/internal/lane/update.glsl"
@@ -39,122 +34,113 @@ layout(push_constant) uniform Push {
 
 const uint ACTIONS = OUT - (DUELING ? 1u : 0u);
 const uint EVALUATED = DOUBLE ? 3u : 2u; // networks at next observations, targets first, and at last the network at the observations
+const uint HERE = (EVALUATED - 1u) * OUT;
 
 shared float outputs[EVALUATED * OUT * BATCH]; // of these; those of the network become the gradients
 
-void main() {
-    unroll_apart();
-    uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x, own = member * row;
-    float share = tau[member], scale = reward_scale[member], rate = learning_rate[member];
-    uint done = updates[member], refusals = 0u, wait = uint(max(round(interval[member]), 1.0));
-    uint first = chunk[0] * together, last = min(first + together, count), before = clock[0] * count;
-    float size = 0.0;
+uint own; // where the network's parameters begin
 
-    // Loops test their condition at the end: if it is at the start, software drivers run the body once more, masked.
-    uint update = first;
+float row_gradient(uint o, float given) { return given; }
+void row_end(bool mine) {}
+
+// Evaluates the networks, each panel by panel.
+void evaluate() {
+    uint pass = 0u;
     [[dont_unroll]] do {
-        uint batch = ((update - first) * members + member) * BATCH;
-        uint pass = 0u; // panels of the first network, and then those of the others
+        uint of = pass / PANELS, panel = pass % PANELS;
+        columns_load(of == 0u ? target + own : own, panel);
+        uint begin = 0u, i = 0u;
         [[dont_unroll]] do {
-            uint of = pass / PANELS, panel = pass % PANELS;
-            columns_load(of == 0u ? target + own : own, panel);
-            uint begin = 0u, i = 0u;
-            [[dont_unroll]] do {
-                uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
-                UNROLL for (uint k = 0u; k < IN; k++) {
-                    uint at = (batch + row) * IN + k;
-                    mlp_rows[k] = of + 1u < EVALUATED ? LOAD(next_obs, next_obs_texels, at) : LOAD(obs, obs_texels, at);
-                }
-                float y[OUT];
-                evaluate_rows(begin, end, i, y);
-                UNROLL for (uint o = 0u; o < OUT; o++) {
-                    uint at = (of * OUT + o) * BATCH + row;
-                    if (begin + LANE < end) outputs[at] = panel == 0u ? y[o] : outputs[at] + y[o];
-                }
-                begin += LANES;
-            } while (begin < BATCH);
-            exchange();
-            pass++;
-        } while (pass < EVALUATED * PANELS);
-
-        // The loss of a row a lane, and its gradient at the outputs.
-        uint begin = 0u;
-        [[dont_unroll]] do {
-            uint row = min(begin + LANE, BATCH - 1u), at = batch + row, best = 0u;
-            uint taken = min(uint(max(LOAD(actions, actions_texels, at), 0.0)), ACTIONS - 1u);
-            float top = 0.0, next = 0.0, q = 0.0, next_mean = 0.0, mean = 0.0;
-            UNROLL for (uint a = 0u; a < ACTIONS; a++) {
-                float there = outputs[a * BATCH + row], here = outputs[((EVALUATED - 1u) * OUT + a) * BATCH + row];
-                float choice = DOUBLE ? outputs[(OUT + a) * BATCH + row] : there;
-                bool better = a == 0u || choice > top;
-                next = better ? there : next;
-                top = a == 0u ? choice : max(top, choice);
-                q = a == taken ? here : q;
-                next_mean += there / float(ACTIONS);
-                mean += here / float(ACTIONS);
-            }
-            if (DUELING) {
-                next += outputs[ACTIONS * BATCH + row] - next_mean;
-                q += outputs[((EVALUATED - 1u) * OUT + ACTIONS) * BATCH + row] - mean;
-            }
-            float follows = LOAD(factor, factor_texels, at);
-            // If the factor is 0, the next state's value is not used, even if it is not finite.
-            float d = q - (scale * LOAD(reward, reward_texels, at) + (follows == 0.0 ? 0.0 : follows * next));
-            float slope = 2.0 * d, l = d * d;
-            if (huber > 0.0) {
-                slope = isnan(d) ? d : clamp(d, -huber, huber);
-                l = abs(d) <= huber ? 0.5 * d * d : huber * (abs(d) - 0.5 * huber);
-            }
-            float g = slope / float(BATCH);
-            if (begin + LANE < BATCH) {
-                UNROLL for (uint a = 0u; a < OUT; a++) {
-                    float each = a == ACTIONS ? g : (a == taken ? g : 0.0) - (DUELING ? g / float(ACTIONS) : 0.0);
-                    outputs[((EVALUATED - 1u) * OUT + a) * BATCH + row] = each;
-                }
-                if (update + 1u == last) {
-                    loss[member * BATCH + row] = l;
-                    values[member * BATCH + row] = q;
-                }
+            uint row = min(begin + LANE, BATCH - 1u);
+            observe(IN, batch + row, of + 1u < EVALUATED);
+            float y[OUT];
+            evaluate_rows(begin, min(begin + LANES, BATCH), i, y);
+            UNROLL for (uint o = 0u; o < OUT; o++) {
+                uint at = (of * OUT + o) * BATCH + row;
+                if (begin + LANE < BATCH) outputs[at] = panel == 0u ? y[o] : outputs[at] + y[o];
             }
             begin += LANES;
         } while (begin < BATCH);
         exchange();
+        pass++;
+    } while (pass < EVALUATED * PANELS);
+}
 
-        mlp_zero();
-        float square = 0.0;
-        uint panel = 0u;
+// The loss of a row a lane (dqn_loss.comp), and its gradient at the outputs.
+void losses() {
+    uint begin = 0u;
+    [[dont_unroll]] do {
+        uint row = min(begin + LANE, BATCH - 1u), at = batch + row;
+        uint taken = min(uint(max(LOAD(actions, actions_texels, at), 0.0)), ACTIONS - 1u);
+        float top = 0.0, next = 0.0, q = 0.0, next_mean = 0.0, mean = 0.0;
+        UNROLL for (uint a = 0u; a < ACTIONS; a++) {
+            float there = outputs[a * BATCH + row], here = outputs[(HERE + a) * BATCH + row];
+            float choice = DOUBLE ? outputs[(OUT + a) * BATCH + row] : there;
+            bool better = a == 0u || choice > top;
+            next = better ? there : next;
+            top = a == 0u ? choice : max(top, choice);
+            q = a == taken ? here : q;
+            next_mean += there / float(ACTIONS);
+            mean += here / float(ACTIONS);
+        }
+        if (DUELING) {
+            next += outputs[ACTIONS * BATCH + row] - next_mean;
+            q += outputs[(HERE + ACTIONS) * BATCH + row] - mean;
+        }
+        float d = q - target_value(at, next);
+        float slope = 2.0 * d, l = d * d;
+        if (huber > 0.0) {
+            slope = isnan(d) ? d : clamp(d, -huber, huber);
+            l = abs(d) <= huber ? 0.5 * d * d : huber * (abs(d) - 0.5 * huber);
+        }
+        float g = slope / float(BATCH);
+        if (begin + LANE < BATCH) {
+            UNROLL for (uint a = 0u; a < OUT; a++) {
+                outputs[(HERE + a) * BATCH + row] = a == ACTIONS ? g : (a == taken ? g : 0.0) - (DUELING ? g / float(ACTIONS) : 0.0);
+            }
+            if (update + 1u == last) {
+                loss[member * BATCH + row] = l;
+                values[member * BATCH + row] = q;
+            }
+        }
+        begin += LANES;
+    } while (begin < BATCH);
+    exchange();
+}
+
+// Computes the gradient with respect to the weights, panel by panel, and returns its squared norm.
+float gradients() {
+    mlp_zero();
+    float square = 0.0;
+    uint panel = 0u;
+    [[dont_unroll]] do {
+        if (PANELS > 1u) columns_load(own, panel); // else the registers hold it
+        uint begin = 0u, i = 0u;
         [[dont_unroll]] do {
-            if (PANELS > 1u) columns_load(own, panel); // else the registers hold it
-            uint begin = 0u, i = 0u;
-            [[dont_unroll]] do {
-                uint row = min(begin + LANE, BATCH - 1u), end = min(begin + LANES, BATCH);
-                UNROLL for (uint k = 0u; k < IN; k++) mlp_rows[k] = LOAD(obs, obs_texels, (batch + row) * IN + k);
-                float given[OUT];
-                UNROLL for (uint o = 0u; o < OUT; o++) given[o] = outputs[((EVALUATED - 1u) * OUT + o) * BATCH + row];
-                [[dont_unroll]] do {
-                    [[dont_unroll]] do {
-                        uint lane = (i - begin) % LANES;
-                        input_of(lane);
-                        mlp_forward();
-                        float dy[OUT];
-                        UNROLL for (uint o = 0u; o < OUT; o++) {
-                            float g = MLP_TURN_OF(given[o], lane);
-                            MLP_TURN_NEXT(given[o])
-                            dy[o] = i < end ? g : 0.0;
-                        }
-                        mlp_backward_block(dy);
-                        i++;
-                    } while (i % BLOCK != 0u);
-                    mlp_block_end();
-                } while (i < end);
-                begin += LANES;
-            } while (begin < BATCH);
-            square += columns_store(own, panel);
-            panel++;
-        } while (panel < PANELS);
-        exchange();
+            uint row = min(begin + LANE, BATCH - 1u);
+            observe(IN, batch + row, false);
+            UNROLL for (uint o = 0u; o < OUT; o++) row_given[o] = outputs[(HERE + o) * BATCH + row];
+            learn_rows(begin, min(begin + LANES, BATCH), true, i);
+            begin += LANES;
+        } while (begin < BATCH);
+        square += columns_store(own, panel);
+        panel++;
+    } while (panel < PANELS);
+    exchange();
+    return square;
+}
 
-        size = norm_of(square);
+void main() {
+    unroll_apart();
+    updates_begin();
+    own = member * row;
+    float rate = learning_rate[member], size = 0.0;
+    uint done = updates[member], refusals = 0u, wait = uint(max(round(interval[member]), 1.0)), before = clock[0] * count;
+    [[dont_unroll]] do {
+        update_begin();
+        evaluate();
+        losses();
+        size = norm_of(gradients());
         uint number = before + update + 1u;
         vec4 factors = norm_factors(size, done + 1u);
         adam(Adam(own, stride, target + own, own, row / 4u, rate * factors.w * factors.y, factors.z, factors.x, size >= 0.0, number % wait == 0u, share));

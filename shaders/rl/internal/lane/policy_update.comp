@@ -8,32 +8,23 @@
 // Groups: x = members.
 
 #include "engine/rng.glsl"
-#include "rl/minibatch.glsl"
+#include "engine/optim/constants.glsl"
+#include "rl/internal/lane/policy.glsl"
+#include "rl/internal/lane/rows.glsl"
 
 layout(local_size_x = 16, local_size_x_id = 12) in; // two subgroups
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;       // of the actor
 layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass the running normalizer
-layout(constant_id = 9) const bool HAS_MOMENTS = false; // advantages are normalized by the minibatch's moments
-layout(constant_id = 10) const bool CLIP_VALUE = false;         // the critic's loss is clipped too
 
 layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };         // [3, P, row]: actors, from `critic` on critics
 layout(std430, set = 0, binding = 1) coherent readonly buffer Params4 { vec4 params4[]; };        // the same
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, IN]
 layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, P, E, IN]
-layout(std430, set = 0, binding = 4) readonly buffer Action { float actions[]; };        // [T, P, E, A]
-layout(std430, set = 0, binding = 5) readonly buffer LogProb { float log_probs[]; };     // [T, P, E], of the policy that acted
-layout(std430, set = 0, binding = 6) readonly buffer Advantage { float advantages[]; };  // [T, P, E]
-layout(std430, set = 0, binding = 7) readonly buffer Target { float targets[]; };        // [T, P, E]
-layout(std430, set = 0, binding = 8) readonly buffer Value { float values[]; };          // [T, P, E], before the updates
-layout(std430, set = 0, binding = 9) readonly buffer Moments { float moments[]; };       // [epochs * minibatches, P, 2]: of the advantages
 layout(std430, set = 0, binding = 10) readonly buffer LearningRate { float learning_rate[]; };   // [P]
-layout(std430, set = 0, binding = 11) readonly buffer ClipEpsilon { float clip_epsilon[]; };     // [P]
 layout(std430, set = 0, binding = 12) readonly buffer ActorWeight { float actor_weight[]; };     // [P]
 layout(std430, set = 0, binding = 13) readonly buffer CriticWeight { float critic_weight[]; };   // [P]
-layout(std430, set = 0, binding = 14) readonly buffer EntropyWeight { float entropy_weight[]; }; // [P]
-layout(std430, set = 0, binding = 15) readonly buffer Clock { uint clock[]; };           // [0]: the iteration
 layout(std430, set = 0, binding = 16) coherent writeonly buffer Updated { float gradient[]; };    // as Params; named as mlp_backward.glsl wants it
 layout(std430, set = 0, binding = 17) coherent writeonly buffer Updated4 { vec4 gradient4[]; };   // the same
 layout(std430, set = 0, binding = 18) writeonly buffer Norm { float norm[]; };           // [P]: of the last gradient; -1: not finite
@@ -45,22 +36,13 @@ layout(std430, set = 0, binding = 30) writeonly buffer CriticUpdates { uint crit
 layout(std430, set = 0, binding = 31) buffer CriticRefused { uint critic_refused[]; }; // [P]: as Refused
 layout(set = 0, binding = 23, rgba32f) coherent readonly uniform imageBuffer params_texels;
 layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer inputs_texels;
-layout(set = 0, binding = 25, rgba32f) readonly uniform imageBuffer actions_texels;
-layout(set = 0, binding = 26, rgba32f) readonly uniform imageBuffer log_probs_texels;
-layout(set = 0, binding = 27, rgba32f) readonly uniform imageBuffer advantages_texels;
-layout(set = 0, binding = 28, rgba32f) readonly uniform imageBuffer targets_texels;
-layout(set = 0, binding = 29, rgba32f) readonly uniform imageBuffer values_texels;
 layout(std430, set = 0, binding = 32) readonly buffer Order { uint order[]; };           // [epochs, P, T * E]; optional
 layout(set = 0, binding = 33, rgba32ui) readonly uniform uimageBuffer order_texels;
 
 layout(push_constant) uniform Push {
     uint horizon;
     uint environments;
-    uint actor_row;     // floats of a member's parameters
-    uint actor_stride;  // floats from parameters to first moments to second moments, a multiple of four
-    uint critic;        // where the critics' parameters begin, a multiple of four
-    uint critic_row;
-    uint critic_stride;
+    ACTOR_CRITIC_ROWS
     uint head_base;     // where the head's parameters begin in the actor's row
     uint seed;
     uint stream; // of the permutations
@@ -69,13 +51,7 @@ layout(push_constant) uniform Push {
     uint last;   // one behind the last update
     float obs_limit;
     float max_norm; // 0: no limit
-    float beta_1;
-    float beta_2;
-    float gain_1; // 1 - beta
-    float gain_2;
-    float log_beta_1; // natural logarithms
-    float log_beta_2;
-    float epsilon;
+    ADAM_CONSTANTS
     float weight_decay;
 };
 
@@ -123,8 +99,7 @@ void main() {
         Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
         share = 1.0 / float(mb.count);
         LossSettings settings = LossSettings(clip, weight, bonus, share);
-        float mean = HAS_MOMENTS ? moments[2u * (update * members + member)] : 0.0;
-        float scale = HAS_MOMENTS ? moments[2u * (update * members + member) + 1u] : 1.0;
+        vec2 advantage = moments_of(update, member, members);
         sums = LossSums(0.0, 0.0, 0.0, 0.0);
         UNROLL for (uint o = 0u; o < DIMS; o++) g_deviation[o] = 0.0;
 
@@ -136,7 +111,7 @@ void main() {
             float actions_read[DIMS];
             UNROLL for (uint o = 0u; o < DIMS; o++) actions_read[o] = LOAD(actions, actions_texels, at * DIMS + o);
             float old_read = is_critic ? LOAD(values, values_texels, at) : LOAD(log_probs, log_probs_texels, at);
-            float aim_read = is_critic ? LOAD(targets, targets_texels, at) : (LOAD(advantages, advantages_texels, at) - mean) * scale;
+            float aim_read = is_critic ? LOAD(targets, targets_texels, at) : (LOAD(advantages, advantages_texels, at) - advantage.x) * advantage.y;
             uint end = min(begin + LANES, mb.count);
             [[dont_unroll]] do {
                 [[dont_unroll]] do {

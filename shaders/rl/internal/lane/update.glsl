@@ -4,7 +4,8 @@
 // every branch, masked, so all networks share the same two loops, one of networks that are only evaluated and one of
 // those that learn.
 //
-// The includer declares before the push constants beta_1 ... epsilon.
+// The includer declares before the push constants count, together and those of engine/optim/constants.glsl, and defines
+// row_gradient and row_end.
 
 layout(local_size_x = 8, local_size_x_id = 12) in; // one subgroup
 layout(constant_id = 0) const uint LANES = 8;
@@ -44,7 +45,40 @@ layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer factor_texel
 #include "engine/nn/follow.glsl"
 #include "engine/optim/bias.glsl"
 
+uint member, members;
+float share, scale;       // tau, factor of rewards
+uint update, first, last; // the present update of the iteration; the first of this dispatch, and one behind its last
+uint batch;               // where the present update's rows begin
+
+// Begins the updates of a dispatch. Loops over them test their condition at the end: if it is at the start, software
+// drivers run the body once more, masked.
+void updates_begin() {
+    member = gl_WorkGroupID.x;
+    members = gl_NumWorkGroups.x;
+    share = tau[member];
+    scale = reward_scale[member];
+    update = first = chunk[0] * together;
+    last = min(first + together, count);
+}
+
+void update_begin() { batch = ((update - first) * members + member) * BATCH; }
+
 float mlp_rows[IN]; // inputs of LANES rows, one a lane
+
+// Reads the observation, or the next one, of row `at`, a different row in each lane.
+void observe(uint features, uint at, bool next) {
+    UNROLL for (uint k = 0u; k < features; k++) {
+        uint e = at * features + k;
+        mlp_rows[k] = next ? LOAD(next_obs, next_obs_texels, e) : LOAD(obs, obs_texels, e);
+    }
+}
+
+// The target value of row `at`, r + factor * next. If the factor is 0, the next state's value is not used, even if it is
+// not finite.
+float target_value(uint at, float next) {
+    float follows = LOAD(factor, factor_texels, at);
+    return scale * LOAD(reward, reward_texels, at) + (follows == 0.0 ? 0.0 : follows * next);
+}
 
 // Copies the row of a lane to mlp_x. Lanes take turns, from lane 0 on.
 void input_of(uint lane) {
@@ -54,8 +88,8 @@ void input_of(uint lane) {
     }
 }
 
-// Evaluates the rows from `begin` to before `end`, one a lane, and gives each lane the outputs of its own. i is `begin`, and
-// then `end`.
+// Evaluates the rows from `begin` to before `end`, one a lane, and gives each lane the outputs of its own. i is `begin`,
+// and then `end`.
 void evaluate_rows(uint begin, uint end, inout uint i, out float y[OUT]) {
     UNROLL for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
     [[dont_unroll]] do {
@@ -63,6 +97,37 @@ void evaluate_rows(uint begin, uint end, inout uint i, out float y[OUT]) {
         mlp_forward();
         UNROLL for (uint o = 0u; o < OUT; o++) y[o] = LANE == i - begin ? mlp_y[o] : y[o];
         i++;
+    } while (i < end);
+}
+
+float row_given[OUT]; // of a lane's row: what row_gradient makes the gradient at the outputs of
+
+// The gradient of the loss at output o of the row whose turn it is.
+float row_gradient(uint o, float given);
+
+// Ends a row's turn, after its backward pass; mine: the lane has the row.
+void row_end(bool mine);
+
+// Passes the rows from `begin` to before `end` forward and back, one a lane. i is `begin`, and then `end`, rounded up to
+// blocks. Without `weights` the gradients with respect to weights are not computed.
+void learn_rows(uint begin, uint end, bool weights, inout uint i) {
+    uint block = weights ? BLOCK : LANES; // else fewer blocks, whose gradients are wrong
+    [[dont_unroll]] do {
+        [[dont_unroll]] do {
+            uint lane = (i - begin) % LANES;
+            input_of(lane);
+            mlp_forward();
+            float dy[OUT];
+            UNROLL for (uint o = 0u; o < OUT; o++) {
+                float g = row_gradient(o, MLP_TURN_OF(row_given[o], lane));
+                MLP_TURN_NEXT(row_given[o])
+                dy[o] = i < end ? g : 0.0;
+            }
+            mlp_backward_block(dy);
+            row_end(LANE == lane && i < end);
+            i++;
+        } while (i % block != 0u);
+        mlp_block_end();
     } while (i < end);
 }
 
