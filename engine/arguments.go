@@ -58,7 +58,7 @@ func Require(arguments map[string]any) error {
 }
 
 // Advance checks that an iteration is the next one of the state's workflow, and counts it. Step calls it. Iterations start at 0, or at
-// that of the loaded checkpoint. Otherwise the error is an *IterationError. The first call after a Load runs what OnResume was given.
+// the loaded checkpoint's. Otherwise the error is an *IterationError. The first call after a Load runs what OnResume was given.
 func (s *State) Advance(ctx context.Context, iteration int) error {
 	switch {
 	case s.all.torn > 0:

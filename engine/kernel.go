@@ -23,7 +23,7 @@ type Kernel struct {
 
 // Args are the arguments of a dispatch, by their GLSL names: a *Tensor for the block of every storage buffer; a bool, int, uint32,
 // float32 or float64 for every push constant, and for each specialization constant that is not at its default. LOCAL_SIZE_X, _Y and _Z
-// set the local size. A texel buffer x_texels is not an argument: it views the storage buffer whose block is X.
+// set the local size. A texel buffer x_texels is not an argument: it views the storage buffer with the block X.
 type Args map[string]any
 
 // CompileKernel compiles the GLSL text of a compute shader. It binds storage buffers, declared readonly or writeonly where possible, and may have a block of

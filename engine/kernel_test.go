@@ -27,7 +27,7 @@ void main() {
 }
 `
 
-// TestKernel: a kernel whose text is given at run time computes with arguments by name, on an odd number of elements.
+// TestKernel: a kernel given as text at run time computes with arguments by name, on an odd number of elements.
 func TestKernel(t *testing.T) {
 	e := New(testDevice(t))
 	k, err := CompileKernel(t.Context(), "test/scaled", scaledText)

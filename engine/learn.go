@@ -62,8 +62,8 @@ func CheckpointTo(dir string, n, keep int, opts ...checkpoint.Option) LearnOptio
 // OnReport adds a hook.
 func OnReport(h Hook) LearnOption { return func(l *learn) { l.hooks = append(l.hooks, h) } }
 
-// Learn runs a workflow up to the given number of iterations. It starts at the iteration of the workflow's clock: that of the checkpoint
-// after State.Load, 0 after Init. Learn calls Init if neither was called. Short steps are submitted one ahead: while the device computes one,
+// Learn runs a workflow up to the given number of iterations. It starts at the iteration of the workflow's clock: the
+// checkpoint's after State.Load, 0 after Init. Learn calls Init if neither was called. Short steps are submitted one ahead: while the device computes one,
 // the host reads the metrics of the previous one.
 //
 // The engine's logger receives evaluations and checkpoints and, at debug level, every iteration.

@@ -191,7 +191,7 @@ func TestLearnLogs(t *testing.T) {
 	}
 }
 
-// endless is a workflow whose evaluations end with their context alone.
+// endless is a workflow with evaluations that end with their context alone.
 type endless struct{ *counting }
 
 func (w endless) Evaluate(ctx context.Context, _ int) (Evaluation, error) {
@@ -216,7 +216,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 	}
 }
 
-// stuck is a workflow whose second step takes for ever, until it is loaded.
+// stuck is a workflow with a second step that takes for ever, until it is loaded.
 type stuck struct {
 	*counting
 	endless *Program

@@ -48,8 +48,9 @@ func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
 	}
 }
 
-// Renew records giving the members that Gather copied over, those whose source [P] u32 is another member, the elements of from in values, a tensor of
-// the same shape; zeros if from is nil. Other members keep theirs. Tensors without a member axis of that length, or of two shapes, are recording errors.
+// Renew records giving the members that Gather copied over (source [P] u32 is another member) the elements of from in
+// values, a tensor of the same shape; zeros if from is nil. Other members keep theirs. Tensors without a
+// member axis of that length, or of two shapes, are recording errors.
 func Renew(r *Recorder, source, values, from *Tensor) {
 	outer, p, inner, ok := values.Split(MemberAxis)
 	if !ok || p != source.Len() || from != nil && from.Len() != values.Len() {

@@ -61,8 +61,8 @@ func (m *Metrics) Sub(prefix string, each int) *Metrics {
 	return &Metrics{metricRows: m.metricRows, prefix: m.prefix + prefix, each: max(each, 1)}
 }
 
-// Split makes Read return the metrics of adjacent members, as many as there are prefixes, as those of one member. The
-// value of each is a metric of its own, whose name begins with its prefix; a value that they share is one metric.
+// Split makes Read return the metrics of adjacent members, as many as there are prefixes, as one member's. The value of
+// each is a metric of its own, with its prefix before the name; a value that they share is one metric.
 func (m *Metrics) Split(prefixes ...string) {
 	if m.state.all.err == nil && (len(prefixes) == 0 || m.members%len(prefixes) != 0) {
 		m.state.all.err = fmt.Errorf("engine: metrics of %d members, %d of which are one; want whole ones", m.members, len(prefixes))
@@ -95,7 +95,7 @@ func (m *Metrics) Row(name string) *Tensor {
 	return row
 }
 
-// Clear records that no metric has a value, until it is written again: for workflows whose iterations do not all write the same ones.
+// Clear records that no metric has a value, until it is written again: for workflows in which not every iteration writes the same ones.
 func (m *Metrics) Clear(r *Recorder) { r.Fill(m.rows, math.Float32bits(float32(math.NaN()))) }
 
 // Record records writing the rows to the ring. Call it before the clock ticks.
@@ -108,8 +108,8 @@ func (m *Metrics) Record(r *Recorder, c Clock) {
 	r.Dispatch(k.call(uint32(max(count, 1)+63)/64, 1, 1))
 }
 
-// Read returns the metrics of an iteration (the clock's value before its tick) whose program has finished: for each name, one
-// value per member.
+// Read returns the metrics of an iteration (the clock's value before its tick) that has finished: for each name, one value
+// per member.
 func (m *Metrics) Read(iteration int) (map[string][]float32, error) {
 	if iteration < 0 {
 		return nil, &IterationError{iteration, "at least 0"}

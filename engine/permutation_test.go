@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPermute: every size is permuted, and the values of a size are those of tools/reference/permutation.py.
+// TestPermute: every size is permuted, and the values of a size are as in tools/reference/permutation.py.
 func TestPermute(t *testing.T) {
 	for n := uint32(1); n <= 300; n++ {
 		key := Philox([2]uint32{n, 1}, [4]uint32{})

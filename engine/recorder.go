@@ -113,9 +113,9 @@ func (p *Program) Build() error {
 }
 
 // Submit queues the program after all earlier submissions, and returns a ticket to wait for it. With host stages it returns when the last of them is
-// done; the ticket is that of the commands after it.
+// done; the ticket is for the commands after it.
 //
-// Errors: those of vk.Program.Submit; of a host stage a *HostError. The program then ran up to that stage.
+// Errors: as vk.Program.Submit; of a host stage a *HostError. The program then ran up to that stage.
 func (p *Program) Submit(ctx context.Context) (*vk.Ticket, error) {
 	if err := p.Build(); err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func (r *Recorder) WorkgroupFor(count int) uint32 {
 	return size
 }
 
-// Share returns a number of workgroups per member to share count elements, for kernels whose invocations loop over the remaining
+// Share returns a number of workgroups per member to share count elements, for kernels that loop over the remaining
 // elements: enough to fill the device, and on software drivers few more.
 func (r *Recorder) Share(members, count int) uint32 {
 	info := r.eng.dev.Info()

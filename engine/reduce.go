@@ -2,7 +2,7 @@ package engine
 
 import "fmt"
 
-// Reduction is a kind of reduction. Its values are those of shaders/engine/reduce.comp.
+// Reduction is a kind of reduction. Its values are as in shaders/engine/reduce.comp.
 type Reduction uint32
 
 const (

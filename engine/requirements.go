@@ -105,7 +105,8 @@ var subgroupCapabilities = map[string]vk.SubgroupOps{
 	"GroupNonUniformShuffleRelative": vk.SubgroupShuffleRelative, "GroupNonUniformClustered": vk.SubgroupClustered, "GroupNonUniformQuad": vk.SubgroupQuad,
 }
 
-// capable reports whether a device has a capability. Only those of every Vulkan device and of subgroup operations are known; others count as missing.
+// capable reports whether a device has a capability. Only capabilities of every Vulkan device and of subgroup operations are known; others
+// count as missing.
 func capable(info vk.Info, capability string) bool {
 	switch capability {
 	case "Matrix", "Shader", "ImageBuffer", "SampledBuffer":

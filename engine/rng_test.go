@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The known answers are those of the Random123 library, tests/kat_vectors, lines "philox4x32 10".
+// The known answers are the Random123 library's, tests/kat_vectors, lines "philox4x32 10".
 func TestPhiloxKnownAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -27,7 +27,7 @@ func TestPhiloxKnownAnswers(t *testing.T) {
 	}
 }
 
-// The test values of FNV-1a are those of its authors (draft-eastlake-fnv, "" and "foobar").
+// The test values of FNV-1a are its authors' (draft-eastlake-fnv, "" and "foobar").
 func TestStream(t *testing.T) {
 	for name, want := range map[string]uint32{"": 0x811c9dc5, "foobar": 0xbf9cf968} {
 		if got := Stream(name); got != want {

@@ -166,7 +166,7 @@ func (s hostStage) run(ctx context.Context, p *pass) error {
 	return nil
 }
 
-// failed is the error of the stage. Where the end of ctx caused it, it is that of ctx, too.
+// failed is the error of the stage. If the end of ctx caused it, it wraps ctx's error, too.
 func (s hostStage) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		err = errors.Join(ctx.Err(), err)

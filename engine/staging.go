@@ -21,7 +21,7 @@ func (s *State) Staging(name string, typ DType, dims ...Dim) *Tensor {
 // Mapped returns the elements of a Staging tensor themselves, not a copy. Host stages may read and write them, and call Flush after writing. They are
 // valid until the state is closed.
 //
-// Errors: a tensor that Staging did not make, or of another type; those of State.Allocate.
+// Errors: a tensor that Staging did not make, or of another type; others as State.Allocate.
 func Mapped[T float32 | uint32](t *Tensor) ([]T, error) {
 	t = t.orAbsent()
 	if err := t.block.state.Allocate(); err != nil {

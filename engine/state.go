@@ -63,8 +63,8 @@ func (s *State) Sub(name string) *State {
 	return &State{eng: s.eng, prefix: s.prefix + name + "/", all: s.all, within: s.within}
 }
 
-// Contiguous is the same state, whose saved tensors made through it lie behind each other in one buffer: kernels that take the range of one and
-// of all that follow (Tensor.Stacked) find the others there (Tensor.Offset).
+// Contiguous is the same state; saved tensors made through it lie behind each other in one buffer: kernels that take the
+// range of one and of all that follow (Tensor.Stacked) find the others there (Tensor.Offset).
 func (s *State) Contiguous() *State {
 	c := *s
 	c.within = &block{state: s, kind: vk.Local}
@@ -187,7 +187,7 @@ func (s *State) alignment() int64 {
 	return max(int64(s.eng.dev.Info().Limits.StorageAlignment), 16)
 }
 
-// place puts a tensor after those of the contiguous part.
+// place puts a tensor after the contiguous part's.
 func (s *State) place(t *Tensor, bytes int64) {
 	b := s.within
 	if b.tensor == nil {
@@ -252,7 +252,7 @@ func (s *State) settle(ctx context.Context) error {
 // Begun reports whether the tensors have contents: after Zero, which Init calls, or Load.
 func (s *State) Begun() bool { return s.all.begun }
 
-// Ready returns an error if the tensors have no contents: those of Zero, which Init calls, or of Load.
+// Ready returns an error if the tensors have no contents, from Zero, which Init calls, or Load.
 func (s *State) Ready() error {
 	if s.all.err == nil && !s.all.begun {
 		return errNotBegun
@@ -285,7 +285,7 @@ func (s *State) Lookup(name string) *Tensor { return s.all.index[name] }
 // OnClose adds what Close runs first: releasing what the host holds beside the tensors, such as other processes.
 func (s *State) OnClose(f func() error) { s.all.close = append(s.all.close, f) }
 
-// Close frees all tensors. Programs that use them must not run afterwards. Its errors are those of OnClose. Calling it twice is allowed.
+// Close frees all tensors. Programs that use them must not run afterwards. It returns the errors of OnClose. Calling it twice is allowed.
 func (s *State) Close() error {
 	if s.all.closed {
 		return nil

@@ -20,7 +20,7 @@ func (m *Metrics) AddSteps(r *Recorder, steps int) {
 	r.Dispatch(stepsKernel{Taken: m.CountSteps().Range(), Low: uint32(steps), High: uint32(steps >> 32)}.call(1, 1, 1))
 }
 
-// steps returns the environment steps up to and including an iteration whose metrics can be read. Without counted steps it assumes
+// steps returns the environment steps up to and including an iteration with metrics that can be read. Without counted steps it assumes
 // perIteration steps per iteration.
 func (m *Metrics) steps(iteration, perIteration int) int64 {
 	if m.taken == nil {

@@ -135,7 +135,7 @@ func (t *Tensor) Offset(from *Tensor) int { return int(t.at-from.at) / 4 }
 // StackBytes returns the size of the range that Stacked returns.
 func (t *Tensor) StackBytes() int64 { return t.block.bytes - t.at }
 
-// Own makes a copied member keep its own elements of a saved tensor, instead of inheriting those of the member that it copies
+// Own makes a copied member keep its own elements of a saved tensor, instead of inheriting the copied member's
 // (State.Inherited). It returns the tensor.
 func (t *Tensor) Own() *Tensor {
 	t.own = true

@@ -57,7 +57,7 @@ func NewContacts(s *engine.State, env *Environment, members, environments int) (
 
 // Record records, for every member of a trajectory, the fractions of its transitions after which each foot touches
 // the ground, over all its environments; NaN without transitions. Steps that diverged are excluded. The fractions of
-// member m are those of candidate first + m % window of its population m / window, in shares [populations,
+// member m belong to candidate first + m % window of its population m / window, in shares [populations,
 // candidates, F]; other elements are not written.
 func (c *Contacts) Record(r *engine.Recorder, t Trajectory, window, first int, shares *engine.Tensor) {
 	horizon, members, environments, ok := t.Done.Split(engine.MemberAxis)

@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// lostGLSL is an environment whose state counts steps. When it reaches 3, the next state, an observation or the
+// lostGLSL is an environment that counts steps in its state. When it reaches 3, the next state, an observation or the
 // reward, as selected by FAULT, is not finite.
 const lostGLSL = `// environment: Lost-v0
 #define STATE_SIZE 2

@@ -61,5 +61,5 @@ func (e *Environment) shown() string {
 	return e.Name + ".glsl"
 }
 
-// IsBuiltIn reports whether the environment is one of this package's, whose kernels are compiled ahead of time.
+// IsBuiltIn reports whether the environment is one of this package's, with kernels compiled ahead of time.
 func (e *Environment) IsBuiltIn() bool { return e.file != "" }

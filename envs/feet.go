@@ -27,7 +27,7 @@ func (e *Environment) Feet() []string {
 	return e.feet.shapes
 }
 
-// Kinds of links, those of shaders/envs/contacts.comp.
+// Kinds of links, as in shaders/envs/contacts.comp.
 const (
 	linkHinge = iota
 	linkSlide

@@ -47,7 +47,7 @@ func (f Form) String() string {
 
 // Camera is a view of an environment, in MuJoCo's terms.
 type Camera struct {
-	Body      int        // body whose horizontal motion is followed; 0: the camera stays
+	Body      int        // body that the camera follows horizontally; 0: the camera stays
 	LookAt    [3]float64 // in the world; with a body, the point looked at when the body is above the origin
 	Distance  float64    // from LookAt
 	Azimuth   float64    // degrees; 90 looks along y, with x to the right

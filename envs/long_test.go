@@ -14,7 +14,7 @@ import (
 )
 
 // TestLongRollout: a rollout so long that its dispatches are a repeated block ends in the same states, with the same
-// sums, as one with a trajectory, whose dispatches are recorded one by one.
+// sums, as one with a trajectory, which has its dispatches recorded one by one.
 func TestLongRollout(t *testing.T) {
 	const members, environments, horizon = 2, 3, 37*1024 + 777
 	run := func(trajectory bool) (all [][]uint32, commands int) {

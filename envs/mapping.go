@@ -9,11 +9,11 @@ import (
 )
 
 // Mapping is how the lanes of a device compute the dynamics of environments. Ant-v5, Humanoid-v5 and HumanoidStandup-v5 have two
-// forms, whose results differ only by rounding; other environments have only the first.
+// forms, with results that differ only by rounding; other environments have only the first.
 type Mapping uint32
 
 const (
-	// ByDevice: Cooperative for up to 2048 environments on GPUs whose shared memory holds one, else Lane. The bound is an
+	// ByDevice: Cooperative for up to 2048 environments on GPUs with enough shared memory for one, else Lane. The bound is an
 	// estimate (docs/physics.md).
 	ByDevice Mapping = iota
 	// Lane: each lane computes one environment.
@@ -96,8 +96,8 @@ func (e *Environment) mapping(o Options, info vk.Info, environments int) (Mappin
 const cooperativeName = ".cooperative"
 
 // subgroupEnvironments returns the number of environments per subgroup in a rollout's kernel. The cooperative form
-// has one, so that as many subgroups as possible are busy; with a network streamed from memory it has four, whose
-// evaluations share the loads of weights.
+// has one, so that as many subgroups as possible are busy; with a network streamed from memory it has four, which
+// share the loads of weights.
 func (ro *Rollout) subgroupEnvironments(p Placement, info vk.Info) int {
 	const streamed = 4
 	switch {

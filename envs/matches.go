@@ -9,7 +9,7 @@ import (
 // MatchConfig describes who plays whom in worlds of several agents. A policy's parameters, [K, row], begin with the
 // members' own rows; a pool is consecutive rows of them, which may include the members'.
 type MatchConfig struct {
-	Members, Environments int  // those of the rollout
+	Members, Environments int  // of the rollout
 	First, Count          int  // the pool's first row, and its number of rows
 	Seat                  int  // the seat of a member's own row; AnySeat: drawn
 	Weighted              bool // rows are drawn in proportion to Weights, else uniformly
@@ -18,8 +18,8 @@ type MatchConfig struct {
 // AnySeat as MatchConfig.Seat draws a member's own seat.
 const AnySeat = -1
 
-// Matches draws which rows of a policy's parameters play the seats of a world, anew where an episode begins. The draws
-// are those of counters (member, environment, step), and the rows are saved, so a run that resumes goes on with the same
+// Matches draws which rows of a policy's parameters play the seats of a world, anew where an episode begins. The
+// counters of draws are (member, environment, step), and the rows are saved, so a run that resumes goes on with the same
 // opponents.
 type Matches struct {
 	cfg     MatchConfig

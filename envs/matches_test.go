@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// pooled makes a rollout of members whose opponents are drawn from a pool of rows, of which the members' own are the first.
+// pooled makes a rollout of members that have their opponents drawn from a pool of rows. The members' own rows are first.
 func pooled(t *testing.T, eng *engine.Engine, env *Environment, members, pool int, options Options, cfg MatchConfig, weights []float32) *fixture {
 	t.Helper()
 	const environments, horizon = 5, 20

@@ -108,7 +108,7 @@ func (j *Joint) move(p *Pose, q []float32) {
 	}
 }
 
-// Geometry returns the Spec.Geometry of a model, for an environment whose state begins with the positions. An
+// Geometry returns the Spec.Geometry of a model, for an environment with the positions first in its state. An
 // environment step is timeSteps time steps of the model.
 func (m *Model) Geometry(timeSteps int, camera Camera) *Geometry {
 	g := &Geometry{Shapes: m.Shapes, Poses: m.Poses, Camera: camera, Time: float64(timeSteps) * m.Timestep, Actions: m.Actuators}

@@ -51,7 +51,7 @@ func scales(rows [][]float64) []float64 {
 	return most
 }
 
-// row compares one environment's state and observation with a row of the data, and its reward with that of the step.
+// row compares one environment's state and observation with a row of the data, and its reward with the step's.
 func (c *comparison) row(row, step int, state, obs []float32, reward float32) (deviation float64) {
 	for i, got := range state {
 		d := math.Abs(float64(got) - c.data.state[row][i])

@@ -6,7 +6,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Placement defines where the weights of a policy's network are stored during episodes. Its names are those of the
+// Placement defines where the weights of a policy's network are stored during episodes. It is named as the
 // layouts of engine/nn: nn.Own, nn.Lanes, nn.Group, nn.Stream. Returns of different placements differ by the order of
 // summation.
 type Placement uint32

@@ -21,8 +21,8 @@ func about(axis [3]float64, angle float64) [4]float64 {
 // y.
 func tilted(angle float64) [4]float64 { return about([3]float64{0, 1, 0}, angle) }
 
-// between returns the pose whose origin is midway between two points and whose z-axis points from the first to the
-// second, and their distance. Both points have the same y.
+// between returns the pose with the origin midway between two points and the z-axis from the first to the second, and
+// their distance. Both points have the same y.
 func between(from, to [3]float64) (Pose, float64) {
 	x, z := to[0]-from[0], to[2]-from[2]
 	return Pose{[3]float64{from[0] + x/2, from[1], from[2] + z/2}, tilted(math.Atan2(x, z))}, math.Hypot(x, z)

@@ -11,7 +11,7 @@ import (
 
 // Episode is one recorded episode, action by action.
 type Episode struct {
-	Member  int         // index of the member whose policy acted
+	Member  int         // index of the member that acted
 	States  [][]float32 // [T + 1][S]: the initial state, and those after each action
 	Actions [][]float32 // [T][A]: in the environment's units, before it clips them; for a discrete space the index; of all seats in turn
 	Rewards []float32   // [T]: summed over the environment steps of the action; with several agents the mean over seats

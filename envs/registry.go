@@ -53,8 +53,7 @@ type Registry struct {
 	added map[string]*Environment
 }
 
-// Register adds an environment given as GLSL. Its errors are those of New, and one for a name that is already
-// registered.
+// Register adds an environment given as GLSL. Errors: as New, and a name that is already registered.
 func (r *Registry) Register(spec Spec, glsl string) error {
 	e, err := New(spec, glsl)
 	if err != nil {

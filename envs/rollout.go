@@ -106,7 +106,7 @@ type Trajectory struct {
 	Actions ActionForm
 	// Memory [P, E, H] is the memory with which a model that has one took the first step: zeros where an episode began there; else nil.
 	Memory *engine.Tensor
-	// Space is that of observations; the zero Space: vectors of floats.
+	// Space of observations; the zero Space: vectors of floats.
 	Space Space
 
 	// Global and NextGlobal, [T, P, worlds, Spec.Global], are the world's state for critics when the action was chosen,
@@ -253,8 +253,8 @@ func (ro *Rollout) Skip(members *engine.Tensor) error {
 	return nil
 }
 
-// share returns how many consecutive members, as the kernels count them, share a normalizer and a cap: those of a
-// population, or a member's policies.
+// share returns how many consecutive members, as the kernels count them, share a normalizer and a cap: a population's
+// candidates, or a member's policies.
 func (ro *Rollout) share() int {
 	if ro.cfg.Window != nil {
 		return ro.cfg.Window.Count
@@ -262,7 +262,7 @@ func (ro *Rollout) share() int {
 	return max(ro.cfg.Policies, 1)
 }
 
-// draws returns whose random numbers a member m draws: those of member m / window * stride + (m % window + first) * step.
+// draws returns which random numbers a member m draws: as member m / window * stride + (m % window + first) * step.
 func (ro *Rollout) draws(firstCandidate int) (window, stride, first, step uint32) {
 	switch w := ro.cfg.Window; {
 	case w == nil:

@@ -367,7 +367,7 @@ func TestRolloutReplays(t *testing.T) {
 						action := actions[(step*n+i)*a : (step*n+i+1)*a]
 						taken[i] = f.environmentAction(action)
 						member := i / environments
-						// The log-probability is that of the observation as the rollout saw it.
+						// The log-probability belongs to the observation as the rollout saw it.
 						y := f.outputs(member, seen[(step*n+i)*o:(step*n+i+1)*o])
 						want := f.logProb(member, y, action)
 						d := math.Abs(float64(logProbs[step*n+i])-want) / max(1, math.Abs(want))

@@ -5,7 +5,7 @@ import (
 )
 
 // meanEpisodes returns each world's mean return over the seats that took part in its episode, and the longest of their
-// episodes, from those of all seats.
+// episodes, from all seats' returns and episodes.
 func meanEpisodes(returns []float32, words []uint32, seats int) ([]float32, []uint32) {
 	if seats == 1 {
 		return returns, words
@@ -17,7 +17,7 @@ func meanEpisodes(returns []float32, words []uint32, seats int) ([]float32, []ui
 	return means, lengths
 }
 
-// meanSeats is meanEpisodes for one world; the word is that of the longest episode.
+// meanSeats is meanEpisodes for one world; the word belongs to the longest episode.
 func meanSeats(returns []float32, words []uint32) (mean float32, word uint32) {
 	sum, n := float32(0), float32(0)
 	for seat, w := range words {

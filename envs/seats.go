@@ -17,7 +17,7 @@ type seated struct {
 	*Rollout
 	world    *engine.Tensor // [P, E]: an EpisodeWord of each world
 	observed *engine.Tensor // [.., E·A, O]: what to act on next
-	began    engine.Clock   // that of the first episodes
+	began    engine.Clock   // of the first episodes
 }
 
 // seatSteps are the steps of a recording, as in Rollout.record.

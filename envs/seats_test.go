@@ -280,7 +280,7 @@ func (e *emulation) compareState(finished []float64) {
 	}
 }
 
-// compareSeats compares the mean return of each seat over all worlds with that of the finished episodes.
+// compareSeats compares the mean return of each seat over all worlds with the finished episodes' mean.
 func (e *emulation) compareSeats() {
 	e.t.Helper()
 	seats, sums := e.env().Seats(), e.floats(e.ro.finished)

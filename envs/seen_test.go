@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestSeen: the sums over observations are those of the trajectory's transitions, however episodes are reset.
+// TestSeen: the sums over observations agree with the trajectory's transitions, however episodes are reset.
 func TestSeen(t *testing.T) {
 	const members, environments, horizon = 2, 3, 70 // random actions end CartPole's episodes after some 20 steps
 	for _, mode := range []AutoReset{Normal, Fast, NextStep, Disabled} {

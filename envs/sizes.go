@@ -33,7 +33,7 @@ func checkFirstLine(spec Spec, glsl string) error {
 	return nil
 }
 
-// checkSizes compares the sizes that the GLSL defines with those of the Spec.
+// checkSizes compares the sizes that the GLSL defines with the Spec's.
 func checkSizes(spec Spec, found map[string]string) error {
 	discrete := 0
 	if spec.Action.IsDiscrete() {

@@ -54,12 +54,12 @@ const headerMark = "//!"
 //	//! position = ["x"]            # what evorl view shows: a ball at one to three elements of the state
 //	//! view_size = 4.0             # width of the view
 //	//! sense = ["site tip xz"]     # what the dynamics of an included MJCF file give besides positions and velocities
-//	//! contacts = "ground"         # of that file: only those of shapes other than meshes with planes; default all
+//	//! contacts = "ground"         # of that file: only contacts of planes with shapes other than meshes; default all
 //	//! model = '{…}'               # instead of position: a robot, the JSON of a Model; the state begins with its positions
 //
 // The GLSL defines the sizes of spaces and state; see New for what else it must define. file names the file in errors.
 //
-// Errors: a mistake in the header is a *config.Error with line and column; others are those of New.
+// Errors: a mistake in the header is a *config.Error with line and column; others as New.
 func FromGLSL(file string, text []byte) (*Environment, error) {
 	glsl := string(text)
 	first, _, _ := strings.Cut(glsl, "\n")

@@ -40,7 +40,7 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 	return policy.Placement == PlacementStepped
 }
 
-// newStepped makes the form's tensors and its network, whose weights are a row for each of the kernel's members.
+// newStepped makes the form's tensors and its network, with a row of weights for each of the kernel's members.
 func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 	c, model := ro.cfg, ro.cfg.Policy.Network
 	c.Environments *= ro.env.Seats()

@@ -27,8 +27,9 @@ type headerEntry struct {
 	Offsets [2]int64 `json:"data_offsets"` // from the end of the header
 }
 
-// WriteSafetensors writes tensors to w in the given order, with optional metadata. Each tensor's Data is streamed. Data whose
-// length does not match the shape is an error, as are two tensors with one name.
+// WriteSafetensors writes tensors to w in the given order, with optional metadata. Each tensor's Data is streamed.
+//
+// Errors: Data with a length that does not match the shape, and two tensors with one name.
 func WriteSafetensors(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 	if len(tensors) > maxTensors {
 		return fmt.Errorf("safetensors: %d tensors: want at most %d", len(tensors), maxTensors)
@@ -105,8 +106,8 @@ func copyExactly(w io.Writer, t Tensor) error {
 	return nil
 }
 
-// ReadSafetensors reads the header of a safetensors file of the given size. It returns the metadata and the tensors in file order,
-// whose Data read from r on use. The header must describe the whole file: offsets that overlap, leave a gap, pass the end or
+// ReadSafetensors reads the header of a safetensors file of the given size. It returns the metadata and the tensors in file order;
+// their Data read from r on use. The header must describe the whole file: offsets that overlap, leave a gap, pass the end or
 // contradict a shape are errors.
 func ReadSafetensors(r io.ReaderAt, size int64) ([]Tensor, map[string]string, error) {
 	var prefix [8]byte

@@ -77,7 +77,7 @@ func (d *Document) Peek(section string, dst any) error {
 	return c.finish(s.elem(), n, d.root, section, false)
 }
 
-// Only is Peek for a section whose keys dst has all: an unknown key is an error, which comes before that of a missing one.
+// Only is Peek for a section whose keys dst has all: an unknown key is an error, reported before a missing one.
 func (d *Document) Only(section string, dst any) error {
 	s, n := Section{section, dst}, d.root.kid(section)
 	c := &decoder{sections: Sections{s}}

@@ -241,7 +241,7 @@ func (n *node) leaf() *node {
 	return n
 }
 
-// merge overwrites values of into by those of from.
+// merge overwrites values of into by from's.
 func merge(into, from *node, path string) error {
 	for _, name := range from.order {
 		given, old := from.kids[name], into.kids[name]

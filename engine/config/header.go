@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// ParseHeader is Parse for TOML in the comments of a file of another language: that of all lines that begin with a mark, such as //!. Errors have the
+// ParseHeader is Parse for TOML in the comments of a file of another language: all lines that begin with a mark, such as //!. Errors have the
 // file's own lines and columns.
 func ParseHeader(name string, text []byte, mark string) (*Document, error) {
 	var b strings.Builder

@@ -2,7 +2,7 @@ package config
 
 import "fmt"
 
-// UnmarshalName and MarshalName implement UnmarshalText and MarshalText for a type whose values 0, 1, … have names. what
+// UnmarshalName and MarshalName implement UnmarshalText and MarshalText for a type with names for its values 0, 1, … what
 // describes the values in errors.
 func UnmarshalName[T ~uint32](to *T, what string, names []string, text []byte) error {
 	for i, name := range names {

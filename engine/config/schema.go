@@ -44,7 +44,7 @@ type lister struct {
 	within map[reflect.Type]bool // structs being listed: a recursive one is listed once
 }
 
-// structure lists a struct. real: its values are defaults, not those of an element that does not exist yet.
+// structure lists a struct. real: its values are defaults; false for an element that does not exist yet.
 func (l *lister) structure(v reflect.Value, prefix string, real bool) error {
 	if l.within[v.Type()] {
 		return nil

@@ -115,7 +115,7 @@ func (c *decoder) finishStruct(v reflect.Value, n, within *node, path string, wh
 	return at.src.errorAt(at.val, fmt.Sprintf("%q%s: %s", name, inSection(path), of.message), "")
 }
 
-// replace clears the lists whose place other lists of the table take if they are given (tag replaces).
+// replace clears the lists that other lists of the table replace if they are given (tag replaces).
 func (c *decoder) replace(v reflect.Value, n *node, path string) error {
 	fields := c.fields[v.Type()]
 	for _, f := range fields {

@@ -86,7 +86,7 @@ func Last(path string) (*Record, error) {
 	return last, nil
 }
 
-// Append writes one record. Its iteration must not be below that of the previous record.
+// Append writes one record. Its iteration must not be below the previous record's.
 func (m *File) Append(r Record) error {
 	if r.Iteration < m.last {
 		return fmt.Errorf("metrics: iteration %d after %d", r.Iteration, m.last)
@@ -156,7 +156,7 @@ func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) 
 	return 0, nil, nil
 }
 
-// add counts a bad line, whose number is 0 if it is unknown. e is nil before the first.
+// add counts a bad line by its number, 0 if unknown. e is nil before the first.
 func (e *LineError) add(path string, number int, err error) *LineError {
 	if e == nil {
 		return &LineError{path, number, 1, err}

@@ -11,7 +11,7 @@ import (
 
 const (
 	tailChunk = 64 << 10
-	// maxLine is the maximum number of bytes of a record's line. The longest lines are those of members.jsonl, with four values of up to 46 bytes for
+	// maxLine is the maximum number of bytes of a record's line. The longest lines are in members.jsonl, with four values of up to 46 bytes for
 	// each of at most 1,048,576 members.
 	maxLine = 256 << 20
 )

@@ -6,7 +6,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Activation is the nonlinearity of hidden layers. The numbers are those of shaders/engine/nn/activation.glsl.
+// Activation is the nonlinearity of hidden layers. The numbers are as in shaders/engine/nn/activation.glsl.
 type Activation uint32
 
 const (

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestActivationsFar compares every activation and its derivative with float64, from small inputs to those whose squares and exponentials
-// overflow.
+// TestActivationsFar compares every activation and its derivative with float64, from small inputs to inputs with squares and
+// exponentials that overflow.
 func TestActivationsFar(t *testing.T) {
 	var z []float32
 	for _, size := range []float32{0, 1e-20, 0.1, 0.7, 1, 2, 3, 5, 8, 10.3, 11, 20, 100, 1e10, 1e20, 1e38} {

@@ -31,7 +31,7 @@ func (x Matrix) byPlace(layer Layer) Matrix {
 	return x
 }
 
-// width returns the number of floats from a layer's values of one input to those of the next. A convolution's follow each other without padding,
+// width returns the number of floats from a layer's values of one input to the next input's. A convolution's follow each other without padding,
 // so that they are rows of channels for one layer and rows of all places for the next.
 func (l *layered) width(layer Layer) int {
 	if layer.Kind == Convolution {

@@ -99,7 +99,7 @@ func newRecurrent(s *engine.State, model Model, networks, rows int) (*recurrent,
 // splits implements form. Sequences have their own.
 func (f *recurrent) splits(rows int) int { return f.before.splits(rows) }
 
-// keep implements form: gradients are those of sequences.
+// keep implements form: only sequences have gradients.
 func (f *recurrent) keep(*engine.State, int) *activations { return nil }
 
 // backward implements form.
@@ -124,7 +124,7 @@ func (f *recurrent) forward(r *engine.Recorder, b batch, _ *activations) {
 	f.after.forward(r, f.output(b, f.hidden), nil)
 }
 
-// output is the batch of the layers after the cell, whose inputs are the states [N, rows, units] of a batch.
+// output is the batch of the layers after the cell; its inputs are the states [N, rows, units] of a batch.
 func (c cell) output(b batch, hidden *engine.Tensor) batch {
 	b.inputs, b.normalizer = []part{{tensor: hidden, features: c.Out, shared: 1}}, nil
 	return b

@@ -62,7 +62,7 @@ type Gemm struct {
 	Activation         Activation     // f
 	Kept               *engine.Tensor // stores the input of f (pre-activation), laid out like C; nil: not stored
 
-	// Slope multiplies C by the derivative of this activation, whose inputs and outputs are laid out like C. Only
+	// Slope multiplies C by the derivative of this activation. Inputs and outputs are laid out like C. Only
 	// swish and GELU need Inputs.
 	Slope           Activation
 	Inputs, Outputs *engine.Tensor

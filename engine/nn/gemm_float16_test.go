@@ -194,7 +194,7 @@ func TestFloat16Refused(t *testing.T) {
 }
 
 // TestNetworkFloat16 tests a network's passes in float16: on a device that lacks what they need the network is refused; on others
-// outputs and gradients are those of float32 within the rounding of the products in a row, also where gradients are
+// outputs and gradients agree with float32 within the rounding of the products in a row, also where gradients are
 // smaller than float16's normal numbers.
 func TestNetworkFloat16(t *testing.T) {
 	s := testState(t)

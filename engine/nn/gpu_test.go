@@ -47,7 +47,7 @@ func TestGemmOfGPUs(t *testing.T) {
 	}
 }
 
-// TestLayersOfGPUs: gradients of networks whose layers are not padded, with sums over rows by workgroups of 256, and with layer
+// TestLayersOfGPUs: gradients of networks with layers that are not padded, with sums over rows by workgroups of 256, and with layer
 // normalization of a row by several lanes.
 func TestLayersOfGPUs(t *testing.T) {
 	for _, net := range []MLP{{In: 6, Out: 3, Hidden: []int{67}, Activation: Swish}, {In: 5, Out: 2, Hidden: []int{70}, Activation: Tanh, LayerNorm: true}} {

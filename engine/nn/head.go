@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// HeadKind is the kind of action distribution. The numbers are those of shaders/engine/nn/head.glsl.
+// HeadKind is the kind of action distribution. The numbers are as in shaders/engine/nn/head.glsl.
 type HeadKind uint32
 
 const (
@@ -48,13 +48,13 @@ type Head struct {
 	StateDependent        bool
 	LogStdLow, LogStdHigh float32
 
-	// Noise [P] is the exploration noise of each member: the standard deviation of normal noise for Deterministic,
-	// whose noisy actions are clipped to the range; epsilon for EpsilonGreedy. nil: no exploration.
+	// Noise [P] is the exploration noise of each member: the standard deviation of normal noise for Deterministic
+	// (actions are then clipped to the range); epsilon for EpsilonGreedy. nil: no exploration.
 	Noise      *engine.Tensor
 	NoiseLimit float32 // Deterministic's noise is clipped to ±NoiseLimit (S. Fujimoto et al., 2018, equation 14); 0: not clipped
 
 	// Atoms is the number of outputs per action of EpsilonGreedy. 0 or 1: the output is the action value. Otherwise
-	// the outputs are logits of that many evenly spaced returns, whose expectation is the value (M. G. Bellemare et
+	// the outputs are logits of that many evenly spaced returns; the value is their expectation (M. G. Bellemare et
 	// al., "A Distributional Perspective on Reinforcement Learning", 2017).
 	Atoms int
 
@@ -205,7 +205,7 @@ func (h Head) Sample(r *engine.Recorder, b HeadBatch, action, logProb *engine.Te
 // Backward writes.
 type HeadGradients struct {
 	// Action is [P, rows, Words], or [P, network, rows, Words] to be summed over the networks; nil: none. It must be
-	// nil for heads with logits, whose actions have no gradient.
+	// nil for heads with logits: their actions have no gradient.
 	Action  *engine.Tensor
 	LogProb *engine.Tensor // [P, rows]; nil: none
 	Outputs *engine.Tensor // [P, rows, Outputs]: written

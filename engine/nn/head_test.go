@@ -29,7 +29,7 @@ const (
 	headUpdate    = 3
 )
 
-// newHeadCase makes a batch whose output (member, row, output) is drawn by draw.
+// newHeadCase makes a batch; draw draws output (member, row, output).
 func newHeadCase(t *testing.T, head Head, members, rows int, draw func(m, i, o int) float64) *headCase {
 	t.Helper()
 	s := testState(t)

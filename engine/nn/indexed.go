@@ -53,8 +53,8 @@ func indexedIterations(l Layer, workgroup int) int {
 	return (l.Out + workgroup - 1) / workgroup * (l.In/4 + 3 + 3)
 }
 
-// Evaluate records the outputs [inputs, Out] for inputs [inputs, In] of the networks whose rows of w.Params, [K, row],
-// index [inputs] u32 has. Indices beyond K mean the last row. normalizer, [K, 2, In], has mean and reciprocal deviation
+// Evaluate records the outputs [inputs, Out] for inputs [inputs, In]. index [inputs] u32 is the row of w.Params, [K, row],
+// with an input's network. Indices beyond K mean the last row. normalizer, [K, 2, In], has mean and reciprocal deviation
 // of each row's inputs, which are then clipped to ±limit; nil: none.
 func (n *Indexed) Evaluate(r *engine.Recorder, w Weights, index, normalizer *engine.Tensor, limit float32, inputs, outputs *engine.Tensor) {
 	in, out, pool := n.model.Inputs().Size(), n.model.Outputs(), w.Params.Size(engine.MemberAxis)

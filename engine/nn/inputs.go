@@ -8,7 +8,7 @@ import (
 
 // Inputs are the input rows of networks: [P, B, In], or trajectories [T, P, E, In].
 type Inputs struct {
-	// Parts are one tensor, or two whose features are concatenated, such as observation [P, B, O] and action [P, B,
+	// Parts are one tensor, or two with features to be concatenated, such as observation [P, B, O] and action [P, B,
 	// A]. With two parts, the last axis of each is its features. A part with the axis NetworkAxis has separate rows
 	// for each network of a stack.
 	Parts []*engine.Tensor

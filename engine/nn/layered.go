@@ -8,8 +8,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// layered computes networks of any size layer by layer. Each layer is one matrix product, batched over all networks. A convolution is that of the
-// patches under its window, gathered from its images, with its weights.
+// layered computes networks of any size layer by layer. Each layer is one matrix product, batched over all networks. A convolution
+// is the product of the patches under its window, gathered from its images, and its weights.
 type layered struct {
 	layers   []Layer
 	in, out  int  // floats of an input, and outputs
@@ -75,7 +75,8 @@ func (l *layered) places() int {
 	return most
 }
 
-// most returns the number of rows of every network that a binding has room for, and whose products stay within the loop limits of the device.
+// most returns the number of rows of every network that a binding has room for and whose products stay within the
+// device's loop limits.
 func (l *layered) most() int {
 	rows := int(l.info.Limits.MaxStorageRange) / (4 * l.networks * max(l.widest(), l.patchFloats()))
 	if loops := int(l.info.Limits.MaxLoopIterations); loops > 0 && l.patchFloats() > 0 {
@@ -159,7 +160,7 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 }
 
 // first completes the first layer's product g with its inputs. If panels compute it, two parts are one product; else the
-// product of the first part is added to that of the second.
+// products of both parts are added.
 func (l *layered) first(r *engine.Recorder, b batch, g Gemm, inputs []input) Gemm {
 	joined := g
 	joined.K = l.in

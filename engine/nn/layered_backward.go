@@ -41,7 +41,7 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 
 // weights records the gradient of a layer's weights: its transposed inputs times the gradient at its affine outputs. Two
 // parts of the inputs are one product if panels compute it. Panels also sum the gradient at the affine outputs, which is
-// that of the biases: they follow the weights like one more row. summed reports whether they did.
+// the biases' gradient: they follow the weights like one more row. summed reports whether they did.
 func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int, dz Matrix, back gradients) (summed bool) {
 	layer := l.layers[i]
 	inputs := []input{{features: layer.In}}
@@ -80,8 +80,8 @@ func (l *layered) inputsOf(b batch, layer Layer, from, count int, dz, to Matrix)
 	}
 }
 
-// below records the backward step from dz, the gradient at layer i's affine outputs, to the gradient at those of
-// layer i-1, which it returns.
+// below records the backward step from dz, the gradient at layer i's affine outputs, to the gradient at layer
+// i-1's, which it returns.
 func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, dz Matrix, back gradients) Matrix {
 	var free []*engine.Tensor
 	for _, t := range l.scratch {

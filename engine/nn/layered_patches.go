@@ -5,8 +5,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// patchFloats returns how many floats of scratch memory the patches of one input take, at all places of the convolution for which they are most:
-// OutHeight × OutWidth × Kernel × Kernel × Channels, with rows padded as those of layers are. 0: there is no convolution.
+// patchFloats returns how many floats of scratch memory the patches of one input take, at all places of the convolution that has most:
+// OutHeight × OutWidth × Kernel × Kernel × Channels, with rows padded as for layers. 0: there is no convolution.
 func (l *layered) patchFloats() int {
 	most := 0
 	for _, h := range l.hidden() {
@@ -39,8 +39,8 @@ func (l *layered) gather(r *engine.Recorder, layer Layer, images Matrix, count i
 	return to
 }
 
-// slope is the activation by whose derivative a gradient at a layer's values is multiplied: values and, where it needs them, its inputs. The zero
-// value is none.
+// slope is the activation with the derivative that a gradient at a layer's values is multiplied by: values and, where
+// needed, the activation's inputs. The zero value is none.
 type slope struct {
 	of              Activation
 	outputs, inputs *engine.Tensor
@@ -70,8 +70,8 @@ func (l *layered) sum(r *engine.Recorder, layer Layer, count int, to Matrix, by 
 	r.Dispatch(k.call(groups, l.imageGroups(count, across*(across+1)), uint32(l.networks)))
 }
 
-// imageGroups returns how many workgroups along y the images of a network are divided among, whose invocations loop over them and for each image
-// over the given number of iterations.
+// imageGroups returns how many workgroups along y the images of a network are divided among. Invocations loop over
+// images, with the given number of iterations for each.
 func (l *layered) imageGroups(images, iterations int) uint32 {
 	n := images
 	if l.info.Type == vk.CPU {

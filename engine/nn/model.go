@@ -1,4 +1,4 @@
-// Package nn holds neural networks whose parameters are one flat row of floats per member, so that optimizers,
+// Package nn holds neural networks with one flat row of floats per member as parameters, so that optimizers,
 // evolution and exchange need not know their shape.
 package nn
 
@@ -23,7 +23,7 @@ type Model interface {
 	Memory() int
 	// Layers lists the layers from input to output.
 	Layers() []Layer
-	// Init fills a row with initial parameters. hiddenGain multiplies the weights drawn for hidden layers, outputGain those of the last layer.
+	// Init fills a row with initial parameters. hiddenGain multiplies the weights drawn for hidden layers, outputGain the last layer's.
 	Init(row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng)
 	// Check validates the description.
 	Check() error
@@ -55,7 +55,8 @@ func (s Shape) String() string {
 	return b.String()
 }
 
-// Layer is one layer of a model: an affine map, whose parameters have a place in the model's row, and in hidden layers an activation.
+// Layer is one layer of a model: an affine map, with a place for its parameters in the model's row, and in hidden layers
+// an activation.
 type Layer struct {
 	Kind          Kind
 	Window        Window // of a convolution
@@ -154,7 +155,7 @@ func initialize(layers []Layer, row []float32, how Initializer, hiddenGain, outp
 	}
 }
 
-// perceptron returns the perceptron whose layers a model has, for the forms that hold dense layers on chip. Layers of another kind, and hidden
+// perceptron returns a model's layers as a perceptron, for the forms that hold dense layers on chip. Layers of another kind, and hidden
 // layers that differ in activation or normalization, are errors.
 func perceptron(m Model) (MLP, error) {
 	if p, ok := m.(MLP); ok {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// other is a model of a type of its own, whose layers are a perceptron's.
+// other is a model of a type of its own with a perceptron's layers.
 type other struct{ MLP }
 
 // mixed has hidden layers with different activations.

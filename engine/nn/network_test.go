@@ -78,7 +78,7 @@ type networkCase struct {
 	splits    int
 
 	withoutParams bool   // do not compute the gradient of the parameters
-	without       []bool // parts of the inputs whose gradient is not computed
+	without       []bool // parts of the inputs without a gradient
 }
 
 // networkFixture holds a case's tensors on the device and their values.
@@ -377,7 +377,7 @@ func TestNetworkNarrow(t *testing.T) {
 	}
 }
 
-// TestNetworkManyRows: batches whose rows are more than the loop iterations that lavapipe allows per invocation, in one split: for the sums of
+// TestNetworkManyRows: batches of more rows than lavapipe allows loop iterations per invocation, in one split: for the sums of
 // columns, and for last layers with few outputs.
 func TestNetworkManyRows(t *testing.T) {
 	if testing.Short() {
@@ -446,7 +446,7 @@ func TestNetworkEnds(t *testing.T) {
 	}
 }
 
-// Inputs of two parts, with gradients at both, one or none of them, with and without that of the parameters.
+// Inputs of two parts, with gradients at both, one or none of them, with and without the parameters' gradient.
 func TestNetworkParts(t *testing.T) {
 	wide := MLP{In: 7, Out: 3, Hidden: []int{6, 9}, Activation: Tanh}
 	norm := MLP{In: 7, Out: 3, Hidden: []int{9}, Activation: Swish, LayerNorm: true}

@@ -68,7 +68,7 @@ func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
 }
 
 // Merge records an update of the running moments by the sums [P, 1 + 2 O] over a batch of observations: their number,
-// then the sums of their deviations from the normalizer's mean, then those of the squared deviations. An empty batch
+// then the sums of their deviations from the normalizer's mean, then the sums of squared deviations. An empty batch
 // changes nothing.
 func (n *Normalizer) Merge(r *engine.Recorder, sums *engine.Tensor) {
 	members, features := n.values.Dims()[0].Size, n.values.Dims()[2].Size

@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestNormalizer: after several batches, mean and deviation are those of all finite observations together, for each
+// TestNormalizer: after several batches, mean and deviation are of all finite observations together, for each
 // member and feature.
 func TestNormalizer(t *testing.T) {
 	for _, size := range [][4]int{{1, 1, 1, 1}, {5, 3, 7, 4}, {33, 2, 65, 3}, {3, 1, 9000, 2}} {

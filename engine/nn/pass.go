@@ -47,7 +47,7 @@ func (p *Pass) Learn(s *engine.State, params *engine.Tensor) {
 }
 
 // Into returns the tensor [splits, P, row] that Gradient writes, in parts to be added over splits; nil before Learn. A loss may write the
-// gradient of parameters behind the network's there, such as those of a head. Floats that nothing writes are zero.
+// gradient of parameters behind the network's there, such as a head's. Floats that nothing writes are zero.
 func (p *Pass) Into() *engine.Tensor { return p.gradient }
 
 // Forward records the outputs [P, B, Out] of inputs [P, B, In] and opens the pass. It is an error if the pass is

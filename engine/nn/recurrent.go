@@ -72,8 +72,8 @@ func (m Recurrent) layout() ([]Layer, int) {
 	return layers, layout(layers)
 }
 
-// Init implements Model. The cell's weights are drawn with a gain of 1, separately for each gate: those of its inputs as `how` says, those of its state
-// orthogonal, and its biases are 0, as in Flax. With FanInUniform all are U(-b, b) with b = sqrt(1 / units), as in PyTorch.
+// Init implements Model. The cell's weights are drawn with a gain of 1, separately for each gate: by `how` for its
+// inputs, orthogonal for its state, and its biases are 0, as in Flax. With FanInUniform all are U(-b, b) with b = sqrt(1 / units), as in PyTorch.
 func (m Recurrent) Init(row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng) {
 	initialize(m.Layers(), row, how, hiddenGain, outputGain, rng)
 }
@@ -169,7 +169,7 @@ func (l *Layer) placeCell(at int) int {
 	return at
 }
 
-// section is the Model of some consecutive dense layers of another model, whose rows hold its parameters.
+// section is the Model of some consecutive dense layers of another model. Its parameters are in the other's rows.
 type section struct {
 	Model
 	inputs Shape

@@ -11,7 +11,7 @@ type reference struct {
 	rstd     [][]float64 // by place
 }
 
-// affine calls f for every product of an affine map: that of input in by the weight at offset weight of the row, added to output out. Both are
+// affine calls f for every product of an affine map: input in times the weight at offset weight of the row, added to output out. Both are
 // places of the layer's inputs and of its affine outputs. A convolution is computed as it is defined, by its window.
 func affine(l Layer, f func(in, weight, out int)) {
 	if l.Kind != Convolution {
@@ -109,7 +109,7 @@ func (r *reference) forward(x []float64) []float64 {
 	return x
 }
 
-// backward adds the gradient of the last sample's parameters to sum and returns that of its inputs.
+// backward adds the gradient of the last sample's parameters to sum and returns its inputs'.
 func (r *reference) backward(d []float64, sum []float64) []float64 {
 	layers := r.net.Layers()
 	for i := len(layers) - 1; i >= 0; i-- {

@@ -94,7 +94,7 @@ func TestLanesBeside(t *testing.T) {
 	}
 }
 
-// Products have tiles whose sums fit the registers.
+// Products have tiles with sums that fit the registers.
 func TestTilesFit(t *testing.T) {
 	g := Gemm{Members: 64, M: 512, N: 512, K: 64}
 	for _, c := range []struct {

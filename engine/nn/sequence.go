@@ -9,8 +9,8 @@ import (
 // Sequence is a pass of a network with memory over T steps of B rows in order, and back through time. It owns the activations between the two,
 // and is open from Forward until Backward or Release.
 //
-// Rows are those of trajectories, [T, P, B, …], or of members, [P, T, B, …]; all tensors of a pass have the same order. The products of the cell's
-// inputs with their weights are one for all steps; those of its state follow each other, in a repeated block.
+// Rows are in the order of trajectories, [T, P, B, …], or of members, [P, T, B, …]; all tensors of a pass have the same order. The products of the cell's
+// inputs with their weights are one for all steps; its state's follow each other, in a repeated block.
 type Sequence struct {
 	net           *Network
 	cell          cell
@@ -186,7 +186,7 @@ func (q *Sequence) take(r *engine.Recorder, p part, to *engine.Tensor, width int
 	r.Dispatch(k.call(uint32(ceil(q.rows*p.features, int(k.LocalSizeX))), uint32(q.steps), uint32(q.cell.networks)))
 }
 
-// put records copying columns of rows of every network to those of a trajectory.
+// put records copying columns of rows of every network to a trajectory's.
 func (q *Sequence) put(r *engine.Recorder, from *engine.Tensor, width int, p part) {
 	count := q.cell.networks * q.steps * q.rows * p.features
 	size, groups := r.Invocations(count)
@@ -270,7 +270,7 @@ func (q *Sequence) weights(r *engine.Recorder, back gradients) {
 		g.Record(r)
 		return
 	}
-	g.N = 2 * c.Out // n's products differ from those of its inputs
+	g.N = 2 * c.Out // n's products differ from its inputs'
 	g.Record(r)
 	g.N, g.B = c.Out, c.rows(q.inner, all, c.Out)
 	g.C.At += 2 * c.Out

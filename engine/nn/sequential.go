@@ -11,7 +11,7 @@ import (
 // another convolution, then dense layers. The output is one more dense layer. An MLP is the compact description of dense layers alone.
 //
 // Its parameters are one row; for each layer its weights row-major, a bias for each unit or channel and, with LayerNorm, a scale and
-// a shift for each. Weights of a dense layer are [in][units], those of a convolution [kernel row][kernel column][channel in][channel]. An image,
+// a shift for each. Weights of a dense layer are [in][units], of a convolution [kernel row][kernel column][channel in][channel]. An image,
 // and a convolution's values, are [height][width][channel], which is the order in which a dense layer takes them.
 type Sequential struct {
 	In         Shape         // of one input: [features], or [height, width, channels] of an image

@@ -18,7 +18,7 @@ func units(n int, activation Activation) LayerConfig {
 	return LayerConfig{Units: n, Activation: &activation}
 }
 
-// convolutions are networks whose sizes are no multiples of what kernels take at once: several convolutions and dense layers, windows that overlap,
+// convolutions are networks of sizes that are no multiples of what kernels take at once: several convolutions and dense layers, windows that overlap,
 // touch and leave gaps, one pixel and all of an image, zeros on one side only, every activation.
 var convolutions = []Sequential{
 	{In: Shape{7, 6, 3}, Out: 5, Hidden: []LayerConfig{window(5, 3, 2, Same, ReLU), window(9, 2, 1, Valid, Swish), units(13, Tanh), units(7, GELU)}},
@@ -36,7 +36,7 @@ func TestConvolutions(t *testing.T) {
 	}
 }
 
-// Gradients are computed where they are wanted only; batches of single inputs; as GPUs compute them, whose rows are not padded.
+// Gradients are computed where they are wanted only; batches of single inputs; as GPUs compute them, without padded rows.
 func TestConvolutionGradients(t *testing.T) {
 	t.Run("parameters", networkCase{net: convolutions[0], members: 3, inner: 5, without: []bool{true}}.run)
 	t.Run("inputs", networkCase{net: convolutions[1], members: 1, inner: 3, withoutParams: true}.run)
@@ -53,7 +53,7 @@ func TestConvolutionTrajectories(t *testing.T) {
 	t.Run("one block", networkCase{net: convolutions[1], members: 2, inner: 9, capacity: 4}.run)
 }
 
-// More images than a workgroup takes, and weights whose products have more terms than a workgroup's loop.
+// More images than a workgroup takes, and weights with products of more terms than a workgroup's loop.
 func TestConvolutionManyRows(t *testing.T) {
 	net := Sequential{In: Shape{5, 5, 1}, Out: 2, Hidden: []LayerConfig{window(3, 2, 1, Same, Tanh)}}
 	networkCase{net: net, members: 1, inner: 701}.run(t)

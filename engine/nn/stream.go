@@ -6,7 +6,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Stream is the layout of a network whose weights a subgroup streams from memory. Its fields are push and
+// Stream is the layout of a network with weights that a subgroup streams from memory. Its fields are push and
 // specialization constants of shaders/engine/nn/mlp_stream.glsl.
 type Stream struct {
 	Layers uint32            // hidden layers
@@ -17,7 +17,7 @@ type Stream struct {
 	Iterations              int // loop iterations of an invocation per evaluation
 }
 
-// streamLong is the largest number of inputs whose loop is unrolled (shaders/engine/nn/mlp_stream.glsl, STREAM_LONG).
+// streamLong is the largest number of inputs with an unrolled loop (shaders/engine/nn/mlp_stream.glsl, STREAM_LONG).
 const streamLong = 128
 
 // StreamOf plans how a subgroup of the device streams a dense model while it evaluates the given number of inputs at a

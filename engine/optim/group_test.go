@@ -237,8 +237,8 @@ func TestGroupErrors(t *testing.T) {
 	fails("has a target", a.gradient, b.gradient)
 }
 
-// Targets that follow in the update's own pass are bit-identical to those that follow separately, also for members
-// whose gradient is refused.
+// Targets that follow in the update's own pass are bit-identical to targets that follow separately, also for members
+// with a refused gradient.
 func TestFollow(t *testing.T) {
 	eng := open(t)
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Rule is an update rule. The numbers are those of shaders/engine/optim/update.comp.
+// Rule is an update rule. The numbers are as in shaders/engine/optim/update.comp.
 type Rule uint32
 
 const (
@@ -105,7 +105,7 @@ func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
 // with tau [P], as nn.Follow does but in the update's own pass. nil: no target. Call it before Step.
 func (o *Optimizer) Follow(target, tau *engine.Tensor) { o.target, o.tau = target, tau }
 
-// Only restricts updates to members whose element of due [P] u32 is not 0; nil: all are updated. Targets follow in
+// Only restricts updates to members with an element of due [P] u32 that is not 0; nil: all are updated. Targets follow in
 // every member. Call it before Step.
 func (o *Optimizer) Only(due *engine.Tensor) { o.due = due }
 
@@ -116,7 +116,8 @@ func (o *Optimizer) Reset(r *engine.Recorder) {
 	}
 }
 
-// Renew records that the members whose source [P] u32 is another have moments and numbers as at the beginning (engine.Renew).
+// Renew records that members with another one as source [P] u32 have moments and counts as at the beginning
+// (engine.Renew).
 func (o *Optimizer) Renew(r *engine.Recorder, source *engine.Tensor) {
 	for _, x := range []*engine.Tensor{o.first, o.second, o.count, o.refuse} {
 		engine.Renew(r, source, x, nil)

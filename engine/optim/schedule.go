@@ -35,7 +35,7 @@ func (s Shape) MarshalText() ([]byte, error) {
 }
 
 // Schedule is the course of learning rates over a run, a factor that depends on the steps t that a clock has counted
-// (shaders/engine/optim/schedule.comp). All numbers of steps are those of one environment. The zero value is constant.
+// (shaders/engine/optim/schedule.comp). All numbers of steps are of one environment. The zero value is constant.
 type Schedule struct {
 	Shape  Shape
 	Warmup float64 // steps over which the rates rise linearly from 0; 0: none

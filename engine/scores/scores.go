@@ -1,6 +1,6 @@
 // Package scores compares methods by the scores of a few runs each, with the statistics and intervals of R. Agarwal, M. Schwarzer,
 // P. S. Castro, A. Courville, M. G. Bellemare, "Deep Reinforcement Learning at the Edge of the Statistical Precipice", 2021. Definitions are
-// those of the authors' package rliable.
+// as in the authors' package rliable.
 package scores
 
 import (
@@ -65,7 +65,7 @@ func OptimalityGap(target float64) Statistic {
 	}
 }
 
-// Profile returns the performance profile: the fraction of runs on all tasks whose score is above tau.
+// Profile returns the performance profile: the fraction of runs on all tasks with a score above tau.
 func Profile(tau float64) Statistic {
 	return func(s Scores) float64 {
 		all, above := s.pool(), 0
