@@ -17,43 +17,28 @@ type float16Case struct {
 	least float64 // mean return
 }
 
-func float16Cases(t *testing.T) []float16Case {
-	ddpg, td3, sac, replay, network, stochastic := pendulumOffPolicy()
+func float16Cases() []float16Case {
 	small := smallNetwork()
 	dqn, values, batches := learning()
-	for _, n := range []*NetworkConfig{&network, &stochastic, &small, &values} {
+	for _, n := range []*NetworkConfig{&small, &values} {
 		n.Precision = nn.Float16
 	}
-	pendulum, cartPole := lookup(t, "Pendulum-v1"), lookup(t, "CartPole-v1")
-	return []float16Case{
-		{workflow{"ddpg", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewDDPG(t.Context(), eng, pendulum, ddpg, Network(network), Replays(replay))
-		}}, 3000, -300},
-		{workflow{"td3", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewTD3(t.Context(), eng, pendulum, td3, Network(network), Replays(replay))
-		}}, 3000, -300},
-		{workflow{"sac", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewSAC(t.Context(), eng, pendulum, sac, Network(stochastic), Replays(replay))
-		}}, 3000, -300},
-		{workflow{"dqn", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewDQN(t.Context(), eng, cartPole, dqn, Network(values), Replays(batches))
-		}}, 45000, 300},
-		{workflow{"a2c", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewA2C(t.Context(), eng, cartPole, cartPoleA2C(), Network(small))
-		}}, 150000, 300},
-		{workflow{"impala", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewIMPALA(t.Context(), eng, cartPole, cartPoleIMPALA(), Network(small), Environment(envs.Options{RewardScale: 0.1}))
-		}}, 100000, 450},
-		{workflow{"ppo", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewPPO(t.Context(), eng, cartPole, cartPolePPO(), Network(small))
-		}}, 100000, 400},
+	cases := []float16Case{
+		{workflow{"dqn", makes(NewDQN, "CartPole-v1", dqn, Network(values), Replays(batches))}, 45000, 300},
+		{workflow{"a2c", makes(NewA2C, "CartPole-v1", cartPoleA2C(), Network(small))}, 150000, 300},
+		{workflow{"impala", makes(NewIMPALA, "CartPole-v1", cartPoleIMPALA(), Network(small), Environment(envs.Options{RewardScale: 0.1}))}, 100000, 450},
+		{workflow{"ppo", makes(NewPPO, "CartPole-v1", cartPolePPO(), Network(small))}, 100000, 400},
 	}
+	for _, w := range pendulumWorkflows(nn.Float16)[:3] { // values, not distributions
+		cases = append(cases, float16Case{w, 3000, -300})
+	}
+	return cases
 }
 
 // TestFloat16: on a device without cooperative matrices, agents in float16 are refused by an error that says what it lacks. On
 // others they learn what they learn in float32, and reruns and resumed runs end with the same bits.
 func TestFloat16(t *testing.T) {
-	for _, c := range float16Cases(t) {
+	for _, c := range float16Cases() {
 		t.Run(c.name, func(t *testing.T) {
 			dev := open(t, vk.Validate(false))
 			if missing := nn.Float16.Check(dev.Info()); missing != nil {

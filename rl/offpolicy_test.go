@@ -8,6 +8,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
@@ -51,36 +52,16 @@ func offPolicies() []workflow {
 	together.RolloutLength, together.Diversity, together.DiversityFrom = 8, []float64{0.1, 0.3}, []int{0, 150}
 	fast, fastNetwork, fastReplay := fastSettings()
 	return []workflow{
-		{"td3 of many environments", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewTD3(t.Context(), eng, lookup(t, "Pendulum-v1"), fast, Network(fastNetwork), Replays(fastReplay), limit)
-		}},
-		{"dvd", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewDvD(t.Context(), eng, lookup(t, "Pendulum-v1"), together, Network(plain), Replays(shared), limit)
-		}},
-		{"ddpg", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewDDPG(t.Context(), eng, lookup(t, "Pendulum-v1"), ddpg, Network(ddpgNetwork), Replays(replay), limit)
-		}},
-		{"td3", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewTD3(t.Context(), eng, lookup(t, "Pendulum-v1"), td3, Network(network), Replays(shared), limit)
-		}},
-		{"td3 with a mask", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewTD3(t.Context(), eng, lookup(t, "Pendulum-v1"), masked, Network(network), Replays(replay), limit)
-		}},
-		{"sac", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), sac, Network(stochastic), Replays(replay), limit)
-		}},
-		{"sac with room for few ends", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), sac, Network(stochastic), Replays(few), limit)
-		}},
-		{"sac of distributions, layer by layer", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewSAC(t.Context(), eng, lookup(t, "MountainCarContinuous-v0"), distributions, Network(deep), Replays(replay), limit)
-		}},
-		{"redq", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewREDQ(t.Context(), eng, lookup(t, "Pendulum-v1"), redq, Network(deep), Replays(replay), limit)
-		}},
-		{"sac of discrete actions", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewSAC(t.Context(), eng, lookup(t, "CartPole-v1"), sac, Network(network), Replays(replay), limit)
-		}},
+		{"td3 of many environments", makes(NewTD3, "Pendulum-v1", fast, Network(fastNetwork), Replays(fastReplay), limit)},
+		{"dvd", makes(NewDvD, "Pendulum-v1", together, Network(plain), Replays(shared), limit)},
+		{"ddpg", makes(NewDDPG, "Pendulum-v1", ddpg, Network(ddpgNetwork), Replays(replay), limit)},
+		{"td3", makes(NewTD3, "Pendulum-v1", td3, Network(network), Replays(shared), limit)},
+		{"td3 with a mask", makes(NewTD3, "Pendulum-v1", masked, Network(network), Replays(replay), limit)},
+		{"sac", makes(NewSAC, "Pendulum-v1", sac, Network(stochastic), Replays(replay), limit)},
+		{"sac with room for few ends", makes(NewSAC, "Pendulum-v1", sac, Network(stochastic), Replays(few), limit)},
+		{"sac of distributions, layer by layer", makes(NewSAC, "MountainCarContinuous-v0", distributions, Network(deep), Replays(replay), limit)},
+		{"redq", makes(NewREDQ, "Pendulum-v1", redq, Network(deep), Replays(replay), limit)},
+		{"sac of discrete actions", makes(NewSAC, "CartPole-v1", sac, Network(network), Replays(replay), limit)},
 	}
 }
 
@@ -511,36 +492,30 @@ func pendulumOffPolicy() (ddpg DDPGConfig, td3 TD3Config, sac SACConfig, replay 
 	return ddpg, td3, sac, replay, network, stochastic
 }
 
-// TestOffPolicyLearns: they do, and so does SAC of distributions.
-func TestOffPolicyLearns(t *testing.T) {
+// pendulumWorkflows are workflows of these settings, with products of the precision.
+func pendulumWorkflows(precision nn.Precision) []workflow {
 	ddpg, td3, sac, replay, network, stochastic := pendulumOffPolicy()
+	network.Precision, stochastic.Precision = precision, precision
 	distributions := sac
 	distributions.Atoms, distributions.MinValue, distributions.MaxValue = 41, -36, 4
-	env := lookup(t, "Pendulum-v1")
-	for _, c := range []struct {
-		name string
-		make func(eng *engine.Engine) (*OffPolicy, error)
-	}{
-		{"ddpg", func(eng *engine.Engine) (*OffPolicy, error) {
-			return NewDDPG(t.Context(), eng, env, ddpg, Network(network), Replays(replay))
-		}},
-		{"td3", func(eng *engine.Engine) (*OffPolicy, error) {
-			return NewTD3(t.Context(), eng, env, td3, Network(network), Replays(replay))
-		}},
-		{"sac", func(eng *engine.Engine) (*OffPolicy, error) {
-			return NewSAC(t.Context(), eng, env, sac, Network(stochastic), Replays(replay))
-		}},
-		{"sac of distributions", func(eng *engine.Engine) (*OffPolicy, error) {
-			return NewSAC(t.Context(), eng, env, distributions, Network(stochastic), Replays(replay))
-		}},
-	} {
+	return []workflow{
+		{"ddpg", makes(NewDDPG, "Pendulum-v1", ddpg, Network(network), Replays(replay))},
+		{"td3", makes(NewTD3, "Pendulum-v1", td3, Network(network), Replays(replay))},
+		{"sac", makes(NewSAC, "Pendulum-v1", sac, Network(stochastic), Replays(replay))},
+		{"sac of distributions", makes(NewSAC, "Pendulum-v1", distributions, Network(stochastic), Replays(replay))},
+	}
+}
+
+// TestOffPolicyLearns: they do, and so does SAC of distributions.
+func TestOffPolicyLearns(t *testing.T) {
+	for _, c := range pendulumWorkflows(nn.Float32) {
 		t.Run(c.name, func(t *testing.T) {
-			o, err := c.make(engine.New(open(t, vk.Validate(false)), engine.Seed(1)))
+			o, err := c.make(t, engine.New(open(t, vk.Validate(false)), engine.Seed(1)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer o.Close()
-			if got := learnOffPolicy(t, o, 50); !(got >= -300) {
+			if got := learnOffPolicy(t, o.(*OffPolicy), 50); !(got >= -300) {
 				t.Errorf("mean return %.1f; want at least -300, where hanging about has -1200 and standing upright -150", got)
 			}
 		})

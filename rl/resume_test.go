@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
@@ -15,6 +16,15 @@ import (
 type workflow struct {
 	name string
 	make func(t testing.TB, eng *engine.Engine) (counted, error)
+}
+
+// makes returns what makes a workflow by a constructor.
+func makes[C any, W counted](
+	construct func(context.Context, *engine.Engine, *envs.Environment, C, ...Option) (W, error), env string, c C, opts ...Option,
+) func(testing.TB, *engine.Engine) (counted, error) {
+	return func(t testing.TB, eng *engine.Engine) (counted, error) {
+		return construct(t.Context(), eng, lookup(t, env), c, opts...)
+	}
 }
 
 // counted is a workflow of which is known how many kernels a step runs, of rollouts within one dispatch.
@@ -40,21 +50,11 @@ func workflows() []workflow {
 	plain.NormalizeObs, plain.LayerNorm, plain.NormalizeReward = false, true, true
 	plain.CriticHidden = []int{9, 5}
 	return append([]workflow{
-		{"ppo", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewPPO(t.Context(), eng, lookup(t, "CartPole-v1"), ppo, Network(network), Environment(envs.Options{TimeLimit: 8}))
-		}},
-		{"ppo of one member", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewPPO(t.Context(), eng, lookup(t, "Pendulum-v1"), one, Network(plain), Environment(envs.Options{TimeLimit: 12}))
-		}},
-		{"a2c", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewA2C(t.Context(), eng, lookup(t, "Acrobot-v1"), a2c, Network(network), Environment(envs.Options{TimeLimit: 11}))
-		}},
-		{"impala", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewIMPALA(t.Context(), eng, lookup(t, "CartPole-v1"), impala, Network(network), Environment(envs.Options{TimeLimit: 8}))
-		}},
-		{"impala of continuous actions", func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewIMPALA(t.Context(), eng, lookup(t, "Pendulum-v1"), single, Network(plain), Environment(envs.Options{TimeLimit: 12}))
-		}},
+		{"ppo", makes(NewPPO, "CartPole-v1", ppo, Network(network), Environment(envs.Options{TimeLimit: 8}))},
+		{"ppo of one member", makes(NewPPO, "Pendulum-v1", one, Network(plain), Environment(envs.Options{TimeLimit: 12}))},
+		{"a2c", makes(NewA2C, "Acrobot-v1", a2c, Network(network), Environment(envs.Options{TimeLimit: 11}))},
+		{"impala", makes(NewIMPALA, "CartPole-v1", impala, Network(network), Environment(envs.Options{TimeLimit: 8}))},
+		{"impala of continuous actions", makes(NewIMPALA, "Pendulum-v1", single, Network(plain), Environment(envs.Options{TimeLimit: 12}))},
 	}, offPolicies()...)
 }
 

@@ -27,9 +27,7 @@ func fusedWorkflows() []workflow {
 	fixed := sac
 	fixed.LearnTemperature, fixed.Temperature = false, 0.3
 	ofSAC := func(c SACConfig) func(t testing.TB, eng *engine.Engine) (counted, error) {
-		return func(t testing.TB, eng *engine.Engine) (counted, error) {
-			return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), c, Network(network), Replays(replay))
-		}
+		return makes(NewSAC, "Pendulum-v1", c, Network(network), Replays(replay))
 	}
 	ofDQN := func(change func(*DQNConfig, *ReplayConfig), hidden ...int) func(t testing.TB, eng *engine.Engine) (counted, error) {
 		return func(t testing.TB, eng *engine.Engine) (counted, error) {
@@ -185,9 +183,7 @@ func TestFusedIterations(t *testing.T) {
 	network, replay, cfg := DefaultSACNetwork(), DefaultReplay(), DefaultSAC()
 	network.Hidden, replay.Capacity, replay.Batch = []int{64}, 200, 160
 	cfg.RolloutLength, cfg.LearningStarts, cfg.UpdatesPerStep = 60, 60, 1
-	w := workflow{"sac", func(t testing.TB, eng *engine.Engine) (counted, error) {
-		return NewSAC(t.Context(), eng, lookup(t, "Pendulum-v1"), cfg, Network(network), Replays(replay))
-	}}
+	w := workflow{"sac", makes(NewSAC, "Pendulum-v1", cfg, Network(network), Replays(replay))}
 	results := map[int][]float64{}
 	most := w.open(t, open(t), 8).(*OffPolicy).learner.many().Together
 	for _, together := range []int{3, most} {
