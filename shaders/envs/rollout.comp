@@ -189,7 +189,7 @@ void main() {
             network_forward(x, present, y);
         }
         if (POLICY == POLICY_OUTPUTS) {
-            UNROLL for (uint o = 0u; o < OUT; o++) y[o] = outputs[at * OUT + o];
+            UNROLL for (uint o = 0u; o < OUT; o++) y[o] = outputs[(mine ? at : 0u) * OUT + o];
         }
         if (helps) continue;
         if (HAS_SEEN && (ep.done == 0u || AUTO_RESET == AUTO_RESET_NORMAL || AUTO_RESET == AUTO_RESET_FAST)) {
