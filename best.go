@@ -10,6 +10,8 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/records"
+	"github.com/evorl/evorl/vk"
 )
 
 // Best is the state of a run in which a member had the highest mean return of all evaluations so far. As the maximum
@@ -96,7 +98,7 @@ func (r *Run) keepBest(ctx context.Context, report engine.Report) error {
 		return nil
 	}
 	means := report.Evaluation.Means()
-	member := largest(means)
+	member := records.Largest(means)
 	if mean := means[member]; math.IsNaN(mean) || math.IsInf(mean, 0) || r.best != nil && mean <= float64(r.best.Return) {
 		return nil
 	}
@@ -124,3 +126,49 @@ func (r *Run) keepBest(ctx context.Context, report engine.Report) error {
 }
 
 var errNoBest = errors.New("no best state has been kept: want checkpoint.best = true and evaluation.every above 0")
+
+// evaluateBest evaluates the best of a finished run again: the first member of the result, and the best state that was
+// kept. Without the memory for so many episodes at once it leaves that out.
+func (r *Run) evaluateBest(ctx context.Context, out *Result) error {
+	err := r.evaluateBoth(ctx, out)
+	var memory *vk.OutOfMemoryError
+	if errors.As(err, &memory) {
+		return nil
+	}
+	return err
+}
+
+func (r *Run) evaluateBoth(ctx context.Context, out *Result) (err error) {
+	first, more := r.cfg.Evaluation.Episodes, r.cfg.Evaluation.BestEpisodes
+	if out.Stopped || r.cfg.setup.Env == nil || more == 0 || len(out.Members) == 0 {
+		return nil
+	}
+	_, later, err := r.cfg.evaluateAgain(ctx, r.workflow, first, more)
+	if err != nil {
+		return err
+	}
+	out.BestAgain = later(out.Members[0].Index)
+	if r.best == nil {
+		return nil
+	}
+	best := *r.best
+	out.Best = &best
+	if best.Iteration != r.done {
+		kept, damage := checkpoint.Open(best.Checkpoint)
+		if damage != nil {
+			return damage
+		}
+		defer func() { // the state is again that of the end; err is the result
+			_, back := checkpoint.Newest(r.dir.Checkpoints(), func(c *checkpoint.Checkpoint) error { return load(ctx, r.workflow, c) })
+			err = errors.Join(err, back)
+		}()
+		if err := load(ctx, r.workflow, kept); err != nil {
+			return err
+		}
+		if _, later, err = r.cfg.evaluateAgain(ctx, r.workflow, best.Episodes, more); err != nil {
+			return err
+		}
+	}
+	best.Again = later(best.Member)
+	return nil
+}

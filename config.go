@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/evorl/evorl/engine"
@@ -87,7 +89,9 @@ func decode(d *config.Document, o options) (*Config, error) {
 	}
 	cfg := newConfig(of)
 	cfg.Run.Workflow, cfg.Run.Env, cfg.document = of.Workflow.Name, of.Place, d
-	cfg.placeVary(d)
+	if d.Defined(catalog.VarySection) {
+		cfg.vary = &VaryConfig{}
+	}
 	if err := cfg.with(o.Values); err != nil {
 		return nil, err
 	}
@@ -102,10 +106,30 @@ func decode(d *config.Document, o options) (*Config, error) {
 	if err := d.Locate(of.Check(cfg.Environment)); err != nil {
 		return nil, err
 	}
-	if err := d.Locate(cfg.checkVary()); err != nil {
+	if err := d.Locate(of.CheckVary(cfg.vary, cfg.checkValue)); err != nil {
 		return nil, err
 	}
 	return cfg, nil
+}
+
+// checkValue checks a value of [vary], at the key `at`, as that of a key.
+func (c *Config) checkValue(at, key string, x float64) error {
+	plain := *c
+	plain.vary = nil
+	text, err := plain.TOML()
+	if err != nil {
+		return err
+	}
+	number := strconv.FormatFloat(x, 'g', -1, 64)
+	if !strings.ContainsAny(number, ".e") {
+		number += ".0"
+	}
+	_, err = Parse(baseFile, text, Flag(at, key+"="+number), c.sameSource())
+	var wrong *config.Error
+	if errors.As(err, &wrong) {
+		return config.Invalid(at, "%s", wrong.Message)
+	}
+	return err
 }
 
 // made returns an error if the configuration is nil, or was not made by New, Read or Parse.
@@ -195,10 +219,49 @@ func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow
 	if err != nil {
 		return nil, err // no nil pointer in the interface
 	}
-	if err := c.varied(w); err != nil {
+	if err := c.setup.DeclareVary(c.vary, w); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
+}
+
+// Init begins a workflow made by Build: its own Init, and then the values of [vary].
+func (c *Config) Init(ctx context.Context, w engine.Workflow) error {
+	if err := c.made(); err != nil {
+		return err
+	}
+	if err := engine.Require(map[string]any{"workflow": w}); err != nil {
+		return fmt.Errorf("evorl: %w", err)
+	}
+	if err := w.Init(ctx); err != nil || c.vary == nil {
+		return err
+	}
+	return c.vary.Write(ctx, w)
+}
+
+// prepared makes the workflow and everything that a run needs, so that sizes and memory are checked before learning
+// begins.
+func (c *Config) prepared(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
+	w, err := c.Build(ctx, eng)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Prepare(ctx, c.Evaluation.Episodes); err != nil {
+		return nil, errors.Join(fmt.Errorf("evorl: %s on %s: %w", c.Run.Workflow, c.Run.Env, err), w.Close())
+	}
+	return w, nil
+}
+
+// explain makes the error of prepared one of settings, if it is one of sizes, memory or the device's abilities.
+func (c *Config) explain(ctx context.Context, eng *engine.Engine, err error) error {
+	l := catalog.Limits{Sections: c.Sections(), Device: eng.Device().Info(), Try: func(ctx context.Context) error {
+		w, err := c.prepared(ctx, eng)
+		if err != nil {
+			return err
+		}
+		return w.Close()
+	}}
+	return c.document.Locate(l.Explain(ctx, err))
 }
 
 // placed returns the configuration with another form of its setup.
@@ -217,4 +280,35 @@ func (c *Config) Template() ([]byte, error) {
 		return text, err
 	}
 	return fmt.Appendf(text, "\n# Names for the expressions of [task]:\n# %s\n", strings.Join(names, ", ")), nil
+}
+
+// Difference is a setting that differs between two configurations: its dotted Key, and its Value and Other as TOML, "" where a configuration does not
+// have it.
+type Difference = config.Difference
+
+// Differences lists the settings in which a configuration differs from another, except the number of iterations.
+func (c *Config) Differences(other *Config) []Difference {
+	return slices.DeleteFunc(config.Differences(c.known(), other.known()), func(d Difference) bool { return d.Key == "iterations" })
+}
+
+// known returns the sections; none if the configuration was not made by New, Read or Parse.
+func (c *Config) known() config.Sections {
+	if c.made() != nil {
+		return nil
+	}
+	return c.Sections()
+}
+
+// OfTask reports whether a setting, by its dotted key, belongs to the task, which is the environment or the problem, not
+// to the method.
+func (c *Config) OfTask(key string) bool {
+	section, _, _ := strings.Cut(key, ".")
+	return c.setup.IsTask(section)
+}
+
+// Value returns a setting as TOML, by its dotted key; ok is false if the configuration has no such key.
+func (c *Config) Value(key string) (text string, ok bool) {
+	_, values := config.Flat(c.known())
+	text, ok = values[key]
+	return text, ok
 }

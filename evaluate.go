@@ -5,8 +5,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/internal/records"
 )
 
 // Evaluation is the result of new episodes with a checkpoint of a run.
@@ -62,11 +64,11 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 	var all [][]float64
 	var means []float64
 	for _, returns := range out.Returns {
-		x := widen(returns)
+		x := records.Widen(returns)
 		all, means = append(all, x), append(means, metrics.Mean(x))
-		e.MemberReturns, e.MemberDeviations = append(e.MemberReturns, Number(metrics.Mean(x))), append(e.MemberDeviations, Number(deviation(x)))
+		e.MemberReturns, e.MemberDeviations = append(e.MemberReturns, Number(metrics.Mean(x))), append(e.MemberDeviations, Number(records.Deviation(x)))
 	}
-	best := largest(means)
+	best := records.Largest(means)
 	if selected {
 		member, e.BestAgain = &best, later(best)
 	}
@@ -75,6 +77,39 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 		of = all[*member]
 	}
 	of = slices.DeleteFunc(of, math.IsNaN)
-	e.Member, e.MeanReturn, e.StdReturn, e.BestReturn = member, Number(metrics.Mean(of)), Number(deviation(of)), Number(means[best])
+	e.Member, e.MeanReturn, e.StdReturn, e.BestReturn = member, Number(metrics.Mean(of)), Number(records.Deviation(of)), Number(means[best])
 	return e, nil
+}
+
+// Again is an evaluation of what was chosen as the best, in new episodes, which had no part in the choice: the mean by
+// which something was chosen from many is biased upwards.
+type Again struct {
+	Return    Number `json:"return"` // the mean return
+	Deviation Number `json:"deviation"`
+	Episodes  int    `json:"episodes"`
+}
+
+// evaluateAgain evaluates all members of a workflow in the episodes by which they are compared, and in further ones; later
+// returns a member's evaluation in these, nil for none and for problems, whose evaluation is not random.
+func (c *Config) evaluateAgain(
+	ctx context.Context, w engine.Workflow, episodes, more int,
+) (compared engine.Evaluation, later func(member int) *Again, err error) {
+	if more = min(more, engine.MaxEpisodes-episodes); c.setup.Env == nil {
+		more = 0
+	}
+	all, err := w.Evaluate(ctx, episodes+more)
+	if err != nil {
+		return engine.Evaluation{}, nil, err
+	}
+	for i := range all.Returns {
+		compared.Returns = append(compared.Returns, all.Returns[i][:episodes])
+		compared.Lengths = append(compared.Lengths, all.Lengths[i][:episodes])
+	}
+	return compared, func(member int) *Again {
+		if more <= 0 {
+			return nil
+		}
+		x := slices.DeleteFunc(records.Widen(all.Returns[member][episodes:]), math.IsNaN)
+		return &Again{Return: Number(metrics.Mean(x)), Deviation: Number(records.Deviation(x)), Episodes: more}
+	}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/records"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -87,6 +88,6 @@ func actsAsTheDevice(t *testing.T, dev *vk.Device, cfg *Config) {
 	}
 	action := interpret(t, p.ONNX().Encode(), obs)["action"]
 	for i, of := range episode.Actions {
-		compare(t, "the device", i, action.row(i), widen(of))
+		compare(t, "the device", i, action.row(i), records.Widen(of))
 	}
 }

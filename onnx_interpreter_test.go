@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/evorl/evorl/internal/records"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -62,7 +63,7 @@ func interpret(t *testing.T, model []byte, obs [][]float32) map[string]array {
 	graph := parse(t, parse(t, model)[7][0].([]byte))
 	input := array{shape: []int{len(obs), len(obs[0])}}
 	for _, row := range obs {
-		input.v = append(input.v, widen(row)...)
+		input.v = append(input.v, records.Widen(row)...)
 	}
 	values := map[string]array{parse(t, graph[11][0].([]byte)).text(1): input}
 	for _, b := range graph[5] {
@@ -166,7 +167,7 @@ func operate(t *testing.T, op string, in []array, attributes map[string]message)
 	case "Softmax":
 		return rows(in[0], true, softmax)
 	case "ArgMax":
-		return rows(in[0], false, func(x []float64) []float64 { return []float64{float64(largest(x))} })
+		return rows(in[0], false, func(x []float64) []float64 { return []float64{float64(records.Largest(x))} })
 	case "ReduceSum":
 		return rows(in[0], false, func(x []float64) []float64 { return []float64{sum(x)} })
 	case "ReduceMean": // over axis 1, which is kept

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/internal/records"
 )
 
 // writeModels makes TestONNX write the models for tools/reference/onnx_rows.py.
@@ -139,7 +140,7 @@ func (c modelCase) observations() (rows [][]float32) {
 
 // act computes the action in float64 by the documentation of Policy. scores are nil for continuous actions.
 func act(p *Policy, obs []float32) (action, scores []float64) {
-	x := widen(obs)
+	x := records.Widen(obs)
 	if o := p.Observation; o != nil {
 		for i := range x {
 			x[i] = min(max((x[i]-float64(o.Mean[i]))*float64(o.Scale[i]), -float64(o.Limit)), float64(o.Limit))
@@ -148,14 +149,14 @@ func act(p *Policy, obs []float32) (action, scores []float64) {
 	for i, l := range p.Layers {
 		var values []float64
 		for _, x := range patches(l.Window, x) {
-			y := widen(l.Bias)
+			y := records.Widen(l.Bias)
 			for j, row := range l.Weight {
 				for o, w := range row {
 					y[o] += x[j] * float64(w)
 				}
 			}
 			if l.Scale != nil {
-				y = normalized(y, widen(l.Scale), widen(l.Shift), 1e-6)
+				y = normalized(y, records.Widen(l.Scale), records.Widen(l.Shift), 1e-6)
 			}
 			values = append(values, y...)
 		}
@@ -168,7 +169,7 @@ func act(p *Policy, obs []float32) (action, scores []float64) {
 	}
 	if p.Action.Discrete {
 		scores = scored(p.Action, x)
-		return []float64{float64(largest(scores))}, scores
+		return []float64{float64(records.Largest(scores))}, scores
 	}
 	return controlled(p.Action, x), nil
 }
@@ -240,7 +241,7 @@ func controlled(a PolicyAction, y []float64) (out []float64) {
 	for i := range a.Size {
 		v := y[i]
 		if a.Bins > 1 {
-			v = 2*float64(largest(y[i*a.Bins:(i+1)*a.Bins]))/float64(a.Bins-1) - 1
+			v = 2*float64(records.Largest(y[i*a.Bins:(i+1)*a.Bins]))/float64(a.Bins-1) - 1
 		}
 		if a.Squash {
 			v = math.Tanh(v)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"strings"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
@@ -15,6 +16,7 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/hybrid"
+	"github.com/evorl/evorl/internal/records"
 	"github.com/evorl/evorl/rl"
 )
 
@@ -155,9 +157,9 @@ func (r *Restored) Best(ctx context.Context, episodes int) (Choice, error) {
 	}
 	means := make([]float64, len(compared.Returns))
 	for i, returns := range compared.Returns {
-		means[i] = metrics.Mean(widen(returns))
+		means[i] = metrics.Mean(records.Widen(returns))
 	}
-	at := largest(means)
+	at := records.Largest(means)
 	return Choice{Member: at, Return: Number(means[at]), Episodes: episodes, Again: later(at)}, nil
 }
 
@@ -179,17 +181,9 @@ func (e *MemberError) Error() string {
 	return fmt.Sprintf("%s has no member %d; it has %d to %d", e.Path, e.Member, 0, e.Members-1)
 }
 
-// trained returns the workflow that learns: for PBT the one that it trains.
-func trained(w engine.Workflow) engine.Workflow {
-	if of, ok := w.(*hybrid.PBT); ok {
-		return of.Inner()
-	}
-	return w
-}
-
 // evaluator returns an evaluator of the members' policies.
 func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
-	switch w := trained(r.workflow).(type) {
+	switch w := hybrid.Innermost(r.workflow).(type) {
 	case *rl.PPO:
 		return w.Evaluator(), nil
 	case *rl.OffPolicy:
@@ -215,4 +209,64 @@ func (r *Restored) Record(ctx context.Context, member int) (*envs.Episode, error
 		return nil, err
 	}
 	return ev.Record(ctx, r.workflow.Clock(), member)
+}
+
+// Stored returns the configuration of the run in a folder. A run with parts of a program's own needs the option Use with
+// a catalog that has them.
+func Stored(path string, opts ...Option) (*Config, error) {
+	dir, err := rundir.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return Read(dir.Config(), append(opts[:len(opts):len(opts)], madeBy(dir))...)
+}
+
+// DifferenceError is the error of resuming a run with different settings.
+type DifferenceError struct {
+	Path        string // the run directory
+	Differences []Difference
+}
+
+func (e *DifferenceError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "the run in %s has other settings, of which only iterations may grow:", e.Path)
+	for _, d := range e.Differences {
+		fmt.Fprintf(&b, "\n  %s is %s; the run has %s", d.Key, orNotSet(d.Value), orNotSet(d.Other))
+	}
+	return b.String()
+}
+
+func orNotSet(value string) string {
+	if value == "" {
+		return "not set"
+	}
+	return value
+}
+
+// continues checks that a run with the stored configuration can be resumed with this one.
+func (c *Config) continues(stored *Config, path string) error {
+	d := c.Differences(stored)
+	if n, has := c.Run.Iterations, stored.Run.Iterations; n < has {
+		d = append(d, Difference{Key: "iterations", Value: fmt.Sprint(n), Other: fmt.Sprint(has)})
+	}
+	if len(d) > 0 {
+		return &DifferenceError{Path: path, Differences: d}
+	}
+	return nil
+}
+
+// configFact names the configuration among the facts of a checkpoint.
+const configFact = "config"
+
+// of reads the configuration with which a checkpoint was written.
+func (c *Config) of(from *checkpoint.Checkpoint) (*Config, error) {
+	text, ok := from.Manifest.Provenance[configFact]
+	if !ok {
+		return nil, fmt.Errorf("checkpoint %s has no configuration: it is of an older version of evorl", from.Path)
+	}
+	stored, err := Parse(from.Path, []byte(text), c.sameSource())
+	if err != nil {
+		return nil, fmt.Errorf("the configuration in the checkpoint: %w", err)
+	}
+	return stored, nil
 }

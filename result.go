@@ -10,6 +10,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/hybrid"
+	"github.com/evorl/evorl/internal/records"
 )
 
 // Result is the summary of a run.
@@ -65,7 +66,7 @@ func (r *Run) Result(ctx context.Context) (Result, error) {
 	}
 	out := Result{
 		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.cfg.Run.Seed, Device: r.eng.Device().Info().Name,
-		Iterations: r.done, EnvSteps: r.steps, Evaluated: evaluations(r.workflow, r.done), Measure: r.cfg.Measure(), RunDir: r.dir.Path(), From: r.from,
+		Iterations: r.done, EnvSteps: r.steps, Evaluated: records.Evaluations(r.workflow, r.done), Measure: r.cfg.Measure(), RunDir: r.dir.Path(), From: r.from,
 		Stopped:    r.outcomeText() == interrupted,
 		BestReturn: Number(math.NaN()), MeanReturn: Number(math.NaN()), Best: r.best,
 	}
@@ -103,8 +104,8 @@ type populated interface {
 func rankMembers(ctx context.Context, w engine.Workflow, e engine.Evaluation) ([]Member, error) {
 	members := make([]Member, len(e.Returns))
 	for i, episodes := range e.Returns {
-		x := widen(episodes)
-		members[i] = Member{Index: i, Return: metrics.Mean(x), Deviation: deviation(x), Ancestor: i}
+		x := records.Widen(episodes)
+		members[i] = Member{Index: i, Return: metrics.Mean(x), Deviation: records.Deviation(x), Ancestor: i}
 	}
 	if p, ok := w.(populated); ok {
 		known, err := p.Members(ctx)
@@ -118,4 +119,52 @@ func rankMembers(ctx context.Context, w engine.Workflow, e engine.Evaluation) ([
 	// cmp.Compare orders NaN below every number.
 	slices.SortStableFunc(members, func(a, b Member) int { return cmp.Compare(b.Return, a.Return) })
 	return members, nil
+}
+
+// Measures of evaluations. All are maximised.
+const (
+	Return      = "return"  // undiscounted, per episode
+	Fitness     = "fitness" // of a problem's solution
+	NegativeIGD = "-IGD+"   // the negative distance of a set of solutions from the true front; see indicator.IGDPlus
+)
+
+// Measure returns what evaluations of the workflow measure: Return, Fitness or NegativeIGD.
+func (c *Config) Measure() string {
+	solves, several := c.setup.Solves()
+	switch {
+	case !solves:
+		return Return
+	case several:
+		return NegativeIGD
+	}
+	return Fitness
+}
+
+// StepsPerSecond is the metric of the speed of a session: environment steps of all members per second since its first iteration, in which kernels are
+// compiled.
+const StepsPerSecond = records.StepsPerSecond
+
+// MemberMetric returns the name under which members.jsonl stores a metric of a member, such as return/3.
+func MemberMetric(metric string, member int) string { return records.MemberMetric(metric, member) }
+
+// Repetitions returns the records of a metric for each repetition of a run's experiment. If members are independent
+// and members.jsonl has the metric of each, these are the members' records, under the metric's own name; otherwise
+// the run's. cfg is the run's configuration; nil: unknown. damage describes damaged lines, which are skipped.
+func Repetitions(cfg *Config, path, metric string) (of [][]metrics.Record, damage *metrics.LineError, err error) {
+	return recordsOf(cfg, path).Repetitions(metric)
+}
+
+// Scores returns the final values of a metric for each repetition of a run, see Repetitions: the mean of the last
+// over values. For a metric that metrics.jsonl stores as statistics it is the mean over the members, for a population
+// under selection the best member's. Repetitions without a finite value are omitted; it is an error if none is left.
+func Scores(cfg *Config, path, metric string, over int) (of []float64, damage *metrics.LineError, err error) {
+	return recordsOf(cfg, path).Scores(metric, over)
+}
+
+// recordsOf returns the records of a run. cfg may be nil.
+func recordsOf(cfg *Config, path string) records.Run {
+	if cfg == nil {
+		return records.Run{Path: path}
+	}
+	return records.Run{Path: path, Members: cfg.Members(), Independent: cfg.Independent(), Selects: cfg.Selects()}
 }

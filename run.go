@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/evorl/evorl/engine"
@@ -13,6 +16,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/records"
 )
 
 // Run is a running configuration with its run directory, from Start or Resume to Close. It is not safe for concurrent
@@ -24,13 +28,10 @@ type Run struct {
 	workflow engine.Workflow
 
 	provenance rundir.Provenance
-	file       *metrics.File
-	members    *metrics.File // nil: one member
-	lineage    *metrics.File // nil: the workflow has no lineage
-	events     *metrics.Events
+	files      *records.Files // nil: it failed to begin
 
 	began   time.Time
-	pace    pace
+	pace    records.Pace
 	before  float64 // seconds that earlier sessions took
 	from    int     // iterations completed by earlier sessions
 	done    int
@@ -84,7 +85,7 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 		r.outcome = gone // the cause of any other error
 		return gone
 	}
-	if err := errors.Join(r.outcome, r.sync(), r.events.Sync()); err != nil {
+	if err := errors.Join(r.outcome, r.files.Sync(), r.files.SyncEvents()); err != nil {
 		return err
 	}
 	return r.fitness()
@@ -96,18 +97,7 @@ func (r *Run) settle() error {
 	if err := r.dir.Check(); err != nil {
 		return err
 	}
-	return r.sync()
-}
-
-// sync waits until all records are on disk.
-func (r *Run) sync() error {
-	errs := []error{r.file.Sync()}
-	for _, f := range []*metrics.File{r.members, r.lineage} {
-		if f != nil {
-			errs = append(errs, f.Sync())
-		}
-	}
-	return errors.Join(errs...)
+	return r.files.Sync()
 }
 
 // usable returns an error if the run is closed, or was not made by Start or Resume.
@@ -141,7 +131,7 @@ func (r *Run) keep(ctx context.Context, report engine.Report) error {
 		return err
 	}
 	r.done, r.steps = report.Iteration, report.EnvSteps
-	r.warnings.count(report, populationOf(r.workflow))
+	r.warnings.count(report, records.PopulationOf(r.workflow))
 	if report.Evaluation != nil {
 		r.evaluation, r.evaluatedAt = report.Evaluation, report.Iteration
 	}
@@ -155,61 +145,29 @@ func (r *Run) keep(ctx context.Context, report engine.Report) error {
 		return err
 	}
 	record := metrics.Record{Iteration: int64(report.Iteration), EnvSteps: report.EnvSteps, Seconds: r.Seconds(), Values: values}
-	return errors.Join(noted, r.file.Append(record), r.events.Write(record), r.keepMembers(report, record), r.keepLineage(report),
-		r.keepBest(ctx, report))
+	return errors.Join(noted, r.files.Append(record, report), r.keepBest(ctx, report))
 }
 
 // values returns the values that metrics.jsonl stores of a report.
 func (r *Run) values(ctx context.Context, report engine.Report) (map[string]float64, error) {
-	values, err := valuesOf(report)
+	values, err := records.ValuesOf(report)
 	if err != nil {
 		return nil, err
 	}
-	if rate, ok := r.pace.rate(time.Now(), report.EnvSteps); ok {
+	if rate, ok := r.pace.Rate(time.Now(), report.EnvSteps); ok {
 		values[StepsPerSecond] = rate
 	}
-	if n := evaluations(r.workflow, report.Iteration); n > 0 {
+	if n := records.Evaluations(r.workflow, report.Iteration); n > 0 {
 		values["evaluations"] = float64(n)
 	}
 	if report.Evaluation == nil {
 		return values, nil
 	}
-	volumes, err := r.cfg.hypervolumes(ctx, r.workflow)
+	volumes, err := records.Hypervolumes(ctx, r.workflow, r.cfg.Front(records.FrontPoints))
 	if err == nil && volumes != nil {
 		metrics.AddStatistics(values, "hypervolume", volumes)
 	}
 	return values, err
-}
-
-// keepMembers writes the values of each member: the returns of finished training episodes and of evaluations.
-func (r *Run) keepMembers(report engine.Report, record metrics.Record) error {
-	if r.members == nil {
-		return nil
-	}
-	record.Values = memberValues(report)
-	if len(record.Values) == 0 {
-		return nil
-	}
-	return r.members.Append(record)
-}
-
-// lineal is a workflow whose members descend from each other.
-type lineal interface {
-	Lineage(engine.Report) []metrics.Record
-}
-
-// keepLineage writes an exchange to the lineage.
-func (r *Run) keepLineage(report engine.Report) error {
-	if r.lineage == nil {
-		return nil
-	}
-	for _, record := range r.workflow.(lineal).Lineage(report) {
-		record.Seconds = r.Seconds()
-		if err := r.lineage.Append(record); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Close ends the session and records in the provenance how it ended; the run directory stays. Calling Close twice is
@@ -220,24 +178,14 @@ func (r *Run) Close() error {
 	}
 	r.closed = true
 	var errs []error
-	if n := len(r.provenance.Sessions); r.events != nil && n > 0 && r.dir.Check() == nil {
+	if n := len(r.provenance.Sessions); r.files != nil && n > 0 && r.dir.Check() == nil {
 		now := &r.provenance.Sessions[n-1]
 		now.Kernels = r.eng.Device().Variants()
 		now.Ended, now.To, now.Outcome = time.Now().UTC().Truncate(time.Millisecond), int64(r.done), r.outcomeText()
 		errs = append(errs, r.dir.WriteProvenance(r.provenance))
 	}
-	if r.file != nil {
-		errs = append(errs, r.file.Close())
-	}
-	if r.members != nil {
-		errs = append(errs, r.members.Close())
-	}
-	if r.lineage != nil {
-		errs = append(errs, r.lineage.Close())
-	}
-	if r.events != nil {
-		errs = append(errs, r.events.Close())
-		r.events = nil
+	if r.files != nil {
+		errs = append(errs, r.files.Close())
 	}
 	if r.workflow != nil {
 		errs = append(errs, r.workflow.Close())
@@ -260,4 +208,102 @@ func (r *Run) outcomeText() string {
 		return interrupted
 	}
 	return r.outcome.Error()
+}
+
+// warnings counts what a run survives but its user should know.
+type warnings struct {
+	resuming []string  // found on resuming
+	diverged float64   // episodes of this session
+	unfit    float64   // candidates of this session whose fitness was not finite
+	counted  string    // the metric that counts them; "": no search
+	fit      bool      // a candidate of any generation had a finite fitness
+	refused  []float32 // gradients of each member since the run began; with PBT a copied member takes over its parent's count
+}
+
+func (w *warnings) addf(format string, args ...any) {
+	w.resuming = append(w.resuming, fmt.Sprintf(format, args...))
+}
+
+// ErrNoFitness: a run did all iterations, and no candidate of a search had a finite fitness.
+var ErrNoFitness = errors.New("no candidate had a finite fitness")
+
+// Metrics of the candidates without a finite fitness, with one objective and with several.
+const (
+	unfitMetric      = "fitness/not_finite"
+	unfitFrontMetric = "front/not_finite"
+)
+
+// count adds the counts of a report. Each member has a population of candidates; 0: unknown.
+func (w *warnings) count(r engine.Report, population int) {
+	for _, n := range r.Metrics["episode/diverged"] {
+		if n > 0 { // NaN stands for no value
+			w.diverged += float64(n)
+		}
+	}
+	w.refused = r.Metrics["gradient/refused"]
+	for _, name := range []string{unfitMetric, unfitFrontMetric} {
+		for _, n := range r.Metrics[name] {
+			w.counted = name
+			if n > 0 {
+				w.unfit += float64(n)
+			}
+			w.fit = w.fit || name == unfitFrontMetric && int(n) < population
+		}
+	}
+	for _, best := range r.Metrics["fitness/best_ever"] {
+		w.fit = w.fit || !math.IsNaN(float64(best)) && !math.IsInf(float64(best), 0)
+	}
+}
+
+// fitness is ErrNoFitness if all reports of a run had candidates, none of which had a finite fitness.
+func (r *Run) fitness() error {
+	if r.warnings.counted == "" || r.warnings.fit || r.from > 0 || r.done < r.cfg.Run.Iterations {
+		return nil
+	}
+	return fmt.Errorf("%w in %d iterations: see %s in %s; want finite values of the problem, or of the environment's rewards", ErrNoFitness, r.done,
+		r.warnings.counted, r.dir.Metrics())
+}
+
+// Warnings lists what went wrong without ending the run: first what Resume found, then what the metrics
+// episode/diverged, fitness/not_finite, front/not_finite and gradient/refused report of the iterations since; empty if nothing did.
+func (r *Run) Warnings() []string {
+	out := slices.Clone(r.warnings.resuming)
+	if n := r.warnings.diverged; n > 0 {
+		out = append(out, fmt.Sprintf("%.0f episodes ended because their state diverged: see episode/diverged in %s", n, r.dir.Metrics()))
+	}
+	if n := r.warnings.unfit; n > 0 {
+		out = append(out, fmt.Sprintf("the fitness of %.0f candidates was not finite, and they ranked last: see %s in %s", n, r.warnings.counted, r.dir.Metrics()))
+	}
+	sum, members := 0.0, 0
+	for _, n := range r.warnings.refused {
+		if n > 0 {
+			sum, members = sum+float64(n), members+1
+		}
+	}
+	if members > 0 {
+		out = append(out, fmt.Sprintf("%.0f gradients of %d members were not finite and were left out: see gradient/refused in %s", sum, members, r.dir.Metrics()))
+	}
+	return out
+}
+
+// NewPath makes the folder of a new run in a folder: WORKFLOW-ENV-N, with N above all existing ones. It is safe for
+// concurrent processes.
+func NewPath(below string, cfg *Config) (string, error) {
+	if err := cfg.made(); err != nil {
+		return "", err
+	}
+	return rundir.NewNumbered(below, prefixOf(cfg))
+}
+
+// NewestPath returns the folder of the newest run made by NewPath; "" if there is none.
+func NewestPath(below string, cfg *Config) (string, error) {
+	if err := cfg.made(); err != nil {
+		return "", err
+	}
+	return rundir.NewestNumbered(below, prefixOf(cfg))
+}
+
+// prefixOf returns the prefix of the folder names of a configuration's runs.
+func prefixOf(cfg *Config) string {
+	return cfg.Run.Workflow + "-" + strings.TrimSuffix(cfg.Run.Env, SourceSuffix)
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
-	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/records"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -178,7 +178,7 @@ func (r *Run) build(ctx context.Context, begin func(engine.Workflow) error) erro
 				err = errors.Join(err, w.Close())
 			}
 		} else { // some settings can be checked only against tensors
-			err = r.cfg.document.Locate(r.cfg.explain(ctx, r.eng, err))
+			err = r.cfg.explain(ctx, r.eng, err)
 		}
 		done <- result{w, err}
 	}()
@@ -197,16 +197,6 @@ func (r *Run) build(ctx context.Context, begin func(engine.Workflow) error) erro
 		}()
 		return ctx.Err()
 	}
-}
-
-// Stored returns the configuration of the run in a folder. A run with parts of a program's own needs the option Use with
-// a catalog that has them.
-func Stored(path string, opts ...Option) (*Config, error) {
-	dir, err := rundir.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	return Read(dir.Config(), append(opts[:len(opts):len(opts)], madeBy(dir))...)
 }
 
 // restore loads a checkpoint into the workflow.
@@ -271,42 +261,20 @@ func (r *Run) open(ctx context.Context, done int) (err error) {
 	if r.steps, err = engine.EnvSteps(ctx, r.workflow); err != nil {
 		return err
 	}
-	var last *metrics.Record
-	if r.file, last, err = r.resumeFile(r.dir.Metrics(), done); err != nil {
+	files, last, cut, err := records.OpenFiles(r.dir, r.workflow, done, r.steps)
+	if err != nil {
 		return err
+	}
+	r.files = files
+	for _, bad := range cut {
+		r.warnings.addf("%v: cut off, with all that follows the checkpoint", bad)
 	}
 	if last != nil {
 		r.before = last.Seconds
-	}
-	if r.workflow.Describe().Members > 1 {
-		if r.members, _, err = r.resumeFile(r.dir.Members(), done); err != nil {
-			return err
-		}
-	}
-	if _, ok := r.workflow.(lineal); ok {
-		if r.lineage, _, err = r.resumeFile(r.dir.Lineage(), done); err != nil {
-			return err
-		}
-	}
-	if err = r.dir.Check(); err != nil {
-		return err
-	}
-	if r.events, err = metrics.NewEvents(r.dir.Events(), r.steps); err != nil {
-		return err
 	}
 	r.provenance.Workflow, r.provenance.Environment, r.provenance.Seed = r.cfg.Run.Workflow, r.cfg.Run.Env, uint64(r.cfg.Run.Seed)
 	now, info := rundir.NewSession(), r.eng.Device().Info()
 	now.Binding, now.Device, now.Driver, now.API, now.From = vk.BindingName, info.Name, info.Driver, info.API.String(), int64(done)
 	r.provenance.Sessions = append(r.provenance.Sessions, now)
 	return r.dir.WriteProvenance(r.provenance)
-}
-
-// resumeFile opens a file of records to continue after the given number of iterations, and returns the last record that stays. The folder must still be
-// the run's.
-func (r *Run) resumeFile(path string, done int) (*metrics.File, *metrics.Record, error) {
-	file, last, bad, err := metrics.ResumeFile(path, int64(done), r.dir.Check)
-	if bad != nil {
-		r.warnings.addf("%v: cut off, with all that follows the checkpoint", bad)
-	}
-	return file, last, err
 }

@@ -4,133 +4,43 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
-	"math/rand/v2"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/hybrid"
+	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/sweep"
 )
 
 // Methods of a sweep.
 const (
-	// Grid tries every combination.
-	Grid = "grid"
-	// Random draws combinations at random: J. Bergstra, Y. Bengio, "Random Search for Hyper-Parameter Optimization", 2012.
-	Random = "random"
-	// Halving is Random in which the best trials of each rung continue: K. Jamieson, A. Talwalkar, "Non-stochastic
-	// Best Arm Identification and Hyperparameter Optimization", 2016.
-	Halving = "halving"
+	Grid    = sweep.Grid    // every combination
+	Random  = sweep.Random  // random combinations
+	Halving = sweep.Halving // random ones, of which the best of each rung continue
 )
 
-// SweepConfig selects the settings that a sweep tries.
-type SweepConfig struct {
-	Config  string              `required:"true" doc:"Base configuration of all trials: a path relative to this file's folder."`
-	Method  string              `choices:"grid,random,halving" doc:"Combinations that are tried: all, random ones, or random ones of which the best continue."`
-	Trials  int                 `min:"1" max:"100000" doc:"Number of combinations that random and halving draw."`
-	Batch   int                 `min:"1" max:"10000" doc:"Most members of a run shared by trials that differ only in members' hyperparameters; 1: no sharing."`
-	Seeds   int                 `min:"1" max:"10000" doc:"Repetitions of each trial: independent members of one run or, if the method has none, separate runs."`
-	Seed    uint64              `doc:"Seed of the random combinations."`
-	Metric  string              `doc:"Metric that ranks the trials: evaluation, return or another name in metrics.jsonl; higher is better."`
-	Set     []string            `doc:"Settings of all trials, KEY=VALUE."`
-	Keys    map[string]SweepKey `doc:"Keys of the configuration that differ between trials."`
-	Halving HalvingConfig
-}
-
-// SweepKey defines the values of one key of the configuration.
-type SweepKey struct {
-	Values  []float64        `doc:"Numbers to try."`
-	Choices []string         `doc:"Other values to try, written as for --set, such as \"true\"."`
-	Prior   hybrid.PriorKind `doc:"Shape of the range that random and halving draw from: uniform, log_uniform, or horizon."`
-	Low     *float64         `doc:"Lower end of the range."`
-	High    *float64         `doc:"Upper end of the range."`
-}
-
-// Validate checks constraints across fields.
-func (k SweepKey) Validate() error {
-	ways := 0
-	for _, given := range []bool{len(k.Values) > 0, len(k.Choices) > 0, k.Low != nil || k.High != nil} {
-		if given {
-			ways++
-		}
-	}
-	switch {
-	case ways != 1:
-		return config.Invalid("", "want one of values, choices, and low with high")
-	case (k.Low == nil) != (k.High == nil):
-		return config.Invalid("low", "want low and high")
-	case k.Low != nil:
-		return hybrid.Prior{Prior: k.Prior, Low: *k.Low, High: *k.High}.Validate()
-	}
-	return nil
-}
-
-// texts returns the values of a key without a range.
-func (k SweepKey) texts() []string {
-	out := slices.Clone(k.Choices)
-	for _, x := range k.Values {
-		out = append(out, strconv.FormatFloat(x, 'f', -1, 64))
-	}
-	return out
-}
-
-// HalvingConfig are the rungs of successive halving.
-type HalvingConfig struct {
-	Eta        int `min:"2" max:"1000" doc:"Reduction factor: one of eta trials continues to the next rung, which is eta times as long."`
-	Iterations int `min:"1" doc:"Iterations of the first rung; the last rung has the configuration's."`
-}
+// Settings of a sweep, and what it tries.
+type (
+	SweepConfig   = sweep.Config        // sweep.toml: the base configuration, method, repetitions, metric, and keys that are tried
+	SweepKey      = sweep.Key           // [keys."KEY"]: Values, Choices, or a range
+	HalvingConfig = sweep.HalvingConfig // [halving]: the rungs of successive halving
+	Setting       = sweep.Setting       // Key and Value, as for --set
+	Trial         = sweep.Trial         // Number, and the Settings of a combination
+)
 
 // DefaultSweep is a grid with one run per trial. The rungs are those of L. Li et al., "Hyperband", 2018.
-func DefaultSweep() SweepConfig {
-	return SweepConfig{Method: Grid, Trials: 20, Batch: 64, Seeds: 1, Metric: "evaluation", Halving: HalvingConfig{Eta: 3, Iterations: 10}}
-}
+func DefaultSweep() SweepConfig { return sweep.Default() }
 
-// maxTrials is the maximum number of trials of a grid, and maxRepetitions that of trials × seeds.
-const (
-	maxTrials      = 100000
-	maxRepetitions = 100000
-)
+// SweepFile is the sweep's own file in its folder. Runs are in folders beside it.
+const SweepFile = sweep.File
 
-// Validate checks constraints across fields.
-func (c SweepConfig) Validate() error {
-	product := 1
-	for _, name := range slices.Sorted(maps.Keys(c.Keys)) {
-		key := c.Keys[name]
-		if c.Method == Grid && key.Low != nil {
-			return config.Invalid("method", "a grid needs values or choices of %q, which has a range: want them, or method = \"random\"", name)
-		}
-		if product *= max(len(key.texts()), 1); product > maxTrials {
-			return config.Invalid("keys", "a grid of more than %d trials", maxTrials)
-		}
-	}
-	trials, key := product, "seeds"
-	if c.Method != Grid {
-		trials, key = c.Trials, "trials"
-	}
-	if trials*c.Seeds > maxRepetitions {
-		return config.Invalid(key, "%d trials × %d seeds are %d repetitions: want at most %d", trials, c.Seeds, trials*c.Seeds, maxRepetitions)
-	}
-	if len(c.Keys) == 0 && c.Seeds == 1 {
-		return config.Invalid("keys", "no keys to try and one seed: want for example [keys.\"ppo.learning_rate\"] with values = [1e-4, 1e-3]")
-	}
-	return nil
-}
+// baseFile is the base configuration of trials in that folder.
+const baseFile = sweep.BaseFile
 
-// Setting is a key of a configuration with its value as text, as for --set.
-type Setting struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
-
-// Trial is a combination of settings.
-type Trial struct {
-	Number   int       `json:"trial"` // from 0
-	Settings []Setting `json:"settings"`
-}
+// ErrNoSweep: the folder contains no sweep to resume.
+var ErrNoSweep = errors.New("no sweep")
 
 // Sweep is a validated sweep: a configuration and its trials.
 type Sweep struct {
@@ -184,7 +94,7 @@ func NewSweep(base *Config, seeds int) (*Sweep, error) {
 // complete draws the trials and checks their configurations; name is the sweep's name in errors. checking is told how many are checked; nil: nobody is.
 func (s *Sweep) complete(name string, checking func(done, all int)) (err error) {
 	s.form = s.Base
-	if s.Base.setup.IsRobot() && s.tries(TaskSection) {
+	if s.Base.setup.IsRobot() && s.Config.Tries(TaskSection) {
 		s.form = s.Base.placed(s.Base.setup.Portable())
 	}
 	if s.base, err = s.form.TOML(); err != nil {
@@ -194,12 +104,19 @@ func (s *Sweep) complete(name string, checking func(done, all int)) (err error) 
 		return fmt.Errorf("%s: halving.iterations is %d and the configuration has %d iterations: want no more", name, s.Config.Halving.Iterations,
 			s.Base.Run.Iterations)
 	}
-	for _, of := range s.reserved() {
-		if _, tried := s.Config.Keys[of.key]; tried {
-			return fmt.Errorf("%s: keys.%q: %s sets this key in every run: want other keys, or not %s", name, of.key, of.by, of.by)
+	repeated := "seed"
+	if s.Batched() {
+		repeated = s.Base.MembersKey()
+	}
+	for _, of := range s.Config.Reserved(repeated) {
+		if _, tried := s.Config.Keys[of.Key]; tried {
+			return fmt.Errorf("%s: keys.%q: %s sets this key in every run: want other keys, or not %s", name, of.Key, of.By, of.By)
 		}
 	}
-	s.Trials = s.draw()
+	s.Trials = s.Config.Draw(func(key string) string {
+		text, _ := s.form.Value(key)
+		return text
+	})
 	for i, t := range s.Trials {
 		if checking != nil {
 			checking(i, len(s.Trials))
@@ -209,86 +126,6 @@ func (s *Sweep) complete(name string, checking func(done, all int)) (err error) 
 		}
 	}
 	return nil
-}
-
-// tries reports whether a key of a section is tried.
-func (s *Sweep) tries(section string) bool {
-	for key := range s.Config.Keys {
-		if of, _, _ := strings.Cut(key, "."); of == section {
-			return true
-		}
-	}
-	return false
-}
-
-// draw returns the trials.
-func (s *Sweep) draw() (trials []Trial) {
-	names := slices.Sorted(maps.Keys(s.Config.Keys))
-	if s.Config.Method == Grid {
-		combinations := [][]Setting{nil}
-		for _, name := range names {
-			var longer [][]Setting
-			for _, c := range combinations {
-				for _, text := range s.Config.Keys[name].texts() {
-					longer = append(longer, append(slices.Clone(c), Setting{name, text}))
-				}
-			}
-			combinations = longer
-		}
-		for i, c := range combinations {
-			trials = append(trials, Trial{i, c})
-		}
-		return trials
-	}
-	rng := rand.New(rand.NewPCG(s.Config.Seed, 0))
-	for i := range s.Config.Trials {
-		t := Trial{Number: i}
-		for _, name := range names {
-			t.Settings = append(t.Settings, Setting{name, s.drawKey(rng, name)})
-		}
-		trials = append(trials, t)
-	}
-	return trials
-}
-
-// drawKey draws a key's value, rounded to an integer if the configuration has one.
-func (s *Sweep) drawKey(rng *rand.Rand, name string) string {
-	key := s.Config.Keys[name]
-	if texts := key.texts(); len(texts) > 0 {
-		return texts[rng.IntN(len(texts))]
-	}
-	x := hybrid.Prior{Prior: key.Prior, Low: *key.Low, High: *key.High}.Quantile(rng.Float64())
-	if text, _ := s.form.Value(name); isWhole(text) {
-		return strconv.FormatFloat(math.Round(x), 'f', 0, 64)
-	}
-	text := strconv.FormatFloat(x, 'g', 6, 64)
-	if isWhole(text) {
-		text += ".0"
-	}
-	return text
-}
-
-func isWhole(text string) bool {
-	_, err := strconv.ParseInt(text, 10, 64)
-	return err == nil
-}
-
-// reservedKey is a key that the sweep itself sets in every run, because of one of its settings.
-type reservedKey struct{ key, by string }
-
-// reserved returns the keys that trials cannot change.
-func (s *Sweep) reserved() (keys []reservedKey) {
-	if s.Config.Method == Halving {
-		keys = append(keys, reservedKey{"iterations", `method = "halving"`})
-	}
-	if s.Config.Seeds > 1 {
-		of := reservedKey{"seed", "seeds"}
-		if s.Batched() {
-			of.key = s.Base.MembersKey()
-		}
-		keys = append(keys, of)
-	}
-	return keys
 }
 
 // configs returns the configurations of a trial's runs: one with the repetitions as members, or one per seed. flag
@@ -346,4 +183,39 @@ func (s *Sweep) TOML() ([]byte, error) {
 	var b bytes.Buffer
 	err := config.Encode(&b, config.Sections{{Name: "", Value: &cfg}})
 	return b.Bytes(), err
+}
+
+// files returns the files of the sweep.
+func (s *Sweep) files() (sweep.Files, error) {
+	text, err := s.TOML()
+	return sweep.Files{Sweep: text, Base: s.base, Source: s.form.setup.Source}, err
+}
+
+// CreateSweep makes the folder of a sweep. If the folder exists, it checks that it has the same sweep, which Run then
+// continues. A folder that another process uses gives rundir.ErrInUse.
+func (s *Sweep) CreateSweep(folder string) error {
+	if err := s.made(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	lock, err := rundir.NewLock(folder)
+	if err != nil {
+		return fmt.Errorf("sweep folder %s: %w", folder, err)
+	}
+	files, err := s.files()
+	if err == nil {
+		err = files.Write(folder)
+	}
+	return errors.Join(err, lock.Close())
+}
+
+// StoredSweep reads the sweep in a folder. The options are those of its configuration.
+func StoredSweep(folder string, opts ...Option) (*Sweep, error) {
+	path := filepath.Join(folder, SweepFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w in %s: it has no %s", ErrNoSweep, folder, SweepFile)
+	}
+	return ReadSweep(path, opts...)
 }

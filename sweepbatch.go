@@ -2,37 +2,31 @@ package evorl
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
-	"github.com/evorl/evorl/internal/catalog"
+	"github.com/evorl/evorl/internal/records"
+	"github.com/evorl/evorl/internal/sweep"
 	"github.com/evorl/evorl/vk"
 )
 
-// Trials that differ only in hyperparameters of members are members of one run, which costs far less than one run
-// each: trial after trial, with the repetitions of each together. In the next rung of successive halving, the members of
-// trials that continue are those of a smaller run, which begins with their state.
-
-// batch is such a run.
+// batch is a run of trials with its configuration.
 type batch struct {
-	folder string
-	trials []Trial
-	names  map[string]string // hyperparameters of members that are tried, by their keys
-	cfg    *Config
-	from   *batch // the run of the rung before, if it had more trials
-	begun  int    // iterations of that run
+	*sweep.Batch
+	cfg *Config
 }
 
 // batches returns the runs of a sweep whose trials share runs; nil if they do not: members that are no repetitions or do not learn by themselves, a
 // metric that members do not have, no key of members, or their number as a key. Those of halving must also be able to
 // continue in runs with fewer members.
 func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]*batch, error) {
-	if !s.Batched() || s.Config.Batch < 2 || !slices.Contains(episodeMetrics, s.Config.Metric) {
+	if !s.Batched() || s.Config.Batch < 2 || !slices.Contains(records.EpisodeMetrics, s.Config.Metric) {
 		return nil, nil
 	}
 	if _, tried := s.Config.Keys[s.Base.MembersKey()]; tried {
@@ -46,25 +40,15 @@ func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]*
 		return nil, err
 	}
 	var all []*batch
-	at := map[string]int{} // the batch to which the next trial with the same other settings belongs
-	most := max(1, s.Config.Batch/s.Config.Seeds)
-	for _, t := range s.Trials {
-		other := fmt.Sprint(others(t, names))
-		i, ok := at[other]
-		if !ok || len(all[i].trials) == most {
-			i = len(all)
-			all, at[other] = append(all, &batch{}), i
-		}
-		all[i].trials = append(all[i].trials, t)
-	}
-	for i, b := range all {
-		b.names, b.folder = names, filepath.Join(folder, fmt.Sprintf("batch-%0*d", len(fmt.Sprint(len(all)-1)), i))
-		if b.cfg, err = s.shared(b.trials, names); err != nil {
+	for _, of := range s.Config.Batches(s.Trials, names, folder) {
+		cfg, err := s.shared(of)
+		if err != nil {
 			return nil, err
 		}
+		all = append(all, &batch{of, cfg})
 	}
 	if s.Config.Method == Halving {
-		if ok, err := s.narrows(ctx, dev, all, names); err != nil || !ok {
+		if ok, err := s.narrows(ctx, dev, all); err != nil || !ok {
 			return nil, err
 		}
 	}
@@ -73,9 +57,9 @@ func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]*
 
 // narrows reports whether the state of each batch is, but for the number of members, that of a run of one of its trials.
 // Large replays, for example, are divided into as many tensors as the number of members needs.
-func (s *Sweep) narrows(ctx context.Context, dev *vk.Device, all []*batch, names map[string]string) (bool, error) {
+func (s *Sweep) narrows(ctx context.Context, dev *vk.Device, all []*batch) (bool, error) {
 	for _, b := range all {
-		single, err := s.shared(b.trials[:1], names)
+		single, err := s.shared(&sweep.Batch{Trials: b.Trials[:1], Names: b.Names, Seeds: b.Seeds})
 		if err != nil {
 			return false, err
 		}
@@ -95,39 +79,27 @@ func (s *Sweep) narrows(ctx context.Context, dev *vk.Device, all []*batch, names
 	return true, nil
 }
 
-// narrow returns the runs of a rung, counted from 0, of those trials that are alive.
-func (s *Sweep) narrow(all []*batch, alive []Trial, rung int) (next []*batch, err error) {
+// narrow returns the runs of a rung of those trials that are alive; see sweep.Batch.Narrow.
+func (s *Sweep) narrow(all []*batch, alive []Trial, rung, begun int) (next []*batch, err error) {
 	for _, b := range all {
-		var trials []Trial
-		for _, t := range b.trials {
-			if slices.ContainsFunc(alive, func(a Trial) bool { return a.Number == t.Number }) {
-				trials = append(trials, t)
+		of := b.Narrow(alive, rung, begun)
+		if of == nil {
+			continue
+		}
+		if of != b.Batch {
+			b = &batch{Batch: of}
+			if b.cfg, err = s.shared(of); err != nil {
+				return nil, err
 			}
 		}
-		switch len(trials) {
-		case 0:
-			continue
-		case len(b.trials):
-			next = append(next, b)
-			continue
-		}
-		root, _, _ := strings.Cut(filepath.Base(b.folder), rungMark)
-		folder := filepath.Join(filepath.Dir(b.folder), fmt.Sprint(root, rungMark, rung))
-		of := &batch{folder: folder, trials: trials, names: b.names, from: b, begun: s.rungs()[rung-1]}
-		if of.cfg, err = s.shared(trials, b.names); err != nil {
-			return nil, err
-		}
-		next = append(next, of)
+		next = append(next, b)
 	}
 	return next, nil
 }
 
-// rungMark is what the number of a rung follows in the name of a run's folder.
-const rungMark = "-rung-"
-
 // varied returns the keys of the sweep that are hyperparameters of members in this environment, with their names.
 func (s *Sweep) varied(ctx context.Context, dev *vk.Device) (map[string]string, error) {
-	all, err := s.Base.memberKeys()
+	all, err := s.Base.setup.MemberKeys()
 	if err != nil {
 		return nil, err
 	}
@@ -153,35 +125,11 @@ func (s *Sweep) varied(ctx context.Context, dev *vk.Device) (map[string]string, 
 	return names, w.Close()
 }
 
-// others returns the settings of a trial that are not those of members.
-func others(t Trial, names map[string]string) (out []Setting) {
-	for _, set := range t.Settings {
-		if names[set.Key] == "" {
-			out = append(out, set)
-		}
-	}
-	return out
-}
-
-// shared returns the configuration of a run with all repetitions of trials as members.
-func (s *Sweep) shared(trials []Trial, names map[string]string) (*Config, error) {
-	const flag = "trials of " + SweepFile
+// shared returns the configuration of the run of a batch.
+func (s *Sweep) shared(b *sweep.Batch) (*Config, error) {
 	options := []Option{s.Base.sameSource()}
-	for _, set := range others(trials[0], names) {
-		options = append(options, Flag(flag, set.Key+"="+set.Value))
-	}
-	options = append(options, Flag(flag, fmt.Sprintf("%s=%d", s.Base.MembersKey(), len(trials)*s.Config.Seeds)))
-	for i, set := range trials[0].Settings {
-		if names[set.Key] == "" {
-			continue
-		}
-		var values []string
-		for _, t := range trials {
-			for range s.Config.Seeds {
-				values = append(values, t.Settings[i].Value)
-			}
-		}
-		options = append(options, Flag(flag, fmt.Sprintf("%s.values.%s=[%s]", catalog.VarySection, names[set.Key], strings.Join(values, ", "))))
+	for _, text := range b.Settings(s.Base.MembersKey()) {
+		options = append(options, Flag("trials of "+SweepFile, text))
 	}
 	return Parse(baseFile, s.base, options...)
 }
@@ -191,17 +139,20 @@ func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b *batch, iteratio
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	b.cfg.Run.Iterations = iterations
-	if err := s.sweepRun(b).run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.trials) }); err != nil {
+	if s.Config.Method == Halving { // else a key may be iterations
+		b.cfg.Run.Iterations = iterations
+	}
+	iterations = b.cfg.Run.Iterations
+	if err := s.sweepRun(b).run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.Trials) }); err != nil {
 		return nil, err
 	}
-	of, err := s.scores(b, iterations)
+	of, err := b.Scores(int64(iterations), s.Config.Metric)
 	if err != nil {
 		return nil, err
 	}
 	var out []TrialResult
-	for i, t := range b.trials {
-		r := TrialResult{Trial: t, Folders: []string{b.folder}, Iterations: iterations}
+	for i, t := range b.Trials {
+		r := TrialResult{Trial: t, Folders: []string{b.Folder}, Iterations: iterations}
 		for k := range s.Config.Seeds {
 			member := i*s.Config.Seeds + k
 			r.Members = append(r.Members, member)
@@ -215,50 +166,105 @@ func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b *batch, iteratio
 	return out, nil
 }
 
-// scores returns the newest score of each member of a batch up to an iteration: from the run of the rung before, if no episode has ended
-// since.
-func (s *Sweep) scores(b *batch, iteration int) (map[int]float64, error) {
-	of, err := memberScores(int64(iteration), b.cfg, b.folder, s.Config.Metric)
-	if err != nil || b.from == nil {
-		return of, err
-	}
-	if of == nil {
-		of = map[int]float64{}
-	}
-	before, err := s.scores(b.from, iteration)
-	for member, from := range s.continued(b) {
-		x, had := before[from]
-		if _, has := of[member]; had && !has {
-			of[member] = x
-		}
-	}
-	return of, err
-}
-
-// continued returns which member of the rung before each member of a batch continues.
-func (s *Sweep) continued(b *batch) (members []int) {
-	for i, t := range b.from.trials {
-		if slices.ContainsFunc(b.trials, func(of Trial) bool { return of.Number == t.Number }) {
-			for k := range s.Config.Seeds {
-				members = append(members, i*s.Config.Seeds+k)
-			}
-		}
-	}
-	return members
-}
-
 // sweepRun returns the run of a batch, which begins with the members of its trials in the run of the rung before.
 func (s *Sweep) sweepRun(b *batch) *sweepRun {
-	if b.from == nil {
-		return &sweepRun{folder: b.folder, cfg: b.cfg, begin: Start}
+	if b.From == nil {
+		return &sweepRun{folder: b.Folder, cfg: b.cfg, begin: Start}
 	}
-	of := &rundir.Continued{Run: filepath.Base(b.from.folder), Members: s.continued(b)}
+	of := &rundir.Continued{Run: filepath.Base(b.From.Folder), Members: b.Continued()}
 	begin := func(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Run, error) {
-		dir, err := rundir.Open(b.from.folder)
+		dir, err := rundir.Open(b.From.Folder)
 		if err != nil {
 			return nil, err
 		}
-		return startFrom(ctx, eng, cfg, path, dir, b.from.cfg.Members(), of)
+		return startFrom(ctx, eng, cfg, path, dir, b.From.Members(), of)
 	}
-	return &sweepRun{folder: b.folder, cfg: b.cfg, begin: begin, from: b.begun, origin: of}
+	return &sweepRun{folder: b.Folder, cfg: b.cfg, begin: begin, from: b.Begun, origin: of}
+}
+
+// startFunc is Start, or another way to begin a run.
+type startFunc func(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Run, error)
+
+// sweepRun is a run of a sweep, from the beginning or, in halving, from an iteration of the run of the rung before.
+type sweepRun struct {
+	folder string
+	cfg    *Config
+	begin  startFunc
+	from   int               // iterations of the run of the rung before
+	origin *rundir.Continued // members that it continues; nil: it begins anew
+}
+
+// ForeignRunError: a folder in a sweep has a completed run that is not that of its trials, or that is damaged. Nothing is changed.
+type ForeignRunError struct {
+	Folder string
+	Err    error
+}
+
+func (e *ForeignRunError) Error() string {
+	return fmt.Sprintf("%v\nwant the files as the sweep's run wrote them; or move the folder %s away, and the sweep runs it again", e.Err, e.Folder)
+}
+
+func (e *ForeignRunError) Unwrap() error { return e.Err }
+
+// run begins or resumes the run to the iterations of its configuration, unless it has reached them. It leaves the folder with a run that is that of the
+// configuration and has all its records.
+func (r *sweepRun) run(ctx context.Context, dev *vk.Device, learn func(context.Context, *Run) error) error {
+	begin := r.begin
+	stored, err := Stored(r.folder, Use(r.cfg.setup.Catalog()))
+	switch {
+	case err == nil:
+		last, err := r.completed(stored)
+		if err != nil || last >= r.cfg.Run.Iterations {
+			return err
+		}
+		r.cfg.Run.Iterations = max(r.cfg.Run.Iterations, stored.Run.Iterations)
+		begin = Resume
+	case !errors.Is(err, rundir.ErrNoRun):
+		return err
+	}
+	run, err := begin(ctx, engine.New(dev, engine.Seed(r.cfg.Run.Seed)), r.cfg, r.folder)
+	if err != nil {
+		return err
+	}
+	err = learn(ctx, run)
+	if errors.Is(err, ErrNoFitness) {
+		err = nil // the trial has no score
+	}
+	if err := errors.Join(err, run.Close()); err != nil {
+		return err
+	}
+	return r.check(run.done)
+}
+
+// completed returns the last iteration that the run's newest session completed and saved; 0: none. The run must be that of the configuration.
+func (r *sweepRun) completed(stored *Config) (int, error) {
+	if d := r.cfg.Differences(stored); len(d) > 0 {
+		return 0, &ForeignRunError{r.folder, &DifferenceError{Path: r.folder, Differences: d}}
+	}
+	dir, err := rundir.Open(r.folder)
+	if err != nil {
+		return 0, err
+	}
+	p, err := dir.ReadProvenance()
+	if err != nil || len(p.Sessions) == 0 {
+		return 0, nil // killed before it began, or damaged: resuming finds what exists
+	}
+	if p.Continues != nil && !p.Continues.Equal(r.origin) {
+		return 0, &ForeignRunError{r.folder, fmt.Errorf("%s: the run continues %v: want one that continues %v",
+			filepath.Join(r.folder, rundir.ProvenanceFile), p.Continues, r.origin)}
+	}
+	last := p.Sessions[len(p.Sessions)-1]
+	if last.Outcome != finished {
+		return 0, nil
+	}
+	to := int(min(last.To, math.MaxInt))
+	return to, r.check(to)
+}
+
+// check checks that the run's files have the records of all its iterations up to the given one.
+func (r *sweepRun) check(to int) error {
+	if err := recordsOf(r.cfg, r.folder).Complete(r.from, to); err != nil {
+		return &ForeignRunError{r.folder, err}
+	}
+	return nil
 }

@@ -218,6 +218,14 @@ func (p *PBT) Describe() engine.Description {
 // Inner returns the workflow that PBT trains.
 func (p *PBT) Inner() engine.Trainable { return p.inner }
 
+// Innermost returns the workflow that learns: of PBT the one that it trains.
+func Innermost(w engine.Workflow) engine.Workflow {
+	if p, ok := w.(*PBT); ok {
+		return p.inner
+	}
+	return w
+}
+
 // Init implements engine.Workflow: the searched hyperparameters are drawn from their priors, each with its own stream.
 func (p *PBT) Init(ctx context.Context) error {
 	if err := p.inner.Init(ctx); err != nil {

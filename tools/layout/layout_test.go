@@ -31,14 +31,20 @@ var imports = map[string][]string{
 	"rl":       {"envs", "engine", "vk", "shaders", "internal"},
 	"hybrid":   {"ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
 	catalog:    {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
-	".":        {catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"}, // package evorl
+	records:    {"hybrid", "ec", "engine", "internal"},
+	sweep:      {records, catalog, "hybrid", "engine", "internal"},
+	".":        {sweep, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"}, // package evorl
 	"cmd":      {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
 	"docs":     {"cmd", ".", "ec", "envs", "engine"}, // examples
 	"tools":    {"cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
 }
 
-// catalog is a folder in internal that stands above the others: it serves package evorl alone.
-const catalog = "internal/catalog"
+// Folders in internal that stand above the others: they serve package evorl alone.
+const (
+	catalog = "internal/catalog"
+	records = "internal/records"
+	sweep   = "internal/sweep"
+)
 
 // floor lists the folders of engine that know no device: what a run leaves behind, and its configuration.
 var floor = []string{"engine/checkpoint", "engine/config", "engine/metrics", "engine/onnx", "engine/rundir", "engine/scores"}
@@ -117,8 +123,10 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // folder returns the top-level folder of a path, "." for the root.
 func folder(name string) string {
-	if strings.HasPrefix(name, catalog+"/") {
-		return catalog
+	for _, of := range []string{catalog, records, sweep} {
+		if strings.HasPrefix(name, of+"/") {
+			return of
+		}
 	}
 	top, _, within := strings.Cut(name, "/")
 	if !within {

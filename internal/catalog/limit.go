@@ -1,4 +1,4 @@
-package evorl
+package catalog
 
 import (
 	"cmp"
@@ -8,21 +8,27 @@ import (
 	"math"
 	"slices"
 
-	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/vk"
 )
 
+// Limits finds the largest settings with which a configuration fits a device.
+type Limits struct {
+	Sections config.Sections
+	Device   vk.Info
+	Try      func(context.Context) error // makes everything that a run with the present settings needs, and frees it
+}
+
 // mostKeys is the maximum number of keys that an error of sizes names.
 const mostKeys = 3
 
-// explain turns the error of a configuration that needs more workgroups or memory than the device has into one that
+// Explain turns the error of a configuration that needs more workgroups or memory than the device has into one that
 // names keys and, for each, the largest value that works with all other settings unchanged. That of a precision that
 // the device does not have gets the key of the precision. Other errors are returned unchanged.
-func (c *Config) explain(ctx context.Context, eng *engine.Engine, err error) error {
+func (l Limits) Explain(ctx context.Context, err error) error {
 	if errors.Is(err, nn.ErrNoFloat16) {
-		return config.Invalid("network.precision", "%v", nn.Float16.Check(eng.Device().Info()))
+		return config.Invalid("network.precision", "%v", nn.Float16.Check(l.Device))
 	}
 	factor, within := exceeds(err), 0.0
 	if factor <= 1 {
@@ -31,7 +37,7 @@ func (c *Config) explain(ctx context.Context, eng *engine.Engine, err error) err
 	if memory := new(vk.OutOfMemoryError); errors.As(err, &memory) {
 		within = 0.01 // available memory varies, and values that use nearly all of it take long to try
 	}
-	keys, e := c.sizes()
+	keys, e := l.sizes()
 	if e != nil {
 		return e
 	}
@@ -39,7 +45,7 @@ func (c *Config) explain(ctx context.Context, eng *engine.Engine, err error) err
 	var text string
 	for found := 0; len(keys) > 0 && found < mostKeys; keys = keys[1:] {
 		key, value := keys[0], *keys[0].Value
-		most, ok := c.largest(ctx, eng, key.Value, factor, within)
+		most, ok := l.largest(ctx, key.Value, factor, within)
 		*key.Value = value
 		if e := ctx.Err(); e != nil {
 			return e
@@ -57,13 +63,13 @@ func (c *Config) explain(ctx context.Context, eng *engine.Engine, err error) err
 	if first == nil {
 		return err
 	}
-	return c.document.Locate(config.Invalid(first.Name, "%s (%v)", text, err))
+	return config.Invalid(first.Name, "%s (%v)", text, err)
 }
 
 // sizes lists the integer settings that may be sizes, by their dotted names, largest first.
-func (c *Config) sizes() ([]config.Integer, error) {
+func (l Limits) sizes() ([]config.Integer, error) {
 	var keys []config.Integer
-	for _, s := range c.Sections() {
+	for _, s := range l.Sections {
 		if s.Name == "" || s.Name == "checkpoint" {
 			continue
 		}
@@ -84,16 +90,16 @@ func (c *Config) sizes() ([]config.Integer, error) {
 // largest finds the largest value of a setting with which the configuration fits the device, to a relative accuracy
 // of within. With its present value the configuration is too large by factor. ok is false if the need does not depend
 // on the setting, or no value fits.
-func (c *Config) largest(ctx context.Context, eng *engine.Engine, value *int, factor, within float64) (most int, ok bool) {
+func (l Limits) largest(ctx context.Context, value *int, factor, within float64) (most int, ok bool) {
 	least := *value // the smallest value known not to work
 	// try tests x, or x - 1 if x is rejected for another reason, such as having to be even. It returns the tested
 	// value and the factor by which it is too large.
 	try := func(x int) (int, float64) {
 		*value = x
-		now, err := c.excess(ctx, eng)
+		now, err := l.excess(ctx)
 		if err != nil && x > 1 {
 			*value = x - 1
-			now, err = c.excess(ctx, eng)
+			now, err = l.excess(ctx)
 		}
 		if err != nil {
 			return x, math.Inf(1)
@@ -143,26 +149,13 @@ func exceeds(err error) (x float64) {
 }
 
 // excess returns the factor by which the configuration is too large for the device; at most 1: it fits.
-func (c *Config) excess(ctx context.Context, eng *engine.Engine) (float64, error) {
-	w, err := c.prepared(ctx, eng)
+func (l Limits) excess(ctx context.Context) (float64, error) {
+	err := l.Try(ctx)
 	if err == nil {
-		return 1, w.Close()
+		return 1, nil
 	}
 	if x := exceeds(err); x > 1 {
 		return x, nil
 	}
 	return 0, err
-}
-
-// prepared makes the workflow and everything that a run needs, so that sizes and memory are checked before learning
-// begins.
-func (c *Config) prepared(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
-	w, err := c.Build(ctx, eng)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.Prepare(ctx, c.Evaluation.Episodes); err != nil {
-		return nil, errors.Join(fmt.Errorf("evorl: %s on %s: %w", c.Run.Workflow, c.Run.Env, err), w.Close())
-	}
-	return w, nil
 }

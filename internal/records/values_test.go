@@ -1,7 +1,6 @@
-package evorl
+package records
 
 import (
-	"encoding/json"
 	"maps"
 	"math"
 	"strings"
@@ -13,7 +12,7 @@ import (
 
 func TestValues(t *testing.T) {
 	nan := float32(math.NaN())
-	got, err := valuesOf(engine.Report{
+	got, err := ValuesOf(engine.Report{
 		Metrics: map[string][]float32{
 			engine.ReturnMetric: {4, nan, 1, 2, 3}, "episode/length": {nan, nan}, "loss/actor": {1, nan, 3}, "pbt/fitness": {2, nan}, "pbt/parent": {0, 3},
 			"fitness/mean": {7}, "hyper/discount": {0.5},
@@ -46,17 +45,9 @@ func TestValues(t *testing.T) {
 
 // Two metrics of one name are refused.
 func TestValuesOfOneName(t *testing.T) {
-	_, err := valuesOf(engine.Report{Iteration: 2, Metrics: map[string][]float32{engine.ReturnMetric: {1}, "return/mean": {2}, "loss/actor": {3}}})
+	_, err := ValuesOf(engine.Report{Iteration: 2, Metrics: map[string][]float32{engine.ReturnMetric: {1}, "return/mean": {2}, "loss/actor": {3}}})
 	if err == nil || !strings.Contains(err.Error(), "metrics of iteration 2: 1 values have the names of others") {
 		t.Errorf("error %v; want one of two metrics of one name", err)
-	}
-}
-
-// A number that is not finite is null, so that a result is always valid JSON.
-func TestNumber(t *testing.T) {
-	text, err := json.Marshal([]Number{1.5, Number(math.NaN()), Number(math.Inf(-1))})
-	if err != nil || string(text) != "[1.5,null,null]" {
-		t.Errorf("%s, %v", text, err)
 	}
 }
 
@@ -67,7 +58,7 @@ func TestLargest(t *testing.T) {
 		of   []float64
 		want int
 	}{{[]float64{nan, 3, nan, 5, nan, 4}, 3}, {[]float64{5, nan, 3, 5}, 0}, {[]float64{nan, math.Inf(-1)}, 1}, {[]float64{nan, nan}, 0}} {
-		if got := largest(c.of); got != c.want {
+		if got := Largest(c.of); got != c.want {
 			t.Errorf("the largest of %v is number %d; want %d", c.of, got, c.want)
 		}
 	}
@@ -75,7 +66,7 @@ func TestLargest(t *testing.T) {
 
 func TestMemberValues(t *testing.T) {
 	nan := float32(math.NaN())
-	got := memberValues(engine.Report{
+	got := MemberValues(engine.Report{
 		Metrics:    map[string][]float32{engine.ReturnMetric: {4, nan, 1}, "loss/actor": {1, 2, 3}},
 		Evaluation: &engine.Evaluation{Returns: [][]float32{{1, 3}, {2, 2}, {nan}}},
 	})
@@ -86,16 +77,16 @@ func TestMemberValues(t *testing.T) {
 }
 
 func TestPace(t *testing.T) {
-	var p pace
+	var p Pace
 	at := time.Unix(100, 0)
-	if _, ok := p.rate(at, 50); ok {
+	if _, ok := p.Rate(at, 50); ok {
 		t.Error("a speed of the first iteration")
 	}
-	if rate, ok := p.rate(at.Add(2*time.Second), 250); !ok || rate != 100 {
+	if rate, ok := p.Rate(at.Add(2*time.Second), 250); !ok || rate != 100 {
 		t.Errorf("%v, %v; want 100 steps a second", rate, ok)
 	}
-	later := pace{began: at}
-	if _, ok := later.rate(at.Add(time.Second), 0); ok {
+	later := Pace{began: at}
+	if _, ok := later.Rate(at.Add(time.Second), 0); ok {
 		t.Error("a speed without steps")
 	}
 }

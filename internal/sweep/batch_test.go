@@ -1,10 +1,7 @@
-package evorl
+package sweep
 
 import (
-	"errors"
-	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -15,17 +12,12 @@ import (
 // TestBatchScores: members of a rung of halving have their newest score up to its end, from the run of the rung before if no episode has ended
 // since; a run of one member has it in another file.
 func TestBatchScores(t *testing.T) {
-	s := &Sweep{Config: SweepConfig{Seeds: 1, Metric: "return"}}
-	rung := func(from *batch, members map[int64]map[string]float64, numbers ...int) *batch {
-		b := &batch{folder: filepath.Join(t.TempDir(), "run"), from: from}
+	rung := func(from *Batch, members map[int64]map[string]float64, numbers ...int) *Batch {
+		b := &Batch{Folder: filepath.Join(t.TempDir(), "run"), From: from, Seeds: 1}
 		for _, n := range numbers {
-			b.trials = append(b.trials, Trial{Number: n})
+			b.Trials = append(b.Trials, Trial{Number: n})
 		}
-		var err error
-		if b.cfg, err = Parse("s.toml", []byte("workflow = \"snes\"\nenv = \"sphere\"\n"), Set(fmt.Sprint("search.members=", len(numbers)))); err != nil {
-			t.Fatal(err)
-		}
-		dir, err := rundir.Create(b.folder)
+		dir, err := rundir.Create(b.Folder)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,43 +50,15 @@ func TestBatchScores(t *testing.T) {
 	last := rung(other, map[int64]map[string]float64{4: {"return/mean": 5}}, 1)
 	quiet := rung(other, nil, 1)
 	for name, c := range map[string]struct {
-		of        *batch
-		iteration int
+		of        *Batch
+		iteration int64
 		want      map[int]float64
 	}{
 		"first": {first, 2, map[int]float64{0: 1, 1: 3}}, "second": {second, 4, map[int]float64{0: 4}}, "other": {other, 4, map[int]float64{0: 4, 1: 3}},
 		"last": {last, 4, map[int]float64{0: 5}}, "quiet": {quiet, 4, map[int]float64{0: 3}},
 	} {
-		if got, err := s.scores(c.of, c.iteration); err != nil || !maps.Equal(got, c.want) {
+		if got, err := c.of.Scores(c.iteration, "return"); err != nil || !maps.Equal(got, c.want) {
 			t.Errorf("%s: scores %v, %v; want %v", name, got, err, c.want)
 		}
-	}
-}
-
-// A process that wakes after its folder was replaced does not cut the records of the other run.
-func TestRecordsOfAReplacedFolder(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run")
-	frozen, err := rundir.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer frozen.Close()
-	if err := os.Rename(path, path+"-away"); err != nil {
-		t.Fatal(err)
-	}
-	other, err := rundir.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	const line = `{"iteration":1,"env_steps":2,"seconds":3}` + "\n"
-	if err := os.WriteFile(other.Metrics(), []byte(line), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := (&Run{dir: frozen}).resumeFile(frozen.Metrics(), 0); !errors.Is(err, rundir.ErrGone) {
-		t.Errorf("error %v; want ErrGone", err)
-	}
-	if text, err := os.ReadFile(other.Metrics()); err != nil || string(text) != line {
-		t.Errorf("%q, %v; want the other's record", text, err)
 	}
 }
