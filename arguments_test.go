@@ -47,9 +47,9 @@ func TestNilArguments(t *testing.T) {
 		{"device", only(envs.NewBatch(ctx, nil, env, 1, 1, envs.Options{}))},
 		{"environment", only(envs.NewBatch(ctx, eng.Device(), nil, 1, 1, envs.Options{}))},
 		{"engine", only(cfg.Build(ctx, nil))},
-		{"engine", only(evorl.Start(ctx, nil, cfg, path))},
-		{"configuration", only(evorl.Start(ctx, eng, nil, path))},
-		{"configuration", only(evorl.Resume(ctx, eng, nil, path))},
+		{"device", only(evorl.Start(ctx, nil, cfg, path))},
+		{"configuration", only(evorl.Start(ctx, eng.Device(), nil, path))},
+		{"configuration", only(evorl.Resume(ctx, eng.Device(), nil, path))},
 	} {
 		var missing *engine.NilError
 		if !errors.As(c.err, &missing) || missing.What != c.what {

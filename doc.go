@@ -8,7 +8,7 @@
 //
 //	cfg, err := evorl.Read("configs/pbt.toml", evorl.Set("seed=7"))
 //	...
-//	run, err := evorl.Start(ctx, engine.New(dev, engine.Seed(cfg.Run.Seed)), cfg, "runs/first")
+//	run, err := evorl.Start(ctx, dev, cfg, "runs/first")
 //	...
 //	defer run.Close()
 //	err = run.Learn(ctx)

@@ -32,7 +32,7 @@ func sameRecords(t *testing.T, a, b string) {
 
 // Equal runs have equal records, in every workflow, and in PBT over each kind.
 func TestEqualRuns(t *testing.T) {
-	eng := open(t, 3)
+	dev := openDevice(t)
 	equal := func(name, text string, set ...string) {
 		t.Run(name, func(t *testing.T) {
 			cfg, err := parse(t, text, append(set, "seed=3", "iterations=3", "evaluation.every=2", "evaluation.episodes=2")...)
@@ -41,7 +41,7 @@ func TestEqualRuns(t *testing.T) {
 			}
 			paths := [2]string{filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")}
 			for _, path := range paths {
-				if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
+				if err := learn(t, evorl.Start, dev, cfg, path).Close(); err != nil {
 					t.Fatal(err)
 				}
 			}

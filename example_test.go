@@ -41,7 +41,7 @@ func train(ctx context.Context) (best float64, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(folder)
-	run, err := evorl.Start(ctx, engine.New(dev, engine.Seed(cfg.Run.Seed)), cfg, filepath.Join(folder, "run"))
+	run, err := evorl.Start(ctx, dev, cfg, filepath.Join(folder, "run"))
 	if err != nil {
 		return 0, err
 	}
@@ -49,7 +49,7 @@ func train(ctx context.Context) (best float64, err error) {
 	if err := run.Learn(ctx); err != nil {
 		return 0, err
 	}
-	trained, err := evorl.Restore(ctx, engine.New(dev, engine.Seed(1)), cfg, run.Path())
+	trained, err := evorl.Restore(ctx, dev, cfg, run.Path(), 1)
 	if err != nil {
 		return 0, err
 	}

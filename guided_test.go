@@ -41,24 +41,24 @@ func TestGuided(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			eng, dir := open(t, 3), t.TempDir()
-			whole := learn(t, evorl.Start, eng, cfg, filepath.Join(dir, "whole"))
+			dev, dir := openDevice(t), t.TempDir()
+			whole := learn(t, evorl.Start, dev, cfg, filepath.Join(dir, "whole"))
 			result, err := whole.Result(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			cfg.Run.Iterations = 2
 			path := filepath.Join(dir, "interrupted")
-			if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
+			if err := learn(t, evorl.Start, dev, cfg, path).Close(); err != nil {
 				t.Fatal(err)
 			}
 			cfg.Run.Iterations = 3
-			resumed, err := learn(t, evorl.Resume, eng, cfg, path).Result(t.Context())
+			resumed, err := learn(t, evorl.Resume, dev, cfg, path).Result(t.Context())
 			if err != nil || resumed.Digest != result.Digest {
 				t.Errorf("resumed, the digest is %s, %v; want %s", resumed.Digest, err, result.Digest)
 			}
 			sameRecords(t, whole.Path(), path)
-			restored, err := evorl.Restore(t.Context(), eng, cfg, path)
+			restored, err := evorl.Restore(t.Context(), dev, cfg, path, 3)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,7 @@ import (
 // the largest value that this device supports, limited by workgroups or memory. That value starts; one larger by 2,
 // or by 2%, does not.
 func TestLargestValues(t *testing.T) {
-	eng := open(t, 0)
+	dev := openDevice(t)
 	for _, c := range []struct {
 		key      string
 		value    int
@@ -43,7 +43,7 @@ func TestLargestValues(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				run, err := evorl.Start(t.Context(), eng, cfg, path)
+				run, err := evorl.Start(t.Context(), dev, cfg, path)
 				if err != nil {
 					if _, e := os.Stat(path); !errors.Is(e, os.ErrNotExist) {
 						t.Errorf("%d left a run directory: %v", value, e)

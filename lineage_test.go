@@ -36,7 +36,7 @@ func savedTensors[T uint32 | float32](t *testing.T, run, name string) (values []
 // origins restores a run and returns the origins of its members.
 func origins(t *testing.T, cfg *evorl.Config, run string) (of []*evorl.Origin) {
 	t.Helper()
-	restored, err := evorl.Restore(t.Context(), open(t, cfg.Run.Seed), cfg, run)
+	restored, err := evorl.Restore(t.Context(), openDevice(t), cfg, run, cfg.Run.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,12 +76,12 @@ func TestOrigin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run, eng := filepath.Join(t.TempDir(), "run"), open(t, 3)
-			if err := learn(t, evorl.Start, eng, cfg, run).Close(); err != nil {
+			run, dev := filepath.Join(t.TempDir(), "run"), openDevice(t)
+			if err := learn(t, evorl.Start, dev, cfg, run).Close(); err != nil {
 				t.Fatal(err)
 			}
 			cfg.Run.Iterations = 10
-			if err := learn(t, evorl.Resume, eng, cfg, run).Close(); err != nil {
+			if err := learn(t, evorl.Resume, dev, cfg, run).Close(); err != nil {
 				t.Fatal(err)
 			}
 			of := origins(t, cfg, run)
@@ -161,7 +161,7 @@ func checkBest(t *testing.T, run string, members int, side hybrid.Side, of []*ev
 // Members that do not descend from each other have no origin. Damaged files are reported and do not end a command.
 func TestOriginOfOthers(t *testing.T) {
 	cfg, run := small(t), filepath.Join(t.TempDir(), "run")
-	if err := learn(t, evorl.Start, open(t, 3), cfg, run).Close(); err != nil {
+	if err := learn(t, evorl.Start, openDevice(t), cfg, run).Close(); err != nil {
 		t.Fatal(err)
 	}
 	if of := origins(t, cfg, run); of[0] != nil {

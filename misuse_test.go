@@ -14,11 +14,11 @@ import (
 // Wrong use is an error that says what is wrong: never a panic, and never without end.
 func TestMisuse(t *testing.T) {
 	ctx, eng, cfg, dir := t.Context(), open(t, 3), small(t), t.TempDir()
-	run := learn(t, evorl.Start, eng, cfg, filepath.Join(dir, "run"))
+	run := learn(t, evorl.Start, eng.Device(), cfg, filepath.Join(dir, "run"))
 	if err := run.Close(); err != nil {
 		t.Fatal(err)
 	}
-	restored, err := evorl.Restore(ctx, eng, cfg, run.Path())
+	restored, err := evorl.Restore(ctx, eng.Device(), cfg, run.Path(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestMisuse(t *testing.T) {
 		return run.Learn(ctx)
 	}
 	report := func(evorl.TrialResult) {}
-	empty, unseeded := &evorl.Config{}, engine.New(eng.Device())
+	empty, dev := &evorl.Config{}, eng.Device()
 	only := func(_ any, err error) error { return err }
 	last := func(_, _ any, err error) error { return err }
 	const none, made, closed = "configuration is nil", "want one made by New, Read or Parse", "is closed"
@@ -55,13 +55,13 @@ func TestMisuse(t *testing.T) {
 		{"NewSweep", only(evorl.NewSweep(nil, 1)), none},
 		{"-1 seeds", only(evorl.NewSweep(cfg, -1)), "want at least 1"},
 		{"many seeds", only(evorl.NewSweep(cfg, huge)), "at most"},
-		{"Restore", only(evorl.Restore(ctx, eng, nil, run.Path())), none},
-		{"RestoreBest", only(evorl.RestoreBest(ctx, eng, nil, run.Path())), none},
-		{"Restore without engine", only(evorl.Restore(ctx, nil, cfg, run.Path())), "engine is nil"},
+		{"Restore", only(evorl.Restore(ctx, dev, nil, run.Path(), 3)), none},
+		{"RestoreBest", only(evorl.RestoreBest(ctx, dev, nil, run.Path(), 3)), none},
+		{"Restore without device", only(evorl.Restore(ctx, nil, cfg, run.Path(), 3)), "device is nil"},
 		{"Init", cfg.Init(ctx, nil), "workflow is nil"},
-		{"empty: Start", only(evorl.Start(ctx, unseeded, empty, filepath.Join(dir, "empty"))), made},
-		{"empty: Resume", only(evorl.Resume(ctx, unseeded, empty, run.Path())), made},
-		{"empty: Restore", only(evorl.Restore(ctx, unseeded, empty, run.Path())), made},
+		{"empty: Start", only(evorl.Start(ctx, dev, empty, filepath.Join(dir, "empty"))), made},
+		{"empty: Resume", only(evorl.Resume(ctx, dev, empty, run.Path())), made},
+		{"empty: Restore", only(evorl.Restore(ctx, dev, empty, run.Path(), 3)), made},
 		{"empty: Build", only(empty.Build(ctx, eng)), made},
 		{"empty: TOML", only(empty.TOML()), made},
 		{"empty: NewSweep", only(evorl.NewSweep(empty, 1)), made},

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/internal/records"
 	"github.com/evorl/evorl/vk"
 )
@@ -53,7 +52,7 @@ func TestONNXActsAsTheDevice(t *testing.T) {
 
 func actsAsTheDevice(t *testing.T, dev *vk.Device, cfg *Config) {
 	path := filepath.Join(t.TempDir(), "run")
-	run, err := Start(t.Context(), engine.New(dev, engine.Seed(5)), cfg, path)
+	run, err := Start(t.Context(), dev, cfg, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +60,7 @@ func actsAsTheDevice(t *testing.T, dev *vk.Device, cfg *Config) {
 	if err := run.Learn(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	restored, err := Restore(t.Context(), engine.New(dev, engine.Seed(9)), cfg, path)
+	restored, err := Restore(t.Context(), dev, cfg, path, 9)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,8 +53,8 @@ func TestPBTOver(t *testing.T) {
 				if got := slices.Sorted(maps.Keys(pbtOf(t, cfg).Search)); !slices.Equal(got, c.searched) {
 					t.Errorf("it searches %v; want %v", got, c.searched)
 				}
-				eng, dir := open(t, 3), t.TempDir()
-				whole := learn(t, evorl.Start, eng, cfg, filepath.Join(dir, "whole"))
+				dev, dir := openDevice(t), t.TempDir()
+				whole := learn(t, evorl.Start, dev, cfg, filepath.Join(dir, "whole"))
 				result, err := whole.Result(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -71,11 +71,11 @@ func TestPBTOver(t *testing.T) {
 
 				cfg.Run.Iterations = 1
 				path := filepath.Join(dir, "interrupted")
-				if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
+				if err := learn(t, evorl.Start, dev, cfg, path).Close(); err != nil {
 					t.Fatal(err)
 				}
 				cfg.Run.Iterations = 2
-				resumed, err := learn(t, evorl.Resume, eng, cfg, path).Result(t.Context())
+				resumed, err := learn(t, evorl.Resume, dev, cfg, path).Result(t.Context())
 				if err != nil || resumed.Digest != result.Digest {
 					t.Errorf("resumed, the digest is %s, %v; want %s", resumed.Digest, err, result.Digest)
 				}

@@ -18,6 +18,7 @@ import (
 	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/records"
 	"github.com/evorl/evorl/rl"
+	"github.com/evorl/evorl/vk"
 )
 
 // Restored is a workflow with the state of a run's checkpoint, for evaluation. It cannot learn.
@@ -32,27 +33,32 @@ type Restored struct {
 }
 
 // Restore loads the newest valid checkpoint of a run. cfg is the run's configuration, see Stored; if it differs from
-// the checkpoint's, except in iterations, the error is a *DifferenceError. The engine's seed determines the episodes
-// of evaluations and recordings. A run in float16 ([network] precision) can be restored on every device.
-func Restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Restored, error) {
-	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) (err error) {
+// the checkpoint's, except in iterations, the error is a *DifferenceError. The seed is that of the episodes of
+// evaluations and recordings; cfg.Run.Seed gives those of the run's own evaluations. A run in float16 ([network] precision) can be restored on every device.
+func Restore(ctx context.Context, dev *vk.Device, cfg *Config, path string, seed uint32) (*Restored, error) {
+	return restore(ctx, dev, cfg, path, seed, func(r *Restored, dir *rundir.Dir) (err error) {
 		r.refused, err = checkpoint.Newest(dir.Checkpoints(), func(newest *checkpoint.Checkpoint) error { return r.load(ctx, newest) })
 		return err
 	})
 }
 
 // RestoreBest loads the best state of a run, see Best. Evaluate and Best choose the member that was best.
-func RestoreBest(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Restored, error) {
-	return restore(ctx, eng, cfg, path, func(r *Restored, dir *rundir.Dir) error { return r.loadBest(ctx, dir) })
+func RestoreBest(ctx context.Context, dev *vk.Device, cfg *Config, path string, seed uint32) (*Restored, error) {
+	return restore(ctx, dev, cfg, path, seed, func(r *Restored, dir *rundir.Dir) error { return r.loadBest(ctx, dir) })
 }
 
-func restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string, load func(*Restored, *rundir.Dir) error) (*Restored, error) {
+func restore(
+	ctx context.Context, dev *vk.Device, cfg *Config, path string, seed uint32, load func(*Restored, *rundir.Dir) error,
+) (*Restored, error) {
+	if err := checkArguments(dev, cfg); err != nil {
+		return nil, err
+	}
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &Restored{cfg: cfg, path: path, eng: eng}
-	if r.workflow, err = cfg.buildToEvaluate(ctx, eng); err != nil {
+	r := &Restored{cfg: cfg, path: path, eng: engine.New(dev, engine.Seed(seed))}
+	if r.workflow, err = cfg.buildToEvaluate(ctx, r.eng); err != nil {
 		return nil, err
 	}
 	if err := load(r, dir); err != nil {
@@ -65,12 +71,6 @@ func restore(ctx context.Context, eng *engine.Engine, cfg *Config, path string, 
 // buildToEvaluate is Build for a workflow that does not learn. Networks in a precision that the device does not have are in float32, as their
 // parameters are.
 func (c *Config) buildToEvaluate(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
-	if err := c.made(); err != nil {
-		return nil, err
-	}
-	if err := engine.Require(map[string]any{"engine": eng}); err != nil {
-		return nil, fmt.Errorf("evorl: %w", err)
-	}
 	for _, s := range c.setup.Settings.Sections() {
 		if network, ok := s.Value.(*rl.NetworkConfig); ok && network.Precision.Check(eng.Device().Info()) != nil {
 			defer func(of nn.Precision) { network.Precision = of }(network.Precision)
@@ -119,6 +119,9 @@ func (r *Restored) Refused() []*checkpoint.CorruptError { return r.refused }
 
 // Config returns the configuration of the run.
 func (r *Restored) Config() *Config { return r.cfg }
+
+// Seed returns the seed of the episodes.
+func (r *Restored) Seed() uint32 { return r.eng.Seed() }
 
 // Iteration returns the iteration of the checkpoint.
 func (r *Restored) Iteration() int { return int(r.checkpoint.Manifest.Step) }

@@ -13,7 +13,7 @@ import (
 
 // What was learned in float16 is evaluated and exported on every device; only a device with cooperative matrices continues it.
 func TestRestoreFloat16(t *testing.T) {
-	eng, path := open(t, 3), filepath.Join(t.TempDir(), "run")
+	dev, path := openDevice(t), filepath.Join(t.TempDir(), "run")
 	var settings []evorl.Option
 	for _, s := range []string{
 		"seed=3", "iterations=2", "evaluation.episodes=2", "network.hidden=[16, 16]",
@@ -25,7 +25,7 @@ func TestRestoreFloat16(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
+	if err := learn(t, evorl.Start, dev, cfg, path).Close(); err != nil {
 		t.Fatal(err)
 	}
 	half, err := evorl.New("ppo", "CartPole-v1", append(settings, evorl.Set("network.precision=float16"))...)
@@ -40,7 +40,7 @@ func TestRestoreFloat16(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(path, "config.toml"), text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	restored, err := evorl.Restore(t.Context(), eng, half, path)
+	restored, err := evorl.Restore(t.Context(), dev, half, path, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +54,8 @@ func TestRestoreFloat16(t *testing.T) {
 	if again, err := half.TOML(); err != nil || string(again) != string(text) {
 		t.Errorf("restoring changed the configuration to\n%s\n%v", again, err)
 	}
-	missing := nn.Float16.Check(eng.Device().Info())
-	run, err := evorl.Resume(t.Context(), eng, half, path)
+	missing := nn.Float16.Check(dev.Info())
+	run, err := evorl.Resume(t.Context(), dev, half, path)
 	if err == nil {
 		_ = run.Close() // all iterations are done
 	}

@@ -30,21 +30,26 @@ func small(t *testing.T, opts ...evorl.Option) *evorl.Config {
 	return cfg
 }
 
-func open(t *testing.T, seed uint32) *engine.Engine {
+func openDevice(t *testing.T) *vk.Device {
 	t.Helper()
 	dev, err := vk.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dev.Close() })
-	return engine.New(dev, engine.Seed(seed))
+	return dev
+}
+
+func open(t *testing.T, seed uint32) *engine.Engine {
+	t.Helper()
+	return engine.New(openDevice(t), engine.Seed(seed))
 }
 
 // learn starts or resumes a run and learns to its end.
-func learn(t *testing.T, begin func(context.Context, *engine.Engine, *evorl.Config, string) (*evorl.Run, error), eng *engine.Engine,
+func learn(t *testing.T, begin func(context.Context, *vk.Device, *evorl.Config, string) (*evorl.Run, error), dev *vk.Device,
 	cfg *evorl.Config, path string) *evorl.Run {
 	t.Helper()
-	run, err := begin(t.Context(), eng, cfg, path)
+	run, err := begin(t.Context(), dev, cfg, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,12 +62,12 @@ func learn(t *testing.T, begin func(context.Context, *engine.Engine, *evorl.Conf
 
 // A run that is resumed on another device than its checkpoint's warns about it.
 func TestAnotherDevice(t *testing.T) {
-	eng, cfg, path := open(t, 3), small(t), filepath.Join(t.TempDir(), "run")
-	if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
+	dev, cfg, path := openDevice(t), small(t), filepath.Join(t.TempDir(), "run")
+	if err := learn(t, evorl.Start, dev, cfg, path).Close(); err != nil {
 		t.Fatal(err)
 	}
 	cfg.Run.Iterations = 6
-	first := learn(t, evorl.Resume, eng, cfg, path)
+	first := learn(t, evorl.Resume, dev, cfg, path)
 	if got := first.Warnings(); len(got) != 0 {
 		t.Errorf("warnings on the same device: %q", got)
 	}
@@ -71,7 +76,7 @@ func TestAnotherDevice(t *testing.T) {
 	}
 	rewrite(t, filepath.Join(path, "checkpoints"), "device", "Voodoo2")
 	cfg.Run.Iterations = 8
-	if got := learn(t, evorl.Resume, eng, cfg, path).Warnings(); len(got) != 1 || !strings.Contains(got[0], "its checkpoint is from Voodoo2") {
+	if got := learn(t, evorl.Resume, dev, cfg, path).Warnings(); len(got) != 1 || !strings.Contains(got[0], "its checkpoint is from Voodoo2") {
 		t.Errorf("warnings %q; want one that names the other device", got)
 	}
 }
@@ -100,18 +105,6 @@ func rewrite(t *testing.T, folder, fact, value string) {
 	}
 }
 
-// An engine whose seed differs from the configuration's is rejected before there is a run directory.
-func TestSeedsAgree(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run")
-	_, err := evorl.Start(t.Context(), open(t, 4), small(t), path)
-	if err == nil || !strings.Contains(err.Error(), "the engine has seed 4 and the configuration 3") {
-		t.Errorf("error %v", err)
-	}
-	if found, _ := filepath.Glob(path); len(found) > 0 {
-		t.Error("there is a run directory")
-	}
-}
-
 // A run in a user-defined environment is resumed and restored with a catalog that has it.
 func TestRunInOwnEnvironment(t *testing.T) {
 	const still = "// environment: Still\n#include \"engine/rng.glsl\"\n#define STATE_SIZE 1\n#define OBS_SIZE 1\n#define ACTION_SIZE 2\n#define DISCRETE 1\n" +
@@ -123,20 +116,20 @@ func TestRunInOwnEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eng, path := open(t, 3), filepath.Join(t.TempDir(), "run")
+	dev, path := openDevice(t), filepath.Join(t.TempDir(), "run")
 	cfg := small(t, evorl.Use(catalog), evorl.Set("env=Still"))
-	if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
+	if err := learn(t, evorl.Start, dev, cfg, path).Close(); err != nil {
 		t.Fatal(err)
 	}
 	cfg.Run.Iterations = 6
-	if err := learn(t, evorl.Resume, eng, cfg, path).Close(); err != nil {
+	if err := learn(t, evorl.Resume, dev, cfg, path).Close(); err != nil {
 		t.Fatal(err)
 	}
 	stored, err := evorl.Stored(path, evorl.Use(catalog))
 	if err != nil || stored.Run.Iterations != 6 {
 		t.Fatalf("stored %+v, %v; want 6 iterations", stored, err)
 	}
-	trained, err := evorl.Restore(t.Context(), eng, stored, path)
+	trained, err := evorl.Restore(t.Context(), dev, stored, path, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,19 +150,19 @@ func TestRunInOwnEnvironment(t *testing.T) {
 		t.Errorf("stored, with another source: %v; want %s", err, want)
 	}
 	changed := small(t, evorl.Use(other), evorl.Set("env=Still"), evorl.Set("iterations=8"))
-	if r, err := evorl.Resume(t.Context(), eng, changed, path); err == nil || !strings.Contains(err.Error(), want) {
+	if r, err := evorl.Resume(t.Context(), dev, changed, path); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("resumed with another source: %v, %v; want %s", r, err, want)
 	}
 	cfg.Run.Iterations = 7
-	if err := learn(t, evorl.Resume, eng, cfg, path).Close(); err != nil {
+	if err := learn(t, evorl.Resume, dev, cfg, path).Close(); err != nil {
 		t.Errorf("resumed with the same source: %v", err)
 	}
 }
 
 // A best state that names a nonexistent member is refused, even with correct digests.
 func TestBestOfNoMember(t *testing.T) {
-	eng, cfg, path := open(t, 3), small(t), filepath.Join(t.TempDir(), "run")
-	if err := learn(t, evorl.Start, eng, cfg, path).Close(); err != nil {
+	dev, cfg, path := openDevice(t), small(t), filepath.Join(t.TempDir(), "run")
+	if err := learn(t, evorl.Start, dev, cfg, path).Close(); err != nil {
 		t.Fatal(err)
 	}
 	for fact, value := range map[string]string{"best_member": "999", "best_return": "NaN", "best_episodes": "0"} {
@@ -185,7 +178,7 @@ func TestBestOfNoMember(t *testing.T) {
 		if best, refused, err := evorl.FindBest(cfg, path); err != nil || best != nil || len(refused) != 1 {
 			t.Errorf("%s = %s: best %+v, refused %v, %v; want it refused", fact, value, best, refused, err)
 		}
-		if _, err := evorl.RestoreBest(t.Context(), eng, cfg, path); err == nil || !strings.Contains(err.Error(), "does not say which member was best") {
+		if _, err := evorl.RestoreBest(t.Context(), dev, cfg, path, 3); err == nil || !strings.Contains(err.Error(), "does not say which member was best") {
 			t.Errorf("%s = %s: error %v", fact, value, err)
 		}
 		if err := os.RemoveAll(before); err != nil {

@@ -14,18 +14,17 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Start begins a run in a new folder; an existing folder must be empty (else rundir.ErrNotEmpty). The engine must
-// have the seed of the configuration. After an error nothing is left of the run, and the folder is removed, even if
-// it existed.
-func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_ *Run, err error) {
-	if err := checkSeed(eng, cfg); err != nil {
+// Start begins a run on a device, in a new folder; an existing folder must be empty (else rundir.ErrNotEmpty). After an
+// error nothing is left of the run, and the folder is removed, even if it existed.
+func Start(ctx context.Context, dev *vk.Device, cfg *Config, path string) (_ *Run, err error) {
+	if err := checkArguments(dev, cfg); err != nil {
 		return nil, err
 	}
 	dir, err := rundir.Create(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{cfg: cfg, dir: dir, eng: eng, began: time.Now()}
+	r := newRun(dev, cfg, dir)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, dir.Remove(), r.Close())
@@ -45,12 +44,12 @@ func Start(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_
 
 // startFrom begins a run in a new folder whose members continue some members of another run, that of the configuration with `all` members, from its newest
 // checkpoint. What a killed process left there, without a run, is removed.
-func startFrom(ctx context.Context, eng *engine.Engine, cfg *Config, path string, other *rundir.Dir, all int, of *rundir.Continued) (_ *Run, err error) {
+func startFrom(ctx context.Context, dev *vk.Device, cfg *Config, path string, other *rundir.Dir, all int, of *rundir.Continued) (_ *Run, err error) {
 	dir, err := rundir.Renew(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{cfg: cfg, dir: dir, eng: eng, began: time.Now()}
+	r := newRun(dev, cfg, dir)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, dir.Remove(), r.Close())
@@ -97,16 +96,16 @@ func startFrom(ctx context.Context, eng *engine.Engine, cfg *Config, path string
 // Resume continues the run in a folder from its newest checkpoint, or from the beginning if there is none yet. The
 // configuration must equal those of the folder and of the checkpoint, except that the number of iterations may grow;
 // otherwise the error is a *DifferenceError, and nothing is changed. Torn and altered checkpoints are skipped;
-// Warnings names them, and a device other than the checkpoint's. The engine must have the seed of the configuration.
-func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (_ *Run, err error) {
-	if err := checkSeed(eng, cfg); err != nil {
+// Warnings names them, and a device other than the checkpoint's.
+func Resume(ctx context.Context, dev *vk.Device, cfg *Config, path string) (_ *Run, err error) {
+	if err := checkArguments(dev, cfg); err != nil {
 		return nil, err
 	}
 	dir, err := rundir.Resume(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{cfg: cfg, dir: dir, eng: eng, began: time.Now()}
+	r := newRun(dev, cfg, dir)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())
@@ -149,18 +148,19 @@ func Resume(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (
 	return r, r.open(ctx, r.from)
 }
 
-// checkSeed rejects an engine whose seed is not that of the configuration.
-func checkSeed(eng *engine.Engine, cfg *Config) error {
+// checkArguments returns an error if there is no device or no configuration.
+func checkArguments(dev *vk.Device, cfg *Config) error {
 	if err := cfg.made(); err != nil {
 		return err
 	}
-	if err := engine.Require(map[string]any{"engine": eng}); err != nil {
+	if err := engine.Require(map[string]any{"device": dev}); err != nil {
 		return fmt.Errorf("evorl: %w", err)
 	}
-	if eng.Seed() != cfg.Run.Seed {
-		return fmt.Errorf("evorl: the engine has seed %d and the configuration %d: want engine.New(dev, engine.Seed(cfg.Run.Seed))", eng.Seed(), cfg.Run.Seed)
-	}
 	return nil
+}
+
+func newRun(dev *vk.Device, cfg *Config, dir *rundir.Dir) *Run {
+	return &Run{cfg: cfg, dir: dir, eng: engine.New(dev, engine.Seed(cfg.Run.Seed)), began: time.Now()}
 }
 
 // build makes and initialises the workflow with everything that the run will need. When ctx ends, it returns at once:

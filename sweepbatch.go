@@ -172,18 +172,18 @@ func (s *Sweep) sweepRun(b *batch) *sweepRun {
 		return &sweepRun{folder: b.Folder, cfg: b.cfg, begin: Start}
 	}
 	of := &rundir.Continued{Run: filepath.Base(b.From.Folder), Members: b.Continued()}
-	begin := func(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Run, error) {
+	begin := func(ctx context.Context, dev *vk.Device, cfg *Config, path string) (*Run, error) {
 		dir, err := rundir.Open(b.From.Folder)
 		if err != nil {
 			return nil, err
 		}
-		return startFrom(ctx, eng, cfg, path, dir, b.From.Members(), of)
+		return startFrom(ctx, dev, cfg, path, dir, b.From.Members(), of)
 	}
 	return &sweepRun{folder: b.Folder, cfg: b.cfg, begin: begin, from: b.Begun, origin: of}
 }
 
 // startFunc is Start, or another way to begin a run.
-type startFunc func(ctx context.Context, eng *engine.Engine, cfg *Config, path string) (*Run, error)
+type startFunc func(ctx context.Context, dev *vk.Device, cfg *Config, path string) (*Run, error)
 
 // sweepRun is a run of a sweep, from the beginning or, in halving, from an iteration of the run of the rung before.
 type sweepRun struct {
@@ -222,7 +222,7 @@ func (r *sweepRun) run(ctx context.Context, dev *vk.Device, learn func(context.C
 	case !errors.Is(err, rundir.ErrNoRun):
 		return err
 	}
-	run, err := begin(ctx, engine.New(dev, engine.Seed(r.cfg.Run.Seed)), r.cfg, r.folder)
+	run, err := begin(ctx, dev, r.cfg, r.folder)
 	if err != nil {
 		return err
 	}

@@ -34,11 +34,11 @@ func openDevice(name string) (*vk.Device, error) {
 }
 
 // restore loads the newest checkpoint of a run, or its best state.
-func restore(ctx context.Context, eng *engine.Engine, cfg *evorl.Config, path string, best bool) (*evorl.Restored, error) {
+func restore(ctx context.Context, dev *vk.Device, cfg *evorl.Config, path string, seed uint32, best bool) (*evorl.Restored, error) {
 	if best {
-		return evorl.RestoreBest(ctx, eng, cfg, path)
+		return evorl.RestoreBest(ctx, dev, cfg, path, seed)
 	}
-	return evorl.Restore(ctx, eng, cfg, path)
+	return evorl.Restore(ctx, dev, cfg, path, seed)
 }
 
 // episodeSeed returns the seed of new episodes: that of the flag or the run's. For the best state it is the next one,
@@ -109,8 +109,8 @@ func (s *restoredFlags) restored(cmd *cobra.Command, path string, f func(context
 		return err
 	}
 	screen := cmd.ErrOrStderr()
-	return withEngine(cmd.Context(), screen, s.device, seed, func(ctx context.Context, eng *engine.Engine) error {
-		r, err := restore(ctx, eng, cfg, path, s.best)
+	return withDevice(cmd.Context(), screen, s.device, func(ctx context.Context, dev *vk.Device) error {
+		r, err := restore(ctx, dev, cfg, path, seed, s.best)
 		if err != nil {
 			return cause(ctx, err)
 		}
@@ -118,13 +118,13 @@ func (s *restoredFlags) restored(cmd *cobra.Command, path string, f func(context
 	})
 }
 
-// withEngine calls f with an engine on a device, which it closes afterwards, when it has printed the error of f.
-func withEngine(ctx context.Context, screen io.Writer, device string, seed uint32, f func(context.Context, *engine.Engine) error) error {
+// withDevice calls f with a device, which it closes afterwards, when it has printed the error of f.
+func withDevice(ctx context.Context, screen io.Writer, device string, f func(context.Context, *vk.Device) error) error {
 	dev, err := openDevice(device)
 	if err != nil {
 		return err
 	}
-	return closing(screen, f(ctx, engine.New(dev, engine.Seed(seed))), func() error {
+	return closing(screen, f(ctx, dev), func() error {
 		if err := dev.Close(); err != nil {
 			return fmt.Errorf("closing the device: %w", err)
 		}

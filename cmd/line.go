@@ -14,6 +14,7 @@ import (
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/cmd/internal/progress"
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
 
 // lineFlags select how progress is shown.
@@ -56,8 +57,8 @@ type line struct {
 }
 
 // newLine starts to show a run of a configuration in a directory.
-func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, eng *engine.Engine, path string) *line {
-	total, device := int64(cfg.Run.Iterations), eng.Device().Info().Name
+func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, dev *vk.Device, path string) *line {
+	total, device := int64(cfg.Run.Iterations), dev.Info().Name
 	l := &line{Writer: w, score: math.NaN(), asJSON: formats[f.format]}
 	if f.quiet {
 		return l

@@ -16,6 +16,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/vk"
 )
 
 // runsFolder contains the run directories that are not named by --out.
@@ -122,7 +123,7 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 // runOne trains a configuration in one run.
 func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 	screen := cmd.ErrOrStderr()
-	return withEngine(cmd.Context(), screen, f.device, cfg.Run.Seed, func(ctx context.Context, eng *engine.Engine) error {
+	return withDevice(cmd.Context(), screen, f.device, func(ctx context.Context, dev *vk.Device) error {
 		path, resume, err := f.place(cfg)
 		if err != nil {
 			return err
@@ -131,9 +132,9 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 		if resume {
 			begin = evorl.Resume
 		}
-		line := f.line.newLine(screen, cfg, eng, path)
+		line := f.line.newLine(screen, cfg, dev, path)
 		defer line.end()
-		s, err := begin(ctx, eng, cfg, path)
+		s, err := begin(ctx, dev, cfg, path)
 		if err != nil {
 			line.clear()
 			return cause(ctx, err)

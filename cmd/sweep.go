@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl"
-	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/scores"
+	"github.com/evorl/evorl/vk"
 )
 
 // sweepFlags are the flags of evorl sweep, and those that it shares with evorl run --seeds.
@@ -146,17 +146,17 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 		return err
 	}
 	screen := cmd.ErrOrStderr()
-	return withEngine(cmd.Context(), screen, f.device, 0, func(ctx context.Context, eng *engine.Engine) error {
+	return withDevice(cmd.Context(), screen, f.device, func(ctx context.Context, dev *vk.Device) error {
 		defer holdSignals(ctx)()
 		learn := func(ctx context.Context, cfg *evorl.Config, run *evorl.Run, of []evorl.Trial) error {
 			if !f.line.quiet && !formats[f.line.format] && len(of[0].Settings) > 0 {
 				fmt.Fprint(screen, announcement(of, len(s.Trials)))
 			}
-			line := f.line.newLine(screen, cfg, eng, run.Path())
+			line := f.line.newLine(screen, cfg, dev, run.Path())
 			defer line.end()
 			return learnShown(ctx, screen, run, line)
 		}
-		results, err := s.Run(ctx, eng.Device(), f.out, learn, func(evorl.TrialResult) {})
+		results, err := s.Run(ctx, dev, f.out, learn, func(evorl.TrialResult) {})
 		if err != nil {
 			if ctx.Err() != nil {
 				fmt.Fprintf(screen, "evorl: %v; go on with: %s sweep --resume --out %s\n", context.Cause(ctx), cmd.Root().Name(), f.out)

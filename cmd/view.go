@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl"
-	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/envs/view"
+	"github.com/evorl/evorl/vk"
 )
 
 // viewFlags are the flags of evorl view.
@@ -116,14 +116,14 @@ func (f *viewFlags) run(cmd *cobra.Command, path string) error {
 	if f.out == "" && f.gif == "" && f.png == "" {
 		f.out = filepath.Join(path, "episode.html")
 	}
-	return withEngine(cmd.Context(), cmd.ErrOrStderr(), f.device, seed, func(ctx context.Context, eng *engine.Engine) error {
-		return cause(ctx, f.show(ctx, cmd, eng, cfg, path))
+	return withDevice(cmd.Context(), cmd.ErrOrStderr(), f.device, func(ctx context.Context, dev *vk.Device) error {
+		return cause(ctx, f.show(ctx, cmd, dev, cfg, path, seed))
 	})
 }
 
 // show records the episode and writes the files.
-func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, eng *engine.Engine, cfg *evorl.Config, path string) error {
-	restored, err := restore(ctx, eng, cfg, path, f.best)
+func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, dev *vk.Device, cfg *evorl.Config, path string, seed uint32) error {
+	restored, err := restore(ctx, dev, cfg, path, seed, f.best)
 	if err != nil {
 		return err
 	}
@@ -135,12 +135,12 @@ func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, eng *engine.En
 	if err != nil {
 		return err
 	}
-	episode, show, err := recordEpisode(ctx, eng, cfg, restored, member)
+	episode, show, err := recordEpisode(ctx, cfg, restored, member)
 	if err != nil {
 		return err
 	}
 	v := viewed{
-		Workflow: cfg.Run.Workflow, Env: cfg.Run.Env, Seed: eng.Seed(), Iteration: restored.Iteration(), Member: member, Choice: choice,
+		Workflow: cfg.Run.Workflow, Env: cfg.Run.Env, Seed: seed, Iteration: restored.Iteration(), Member: member, Choice: choice,
 		Return: evorl.Number(episode.Return()), Length: episode.Steps, Seconds: show.Seconds(), Files: []string{},
 		Origin: origin(restored, member, func(format string, args ...any) { warn(cmd.ErrOrStderr(), format, args...) }),
 	}
@@ -189,9 +189,7 @@ func (f *viewFlags) report(cmd *cobra.Command, v viewed) error {
 }
 
 // recordEpisode records an episode of a member for a viewer.
-func recordEpisode(
-	ctx context.Context, eng *engine.Engine, cfg *evorl.Config, restored *evorl.Restored, member int,
-) (*envs.Episode, *view.Show, error) {
+func recordEpisode(ctx context.Context, cfg *evorl.Config, restored *evorl.Restored, member int) (*envs.Episode, *view.Show, error) {
 	episode, err := restored.Record(ctx, member)
 	if err != nil {
 		return nil, nil, err
@@ -200,7 +198,7 @@ func recordEpisode(
 	if err != nil {
 		return nil, nil, err
 	}
-	show.Caption = fmt.Sprintf("%s, iteration %d, member %d, seed %d", cfg.Run.Workflow, restored.Iteration(), member, eng.Seed())
+	show.Caption = fmt.Sprintf("%s, iteration %d, member %d, seed %d", cfg.Run.Workflow, restored.Iteration(), member, restored.Seed())
 	return episode, show, nil
 }
 

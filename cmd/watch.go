@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/cmd/internal/plot"
 	"github.com/evorl/evorl/cmd/internal/watch"
-	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
 
 func newWatch(known *evorl.Catalog) *cobra.Command {
@@ -69,8 +69,8 @@ func servePage(cfg *evorl.Config, path, device string, port int) (*watch.Server,
 	}
 	if env := cfg.Env(); env != nil && env.Geometry != nil {
 		source.Episode = func(ctx context.Context, w io.Writer) error {
-			write := func(ctx context.Context, eng *engine.Engine) error { return writeEpisode(ctx, eng, cfg, path, w) }
-			return withEngine(ctx, io.Discard, device, cfg.Run.Seed, write) // the page shows its error
+			write := func(ctx context.Context, dev *vk.Device) error { return writeEpisode(ctx, dev, cfg, path, w) }
+			return withDevice(ctx, io.Discard, device, write) // the page shows its error
 		}
 	}
 	return watch.Serve(source, port)
@@ -80,8 +80,8 @@ func servePage(cfg *evorl.Config, path, device string, port int) (*watch.Server,
 const pageEpisodes = 10
 
 // writeEpisode writes the page of an episode of the newest checkpoint's best member.
-func writeEpisode(ctx context.Context, eng *engine.Engine, cfg *evorl.Config, path string, w io.Writer) error {
-	restored, err := evorl.Restore(ctx, eng, cfg, path)
+func writeEpisode(ctx context.Context, dev *vk.Device, cfg *evorl.Config, path string, w io.Writer) error {
+	restored, err := evorl.Restore(ctx, dev, cfg, path, cfg.Run.Seed)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func writeEpisode(ctx context.Context, eng *engine.Engine, cfg *evorl.Config, pa
 	if err != nil {
 		return err
 	}
-	_, show, err := recordEpisode(ctx, eng, cfg, restored, choice.Member)
+	_, show, err := recordEpisode(ctx, cfg, restored, choice.Member)
 	if err != nil {
 		return err
 	}
