@@ -31,32 +31,12 @@ type Section = catalog.Section
 // Sections of configurations. Package rl, ec and hybrid have those of algorithms.
 type (
 	SearchConfig     = catalog.SearchConfig     // [search]: the number of searches
-	PBTConfig        = catalog.PBTConfig        // [pbt]: the workflow that is trained, and hybrid.PBTConfig
-	ERLConfig        = catalog.ERLConfig        // [erl]: the algorithms of agents and search, and hybrid.ERLConfig
-	CEMRLConfig      = catalog.CEMRLConfig      // [cem-rl], likewise
-	PGAMEConfig      = catalog.PGAMEConfig      // [pga-me], likewise
-	QDPGConfig       = catalog.QDPGConfig       // [qd-pg], likewise
 	RunConfig        = catalog.RunConfig        // the top level
 	EvaluationConfig = catalog.EvaluationConfig // [evaluation]: when members are evaluated, apart from training, and in how many episodes
 	CheckpointConfig = catalog.CheckpointConfig // [checkpoint]: when the state is saved, and how many checkpoints are kept
 	VaryConfig       = catalog.VaryConfig       // [vary]: hyperparameters of which every member has a value of its own
 	SourceConfig     = catalog.SourceConfig     // [source]: the digest of a file that env names
 )
-
-// DefaultPBT is hybrid.DefaultPBT over PPO.
-func DefaultPBT() PBTConfig { return catalog.DefaultPBT() }
-
-// DefaultERL is hybrid.DefaultERL with TD3 and a genetic algorithm.
-func DefaultERL() ERLConfig { return catalog.DefaultERL() }
-
-// DefaultCEMRL is hybrid.DefaultCEMRL with TD3 and the cross-entropy method.
-func DefaultCEMRL() CEMRLConfig { return catalog.DefaultCEMRL() }
-
-// DefaultPGAME is hybrid.DefaultPGAME with TD3 and MAP-Elites.
-func DefaultPGAME() PGAMEConfig { return catalog.DefaultPGAME() }
-
-// DefaultQDPG is hybrid.DefaultQDPG with TD3 and MAP-Elites.
-func DefaultQDPG() QDPGConfig { return catalog.DefaultQDPG() }
 
 // What env may name besides environments and problems, and the section of an environment's own options.
 const (

@@ -10,6 +10,7 @@ import (
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/hybrid"
 )
 
 // guide returns the beginning of a hybrid's configuration: two agents in the pendulum, populations of six.
@@ -119,7 +120,7 @@ func TestGuidedErrors(t *testing.T) {
 
 // The value of With also chooses agent and search.
 func TestGuidedWith(t *testing.T) {
-	of := evorl.DefaultERL()
+	of := hybrid.DefaultERL()
 	of.Agent, of.Search = "sac", "cma-es"
 	cfg, err := evorl.New("erl", "Pendulum-v1", evorl.With(of))
 	if err != nil {

@@ -84,10 +84,10 @@ func TestPBTOver(t *testing.T) {
 	}
 }
 
-func pbtOf(t *testing.T, cfg *evorl.Config) *evorl.PBTConfig {
+func pbtOf(t *testing.T, cfg *evorl.Config) *hybrid.PBTConfig {
 	t.Helper()
 	for _, s := range cfg.Sections() {
-		if of, ok := s.Value.(*evorl.PBTConfig); ok {
+		if of, ok := s.Value.(*hybrid.PBTConfig); ok {
 			return of
 		}
 	}
@@ -261,7 +261,7 @@ func TestPBTSearchesPriorities(t *testing.T) {
 func TestPBTOverByValue(t *testing.T) {
 	openes := ec.DefaultOpenES()
 	openes.Population = 8
-	pbt := evorl.PBTConfig{Over: "openes", PBTConfig: hybrid.PBTConfig{Interval: 7, Episodes: 3}}
+	pbt := hybrid.PBTConfig{Over: "openes", Interval: 7, Episodes: 3}
 	got, err := evorl.New("pbt", "CartPole-v1", evorl.With(openes, &pbt))
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func readLineage(path string, warn func(string, ...any)) (out []plot.Generation,
 func panelsOf(cfg *evorl.Config, of plot.Generation) []plot.Panel {
 	var priors map[string]hybrid.Prior
 	for _, s := range cfg.Sections() {
-		if pbt, ok := s.Value.(*evorl.PBTConfig); ok {
+		if pbt, ok := s.Value.(*hybrid.PBTConfig); ok {
 			priors = pbt.Search
 		}
 	}

@@ -124,7 +124,7 @@ func (a *AskTell) Tell(ctx context.Context, results Results) error {
 // outside the bounds are moved to the nearest point inside. The error is a *CandidatesError if the algorithm can
 // learn only from its own candidates.
 func (a *AskTell) TellCandidates(ctx context.Context, others [][][]float32, results Results) error {
-	if err := a.generation.Accepts(); err != nil {
+	if err := a.generation.CheckCandidates(); err != nil {
 		return err
 	}
 	values, err := flatten3("candidates", others, a.space.Members, a.generation.Population(), a.space.Dim)

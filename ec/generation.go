@@ -135,9 +135,9 @@ func (g *Generation) Tell(r *engine.Recorder, fitness *engine.Tensor) {
 // by gradient descent or injected by Replace, for example. They must lie in the bounds. Candidates that are
 // bit-identical to the proposed ones count as in Tell; to detect them the strategy forms its candidates again, which
 // takes memory for a population. A candidate that is not finite is replaced by the strategy's own, with fitness NaN.
-// The recording fails if Accepts returns an error.
+// The recording fails if CheckCandidates returns an error.
 func (g *Generation) TellCandidates(r *engine.Recorder, given, fitness *engine.Tensor) {
-	if err := g.Accepts(); err != nil {
+	if err := g.CheckCandidates(); err != nil {
 		r.Fail(err)
 		return
 	}
@@ -155,8 +155,8 @@ func (g *Generation) TellCandidates(r *engine.Recorder, given, fitness *engine.T
 	}
 }
 
-// Accepts returns nil if the strategy can be told candidates that it did not propose, else a *CandidatesError.
-func (g *Generation) Accepts() error {
+// CheckCandidates returns nil if the strategy can be told candidates that it did not propose, else a *CandidatesError.
+func (g *Generation) CheckCandidates() error {
 	if _, ok := g.strategy.(CandidateStrategy); !ok {
 		return &CandidatesError{Algorithm: g.algorithm.Name()}
 	}

@@ -289,7 +289,7 @@ func TestCandidatesError(t *testing.T) {
 			g.TellCandidates(r, g.NewCandidates("candidates", g.Population()), g.NewFitness("evaluated"))
 		})
 		var refused *CandidatesError
-		if !errors.As(err, &refused) || refused.Algorithm != c.algorithm.Name() || !errors.As(g.Accepts(),
+		if !errors.As(err, &refused) || refused.Algorithm != c.algorithm.Name() || !errors.As(g.CheckCandidates(),
 			&refused) || !strings.Contains(err.Error(), "vanilla-es") {
 			t.Errorf("%s told of other candidates: error %v; want a *CandidatesError", c.algorithm.Name(), err)
 		}

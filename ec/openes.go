@@ -35,8 +35,8 @@ func (c OpenESConfig) Validate() error {
 	return nil
 }
 
-// Suits checks that the settings suit candidates of a space. It needs no device.
-func (c OpenESConfig) Suits(space Space) error {
+// Check checks the settings against a space of candidates. It needs no device.
+func (c OpenESConfig) Check(space Space) error {
 	if c.NoiseTable > 0 {
 		return checkTable(c.NoiseTable, space)
 	}

@@ -38,9 +38,9 @@ func (c ReferenceConfig) points(objectives int) ([][]float64, error) {
 	return DasDennis(objectives, partitions...)
 }
 
-// Fits checks that the configuration suits a number of objectives. It needs no device.
-func (c ReferenceConfig) Fits(objectives int) error {
-	_, err := c.points(objectives)
+// Check checks the settings against a space of candidates. It needs no device.
+func (c ReferenceConfig) Check(space Space) error {
+	_, err := c.points(space.Objectives)
 	return err
 }
 

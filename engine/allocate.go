@@ -44,7 +44,7 @@ func (s *State) allocate() error {
 	if len(waiting) == 0 {
 		return nil
 	}
-	if err := s.fits(waiting); err != nil {
+	if err := s.checkMemory(waiting); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
 	size := s.size(waiting)
@@ -88,8 +88,8 @@ func (s *State) clear(blocks []*block) error {
 	return p.Run(context.Background())
 }
 
-// fits checks before allocation that the blocks fit into memory.
-func (s *State) fits(waiting []*block) error {
+// checkMemory checks before allocation that the blocks fit into memory.
+func (s *State) checkMemory(waiting []*block) error {
 	need, largest := total(waiting), waiting[0].tensor
 	for _, b := range waiting {
 		if b.tensor.Len() > largest.Len() {

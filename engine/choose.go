@@ -22,7 +22,7 @@ func (s *State) LoadMembers(ctx context.Context, c *checkpoint.Checkpoint, from 
 			return fail("there is no member %d; want 0 to %d", m, from-1)
 		}
 	}
-	if err := s.holds(c, fail); err != nil {
+	if err := s.checkTensors(c, fail); err != nil {
 		return err
 	}
 	for _, d := range c.Manifest.Tensors {

@@ -89,7 +89,7 @@ func (s *State) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("engine: checkpoint %s is of another configuration: "+format, append([]any{c.Path}, args...)...)
 	}
-	if err := s.holds(c, fail); err != nil {
+	if err := s.checkTensors(c, fail); err != nil {
 		return err
 	}
 	for _, d := range c.Manifest.Tensors {
@@ -100,8 +100,8 @@ func (s *State) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 	return s.load(ctx, c, func(_ *Tensor, data []byte) []byte { return data })
 }
 
-// holds checks names and types of a checkpoint's tensors; fail makes the error.
-func (s *State) holds(c *checkpoint.Checkpoint, fail func(format string, args ...any) error) error {
+// checkTensors checks names and types of a checkpoint's tensors; fail makes the error.
+func (s *State) checkTensors(c *checkpoint.Checkpoint, fail func(format string, args ...any) error) error {
 	if err := Require(map[string]any{"checkpoint": c}); err != nil {
 		return fmt.Errorf("engine: loading a state: %w", err)
 	}

@@ -11,8 +11,12 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// CEMRLConfig are the settings of CEM-RL.
+// CEMRLConfig are the settings of CEM-RL. Agent and Search name the algorithms in configurations; NewCEMRL is given the
+// parts themselves.
 type CEMRLConfig struct {
+	Agent  string `doc:"Algorithm that updates the candidates; its sections become part of the configuration."`
+	Search string `doc:"Algorithm of the search; its section becomes part of the configuration."`
+
 	Learners       int  `min:"1" max:"4096" doc:"Number of candidates of each population that learn, per iteration."`
 	RandomLearners bool `doc:"The learners are drawn at random in every iteration; otherwise they are the first candidates."`
 	Warmup         int  `min:"0" doc:"Iterations of the search alone before candidates learn."`
@@ -26,15 +30,16 @@ type CEMRLConfig struct {
 }
 
 // DefaultCEMRL has EvoRL's settings (B. Zheng et al., 2025, table 4 b) for a population of 10, with common random
-// numbers per generation.
+// numbers per generation: TD3 and the cross-entropy method.
 func DefaultCEMRL() CEMRLConfig {
-	return CEMRLConfig{Learners: 5, RandomLearners: true, Warmup: 10, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
+	return CEMRLConfig{
+		Agent: "td3", Search: "cem", Learners: 5, RandomLearners: true, Warmup: 10, PopulationConfig: PopulationConfig{Episodes: 1, Common: true},
+	}
 }
 
-// Fits checks the settings against those of the agents, before any device work. Errors are as of
-// config.Invalid, with the full key.
-func (c CEMRLConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) error {
-	return c.PopulationConfig.fits(network)
+// Check implements rl.Algorithm.
+func (c CEMRLConfig) Check(with rl.Parts) error {
+	return c.PopulationConfig.check(with)
 }
 
 // CEMRL is CEM-RL (A. Pourchot, O. Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy
@@ -103,7 +108,7 @@ func NewCEMRL(ctx context.Context, make AgentsFunc, algorithm ec.Algorithm, cfg 
 }
 
 func (c *CEMRL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
-	if err := c.cfg.Fits(c.agents.Describe().Members, c.agents.Network(), c.agents.Replay().Config()); err != nil {
+	if err := c.cfg.Check(partsOf(c.agents)); err != nil {
 		return err
 	}
 	if c.population, err = newPopulation(ctx, c.agents, 1, algorithm, c.cfg.PopulationConfig); err != nil {

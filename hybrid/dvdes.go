@@ -38,9 +38,9 @@ func (c DvDESConfig) Validate() error {
 	return nil
 }
 
-// Fits checks the settings against environment and network, before any device work. Errors are as of
+// Check checks the settings against environment and network, before any device work. Errors are as of
 // config.Invalid, with the full key.
-func (c DvDESConfig) Fits(env *envs.Environment, network problem.NetworkConfig, policy problem.PolicyConfig) error {
+func (c DvDESConfig) Check(env *envs.Environment, network problem.NetworkConfig, policy problem.PolicyConfig) error {
 	switch {
 	case env.Action.IsDiscrete():
 		return config.Invalid("env", "dvd-es needs continuous actions, and %q has actions %v; want an environment with a box of actions", env.Name, env.Action)
@@ -110,7 +110,7 @@ const maxDvDESMetrics = 32
 func (d *DvDES) build(
 	ctx context.Context, options envs.Options, network problem.NetworkConfig, policy problem.PolicyConfig, algorithm ec.Algorithm,
 ) (err error) {
-	if err := d.cfg.Fits(d.env, network, policy); err != nil {
+	if err := d.cfg.Check(d.env, network, policy); err != nil {
 		return err
 	}
 	s, m := d.State(), d.cfg.Agents

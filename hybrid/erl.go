@@ -11,8 +11,12 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// ERLConfig are the settings of evolution-guided reinforcement learning.
+// ERLConfig are the settings of evolution-guided reinforcement learning. Agent and Search name the algorithms in
+// configurations; NewERL is given the parts themselves.
 type ERLConfig struct {
+	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
+	Search string `doc:"Algorithm of the populations; its section becomes part of the configuration."`
+
 	Agents    int `min:"1" max:"4096" doc:"Number of agents per population."`
 	Warmup    int `min:"0" doc:"Iterations of the populations alone before the agents act and learn."`
 	Injection int `min:"1" doc:"Iterations between injections: the agents' actors, unchanged, are the last candidates of every so many generations."`
@@ -43,23 +47,23 @@ func (s *Side) UnmarshalText(text []byte) error {
 // MarshalText returns a side's name.
 func (s Side) MarshalText() ([]byte, error) { return config.MarshalName(s, "side", sideNames) }
 
-// DefaultERL has EvoRL's settings (B. Zheng et al., 2025, table 4 a), with common random numbers per generation.
+// DefaultERL has EvoRL's settings (B. Zheng et al., 2025, table 4 a), with common random numbers per generation: TD3
+// and a genetic algorithm.
 func DefaultERL() ERLConfig {
-	return ERLConfig{Agents: 1, Warmup: 10, Injection: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
+	return ERLConfig{Agent: "td3", Search: "ga", Agents: 1, Warmup: 10, Injection: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true}}
 }
 
-// Fits checks the settings against those of the agents, before any device work. Errors are as of
-// config.Invalid, with the full key.
-func (c ERLConfig) Fits(agents int, network rl.NetworkConfig, replay rl.ReplayConfig) error {
+// Check implements rl.Algorithm.
+func (c ERLConfig) Check(with rl.Parts) error {
 	switch {
-	case agents%c.Agents != 0:
-		return config.Invalid("erl.agents", "%d agents in groups of %d; want a multiple of the group's size", agents, c.Agents)
-	case c.Agents > 1 && !replay.Shared:
+	case with.Agents%c.Agents != 0:
+		return config.Invalid("erl.agents", "%d agents in groups of %d; want a multiple of the group's size", with.Agents, c.Agents)
+	case c.Agents > 1 && !with.Replay.Shared:
 		return config.Invalid("replay.shared", "%d agents learn from the episodes of one population, so they share a ring; want true", c.Agents)
 	case c.Agents > 1 && c.Evaluate == Population:
 		return config.Invalid("erl.evaluate", "each population has %d agents, which are the members; want agents", c.Agents)
 	}
-	return c.PopulationConfig.fits(network)
+	return c.PopulationConfig.check(with)
 }
 
 // ERL is evolution-guided reinforcement learning (S. Khadka, K. Tumer, "Evolution-Guided Policy Gradient in
@@ -105,7 +109,7 @@ func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 	if err := config.Check(e.cfg); err != nil {
 		return err
 	}
-	if err := e.cfg.Fits(e.agents.Describe().Members, e.agents.Network(), e.agents.Replay().Config()); err != nil {
+	if err := e.cfg.Check(partsOf(e.agents)); err != nil {
 		return err
 	}
 	if e.population, err = newPopulation(ctx, e.agents, e.cfg.Agents, algorithm, e.cfg.PopulationConfig); err != nil {

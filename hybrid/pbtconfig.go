@@ -6,8 +6,11 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// PBTConfig are the settings of population based training.
+// PBTConfig are the settings of population based training. Over names the workflow in configurations; NewPBT is given
+// the workflow itself.
 type PBTConfig struct {
+	Over string `doc:"Workflow that is trained; its sections become part of the configuration."`
+
 	Warmup   int `min:"0" doc:"Iterations before the first exchange."`
 	Interval int `min:"1" doc:"Iterations between exchanges."`
 	Episodes int `min:"1" max:"65536" doc:"Evaluation episodes per member; the mean return is its fitness."`
@@ -28,11 +31,11 @@ type PBTConfig struct {
 }
 
 // DefaultPBT has the settings of EvoRL's PBT-PPO (B. Zheng et al., 2025, table 5), with exchanges early enough for
-// small problems. The searched hyperparameters are declared by the workflow's configuration. The significance
-// level is from M. Jaderberg et al., 2017.
+// small problems, over PPO. The searched hyperparameters are declared by the workflow's configuration. The
+// significance level is from M. Jaderberg et al., 2017.
 func DefaultPBT() PBTConfig {
 	return PBTConfig{
-		Warmup: 20, Interval: 10, Episodes: 16,
+		Over: "ppo", Warmup: 20, Interval: 10, Episodes: 16,
 		Top: 0.2, Bottom: 0.2, Perturb: 0.2, Significance: 0.05,
 	}
 }

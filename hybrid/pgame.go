@@ -12,21 +12,25 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// PGAMEConfig are the settings of PGA-MAP-Elites.
-type PGAMEConfig struct{ ClimbConfig }
+// PGAMEConfig are the settings of PGA-MAP-Elites. Agent and Search name the algorithms in configurations; NewPGAME is
+// given the parts themselves.
+type PGAMEConfig struct {
+	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
+	Search string `doc:"Algorithm of the archives; its section becomes part of the configuration."`
+	ClimbConfig
+}
 
 // DefaultPGAME has QDax's settings (F. Chalumeau et al., 2023) for a population of 100: half of it by gradients,
-// including the agent's own actor.
+// including the agent's own actor. The agents are TD3's, the archive MAP-Elites.
 func DefaultPGAME() PGAMEConfig {
-	return PGAMEConfig{ClimbConfig{
+	return PGAMEConfig{Agent: "td3", Search: "map-elites", ClimbConfig: ClimbConfig{
 		Climbers: 49, Greedy: true, Steps: 100, LearningRate: 1e-3, Warmup: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true},
 	}}
 }
 
-// Fits checks the settings against those of the agents, before any device work. Errors are as of
-// config.Invalid, with the full key.
-func (c PGAMEConfig) Fits(_ int, network rl.NetworkConfig, _ rl.ReplayConfig) error {
-	return c.PopulationConfig.fits(network)
+// Check implements rl.Algorithm.
+func (c PGAMEConfig) Check(with rl.Parts) error {
+	return c.PopulationConfig.check(with)
 }
 
 // PGAME is PGA-MAP-Elites (O. Nilsson, A. Cully, "Policy Gradient Assisted MAP-Elites", 2021, algorithm 1) over any
@@ -52,7 +56,7 @@ func NewPGAME(
 	}
 	err := config.Check(cfg)
 	if err == nil {
-		err = cfg.Fits(agents.Describe().Members, agents.Network(), agents.Replay().Config())
+		err = cfg.Check(partsOf(agents))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: PGA-MAP-Elites: %w", err), agents.Close())

@@ -19,9 +19,14 @@ type PopulationConfig struct {
 	Common   bool `doc:"All candidates of a generation are evaluated with the same random numbers."`
 }
 
-// fits checks the agents' networks.
-func (c PopulationConfig) fits(network rl.NetworkConfig) error {
-	if network.NormalizeObs {
+// partsOf returns the parts of agents.
+func partsOf(agents *rl.OffPolicy) rl.Parts {
+	return rl.Parts{Network: agents.Network(), Replay: agents.Replay().Config(), Agents: agents.Describe().Members}
+}
+
+// check checks the agents' networks.
+func (c PopulationConfig) check(with rl.Parts) error {
+	if with.Network.NormalizeObs {
 		return config.Invalid("network.normalize_obs", "agents have separate moments, and candidates have none; want false")
 	}
 	return nil
@@ -69,7 +74,7 @@ func newDescribedPopulation(
 	if p.generation, err = ec.NewGeneration(p.state, agents.Clock(), p.hyper, algorithm, p.space); err != nil {
 		return nil, err
 	}
-	if err := p.generation.Accepts(); err != nil {
+	if err := p.generation.CheckCandidates(); err != nil {
 		return nil, err
 	}
 	if p.candidates, err = p.evaluate(ctx, "candidates", p.generation.Population()); err != nil {

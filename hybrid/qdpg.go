@@ -12,16 +12,21 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// QDPGConfig are the settings of QD-PG.
+// QDPGConfig are the settings of QD-PG. Agent and Search name the algorithms in configurations; NewQDPG is given the
+// parts themselves.
 type QDPGConfig struct {
+	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
+	Search string `doc:"Algorithm of the archives; its section becomes part of the configuration."`
 	ClimbConfig
 	Neighbours int `min:"1" max:"64" doc:"Elites nearest to a state by whose mean squared distance it is novel."`
 }
 
 // DefaultQDPG has the paper's five neighbours, and QDax's shares (F. Chalumeau et al., 2023) of a population of 100: a
-// third by gradients of quality and a third by gradients of diversity, including each agent's own actor.
+// third by gradients of quality and a third by gradients of diversity, including each agent's own actor. The agents are
+// TD3's, the archive MAP-Elites.
 func DefaultQDPG() QDPGConfig {
 	return QDPGConfig{
+		Agent: "td3", Search: "map-elites",
 		ClimbConfig: ClimbConfig{
 			Climbers: 32, Greedy: true, Steps: 100, LearningRate: 1e-3, Warmup: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true},
 		},
@@ -29,16 +34,15 @@ func DefaultQDPG() QDPGConfig {
 	}
 }
 
-// Fits checks the settings against those of the agents, before any device work. Errors are as of
-// config.Invalid, with the full key.
-func (c QDPGConfig) Fits(_ int, network rl.NetworkConfig, replay rl.ReplayConfig) error {
+// Check implements rl.Algorithm.
+func (c QDPGConfig) Check(with rl.Parts) error {
 	switch {
-	case !replay.Shared:
+	case !with.Replay.Shared:
 		return config.Invalid("replay.shared", "both agents of an archive learn from the same transitions; want true")
-	case replay.Steps != 1:
-		return config.Invalid("replay.steps", "novelty is a reward of single steps, not of returns of %d; want 1", replay.Steps)
+	case with.Replay.Steps != 1:
+		return config.Invalid("replay.steps", "novelty is a reward of single steps, not of returns of %d; want 1", with.Replay.Steps)
 	}
-	return c.PopulationConfig.fits(network)
+	return c.PopulationConfig.check(with)
 }
 
 // QDPG is QD-PG (T. Pierrot et al., "Diversity Policy Gradient for Sample Efficient Quality-Diversity Optimization",
@@ -80,7 +84,7 @@ func NewQDPG(
 		return nil, fmt.Errorf("hybrid: QD-PG: %w", err)
 	}
 	agents.Metrics().Split("", "diversity/")
-	if err := cfg.Fits(agents.Describe().Members, agents.Network(), agents.Replay().Config()); err != nil {
+	if err := cfg.Check(partsOf(agents)); err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: QD-PG: %w", err), agents.Close())
 	}
 	c, err := newClimbing(ctx, "qd-pg", agents, 2, algorithm, behaviour, cfg.ClimbConfig)

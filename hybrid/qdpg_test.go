@@ -23,7 +23,7 @@ func smallQDPG() (guided, QDPGConfig) {
 	archive := g.algorithm.(ec.MAPElitesConfig)
 	archive.Population = 8
 	g.algorithm, g.replay.Shared = archive, true
-	return g, QDPGConfig{climb.ClimbConfig, 3}
+	return g, QDPGConfig{ClimbConfig: climb.ClimbConfig, Neighbours: 3}
 }
 
 func (g guided) newQDPG(t testing.TB, seed uint32, behaviour problem.BehaviourConfig, cfg QDPGConfig) (*QDPG, error) {

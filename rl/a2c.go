@@ -28,12 +28,12 @@ func DefaultA2C() A2CConfig {
 	}
 }
 
-// Fits implements Fitting.
-func (c A2CConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayConfig) error {
-	if err := given(env); err != nil {
+// Check implements Algorithm.
+func (c A2CConfig) Check(with Parts) error {
+	if err := with.checkEnvironment(); err != nil {
 		return err
 	}
-	return c.ppo().common().fits(env, network, "rollout_length × environments")
+	return c.ppo().common().check(with, "rollout_length × environments")
 }
 
 // NewA2C makes a synchronous advantage actor-critic workflow (V. Mnih et al., "Asynchronous Methods for Deep

@@ -41,20 +41,20 @@ func defaultOffPolicy() OffPolicyConfig {
 	}
 }
 
-// Fits implements Fitting.
-func (c DDPGConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
-	if err := given(env); err != nil {
+// Check implements Algorithm.
+func (c DDPGConfig) Check(with Parts) error {
+	if err := with.checkEnvironment(); err != nil {
 		return err
 	}
-	return c.fitsDeterministic("ddpg", env, network, replay, 0)
+	return c.checkDeterministic("ddpg", with, 0)
 }
 
-// fitsDeterministic checks the networks of DDPG and TD3. atoms are the critics'.
-func (c OffPolicyConfig) fitsDeterministic(name string, env *envs.Environment, network NetworkConfig, replay ReplayConfig, atoms int) error {
-	if network.StateDependentStd {
+// checkDeterministic checks the networks of DDPG and TD3. atoms are the critics'.
+func (c OffPolicyConfig) checkDeterministic(name string, with Parts, atoms int) error {
+	if with.Network.StateDependentStd {
 		return config.Invalid("network.state_dependent_std", "the actor of %s outputs no deviation; want false", name)
 	}
-	return c.fitsContinuous(name, env, network, replay, atoms)
+	return c.checkContinuous(name, with, atoms)
 }
 
 // NewDDPG makes a workflow of deep deterministic policy gradient (T. P. Lillicrap et al., "Continuous control with

@@ -85,19 +85,19 @@ func (c DQNConfig) head(actions int) nn.Head {
 	return nn.Head{Kind: nn.EpsilonGreedy, Size: actions, Atoms: c.Atoms, Dueling: c.Dueling}
 }
 
-// Fits implements Fitting.
-func (c DQNConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
-	if err := given(env); err != nil {
+// Check implements Algorithm.
+func (c DQNConfig) Check(with Parts) error {
+	if err := with.checkEnvironment(); err != nil {
 		return err
 	}
-	if !env.Action.IsDiscrete() {
+	if !with.Env.Action.IsDiscrete() {
 		return config.Invalid("env", "dqn needs discrete actions, and %q has actions %v; want an environment with discrete actions, "+
-			"such as env = \"CartPole-v1\"", env.Name, env.Action)
+			"such as env = \"CartPole-v1\"", with.Env.Name, with.Env.Action)
 	}
-	if len(network.CriticHidden) > 0 {
-		return config.Invalid("network.critic_hidden", "dqn has one network, of hidden layers %v, and no critic besides; want []", network.Hidden)
+	if len(with.Network.CriticHidden) > 0 {
+		return config.Invalid("network.critic_hidden", "dqn has one network, of hidden layers %v, and no critic besides; want []", with.Network.Hidden)
 	}
-	return c.fits(env, network, replay, network.model(env.Observation.Shape(), c.head(env.Action.Size()).Outputs()))
+	return c.check(with, with.Network.model(with.Env.Observation.Shape(), c.head(with.Env.Action.Size()).Outputs()))
 }
 
 // NewDQN makes a workflow of deep Q-learning (V. Mnih et al., "Human-level control through deep reinforcement

@@ -63,22 +63,22 @@ func (c DvDConfig) Validate() error {
 // maxBehaviour bounds the loops over a behaviour, the actions in all states (vk.Limits.MaxLoopIterations).
 const maxBehaviour = 60000
 
-// Fits implements Fitting.
-func (c DvDConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
-	if err := given(env); err != nil {
+// Check implements Algorithm.
+func (c DvDConfig) Check(with Parts) error {
+	if err := with.checkEnvironment(); err != nil {
 		return err
 	}
-	switch size := c.States * env.Action.Size(); {
-	case !replay.Shared:
+	switch size := c.States * with.Env.Action.Size(); {
+	case !with.Replay.Shared:
 		return config.Invalid("replay.shared", "agents learn from each other's episodes; want true")
-	case network.NormalizeObs:
+	case with.Network.NormalizeObs:
 		return config.Invalid("network.normalize_obs", "agents would have separate moments, but share critics; want false")
-	case c.States > replay.Batch:
-		return config.Invalid("dvd.states", "%d states of a batch of %d; want at most the batch", c.States, replay.Batch)
+	case c.States > with.Replay.Batch:
+		return config.Invalid("dvd.states", "%d states of a batch of %d; want at most the batch", c.States, with.Replay.Batch)
 	case size > maxBehaviour:
-		return config.Invalid("dvd.states", "%d numbers of an action × %d states; want a product of at most %d", env.Action.Size(), c.States, maxBehaviour)
+		return config.Invalid("dvd.states", "%d numbers of an action × %d states; want a product of at most %d", with.Env.Action.Size(), c.States, maxBehaviour)
 	}
-	return c.fitsDeterministic("dvd", env, network, replay, c.Atoms)
+	return c.checkDeterministic("dvd", with, c.Atoms)
 }
 
 // NewDvD makes a workflow of diversity via determinants over TD3 (J. Parker-Holder et al., "Effective Diversity in

@@ -50,15 +50,15 @@ func (c IMPALAConfig) Validate() error {
 	return c.OnPolicyConfig.Validate()
 }
 
-// Fits implements Fitting.
-func (c IMPALAConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayConfig) error {
-	if err := given(env); err != nil {
+// Check implements Algorithm.
+func (c IMPALAConfig) Check(with Parts) error {
+	if err := with.checkEnvironment(); err != nil {
 		return err
 	}
-	if n := env.Seats(); n > 1 {
-		return fmt.Errorf("rl: impala on %q, which has %d agents: its trajectories may not have gaps; want ppo or a2c", env.Name, n)
+	if n := with.Env.Seats(); n > 1 {
+		return fmt.Errorf("rl: impala on %q, which has %d agents: its trajectories may not have gaps; want ppo or a2c", with.Env.Name, n)
 	}
-	return c.common().fits(env, network, "environments / minibatches × rollout_length")
+	return c.common().check(with, "environments / minibatches × rollout_length")
 }
 
 // common returns the settings that the parts of on-policy algorithms share.

@@ -39,14 +39,14 @@ func TestMisuse(t *testing.T) {
 		{"option of DQN", only(NewDQN(ctx, eng, pole, DefaultDQN(), nil)), "option is nil"},
 		{"option of DvD", only(NewDvD(ctx, eng, pendulum, DefaultDvD(), nil)), "option is nil"},
 		{"no settings", only(NewPPO(ctx, eng, pole, PPOConfig{})), "want"},
-		{"no environment for PPO", DefaultPPO().Fits(nil, network, replay), none},
-		{"no environment for A2C", DefaultA2C().Fits(nil, network, replay), none},
-		{"no environment for IMPALA", DefaultIMPALA().Fits(nil, network, replay), none},
-		{"no environment for DQN", DefaultDQN().Fits(nil, network, replay), none},
-		{"no environment for DDPG", DefaultDDPG().Fits(nil, network, replay), none},
-		{"no environment for TD3", DefaultTD3().Fits(nil, network, replay), none},
-		{"no environment for SAC", DefaultSAC().Fits(nil, network, replay), none},
-		{"no environment for DvD", DefaultDvD().Fits(nil, network, replay), none},
+		{"no environment for PPO", DefaultPPO().Check(Parts{Network: network, Replay: replay}), none},
+		{"no environment for A2C", DefaultA2C().Check(Parts{Network: network, Replay: replay}), none},
+		{"no environment for IMPALA", DefaultIMPALA().Check(Parts{Network: network, Replay: replay}), none},
+		{"no environment for DQN", DefaultDQN().Check(Parts{Network: network, Replay: replay}), none},
+		{"no environment for DDPG", DefaultDDPG().Check(Parts{Network: network, Replay: replay}), none},
+		{"no environment for TD3", DefaultTD3().Check(Parts{Network: network, Replay: replay}), none},
+		{"no environment for SAC", DefaultSAC().Check(Parts{Network: network, Replay: replay}), none},
+		{"no environment for DvD", DefaultDvD().Check(Parts{Network: network, Replay: replay}), none},
 	}
 	for _, n := range []int{-1, 0, 1 << 40, math.MaxInt, math.MinInt, 1 << 62} {
 		cfg := DefaultPPO()

@@ -77,9 +77,9 @@ func (c NetworkConfig) Validate() error {
 	return nil
 }
 
-// fitsPrecision returns an error if the precision would change no product of the networks in updates of so many transitions;
+// checkPrecision returns an error if the precision would change no product of the networks in updates of so many transitions;
 // from names the settings that determine their number. If a critic learns from several actors' batches, one batch counts.
-func (c NetworkConfig) fitsPrecision(transitions int, from string, networks ...nn.Model) error {
+func (c NetworkConfig) checkPrecision(transitions int, from string, networks ...nn.Model) error {
 	const least = nn.Float16Least
 	halves := func(m nn.Model) bool { return nn.Halves(m, transitions) }
 	switch {
@@ -135,9 +135,9 @@ func (c NetworkConfig) head(space envs.Space) nn.Head {
 
 func (c NetworkConfig) model(in nn.Shape, out int) nn.Model { return c.Model(in, out, c.Precision) }
 
-// fits returns an error if a network cannot be made, such as one of convolutions over what is no image, or if the precision has no effect: see
-// fitsPrecision.
-func (c NetworkConfig) fits(transitions int, from string, networks ...nn.Model) error {
+// check returns an error if a network cannot be made, such as one of convolutions over what is no image, or if the precision has no effect: see
+// checkPrecision.
+func (c NetworkConfig) check(transitions int, from string, networks ...nn.Model) error {
 	for _, m := range networks {
 		err := m.Check()
 		switch {
@@ -151,5 +151,5 @@ func (c NetworkConfig) fits(transitions int, from string, networks ...nn.Model) 
 			return config.Invalid("network.hidden", "%v", err)
 		}
 	}
-	return c.fitsPrecision(transitions, from, networks...)
+	return c.checkPrecision(transitions, from, networks...)
 }

@@ -21,7 +21,7 @@ import (
 type OffPolicy struct {
 	engine.Base
 	name   string
-	config Fitting // as given
+	config Algorithm // as it was made
 	env    *envs.Environment
 	cfg    OffPolicyConfig
 	with   settings
@@ -38,7 +38,7 @@ type OffPolicy struct {
 // newOffPolicy makes an off-policy workflow from an algorithm's configuration and its common part; build makes the
 // learner.
 func newOffPolicy(
-	ctx context.Context, name string, eng *engine.Engine, env *envs.Environment, given Fitting, cfg OffPolicyConfig, with settings,
+	ctx context.Context, name string, eng *engine.Engine, env *envs.Environment, algorithm Algorithm, cfg OffPolicyConfig, with settings,
 	build func(*OffPolicy, learnerParts) (learner, error),
 ) (*OffPolicy, error) {
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
@@ -46,7 +46,7 @@ func newOffPolicy(
 	}
 	cfg.Members *= max(with.objectives, 1)
 	cfg.Environments *= env.Seats() // to what learns, the seats of an environment are environments
-	o := &OffPolicy{Base: engine.NewBase(eng, cfg.Members, maxMetrics), name: name, config: given, env: env, cfg: cfg, with: with}
+	o := &OffPolicy{Base: engine.NewBase(eng, cfg.Members, maxMetrics), name: name, config: algorithm, env: env, cfg: cfg, with: with}
 	if err := o.build(ctx, with, build); err != nil {
 		return nil, errors.Join(fmt.Errorf("rl: %s on %q: %w", name, env.Name, err), o.Close())
 	}
@@ -58,7 +58,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if err := errors.Join(config.Check(o.config), with.check()); err != nil {
 		return err
 	}
-	if err := o.config.Fits(o.env, with.network, *with.replay); err != nil {
+	if err := o.config.Check(Parts{Env: o.env, Network: with.network, Replay: *with.replay}); err != nil {
 		return err
 	}
 	o.discount = hyper.Add("discount", c.Discount)

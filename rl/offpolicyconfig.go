@@ -1,8 +1,10 @@
 package rl
 
 import (
+	"fmt"
 	"math"
 
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
@@ -55,11 +57,32 @@ func (c OffPolicyConfig) updates() (int, error) {
 // maxUpdates is the largest number of updates per iteration, which are submitted as one program.
 const maxUpdates = 1 << 20
 
-// Fitting is the configuration of an algorithm.
-type Fitting interface {
-	// Fits checks the configuration against the environment, the networks and the replay, which on-policy algorithms
-	// ignore, before any device work. Errors are as of config.Invalid, with the full key.
-	Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error
+// Algorithm is the configuration of an algorithm.
+type Algorithm interface {
+	// Check checks the configuration against the parts with which the algorithm is made, before any device work. Errors
+	// are as of config.Invalid, with the full key.
+	Check(with Parts) error
+}
+
+// Parts are what an algorithm is made with.
+type Parts struct {
+	Env     *envs.Environment
+	Network NetworkConfig
+	Replay  ReplayConfig // on-policy algorithms ignore it
+	Agents  int          // number of agents that a hybrid is made of; algorithms have it themselves
+}
+
+// checkEnvironment returns an error if there is no environment.
+func (p Parts) checkEnvironment() error {
+	if err := engine.Require(map[string]any{"environment": p.Env}); err != nil {
+		return fmt.Errorf("rl: %w", err)
+	}
+	return nil
+}
+
+// actorAndCritic returns the networks of an actor-critic; atoms are the critics'.
+func (p Parts) actorAndCritic(atoms int) (actor, critic nn.Model) {
+	return p.Network.actorAndCritic(p.Env, p.Network.head(p.Env.Action), atoms)
 }
 
 // ofSeats names the factor of an environment's seats in the product that is a number of transitions; "" with one agent.
@@ -70,30 +93,30 @@ func ofSeats(env *envs.Environment) string {
 	return " × agents"
 }
 
-// fits makes the checks that all off-policy algorithms have in common; networks are those that learn.
-func (c OffPolicyConfig) fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig, networks ...nn.Model) error {
-	if network.NormalizeReward {
+// check makes the checks that all off-policy algorithms have in common; networks are those that learn.
+func (c OffPolicyConfig) check(with Parts, networks ...nn.Model) error {
+	if with.Network.NormalizeReward {
 		return config.Invalid("network.normalize_reward", "rewards in the replay would have different scales; want false, and reward_scale instead")
 	}
-	if err := network.fits(replay.Batch, "replay.batch", networks...); err != nil {
+	if err := with.Network.check(with.Replay.Batch, "replay.batch", networks...); err != nil {
 		return err
 	}
-	return replay.holds(c.Members, c.Environments*env.Seats(), c.RolloutLength)
+	return with.Replay.checkCapacity(c.Members, c.Environments*with.Env.Seats(), c.RolloutLength)
 }
 
-// fitsContinuous makes the checks that algorithms with an actor of continuous actions have in common. atoms are the critics'.
-func (c OffPolicyConfig) fitsContinuous(name string, env *envs.Environment, network NetworkConfig, replay ReplayConfig, atoms int) error {
+// checkContinuous makes the checks that algorithms with an actor of continuous actions have in common. atoms are the critics'.
+func (c OffPolicyConfig) checkContinuous(name string, with Parts, atoms int) error {
 	switch {
-	case env.Action.IsDiscrete():
+	case with.Env.Action.IsDiscrete():
 		return config.Invalid("env", "%s needs continuous actions, and %q has actions %v; want an environment with a box of actions, such as env = \"Pendulum-v1\"",
-			name, env.Name, env.Action)
-	case network.Bins != 0:
+			name, with.Env.Name, with.Env.Action)
+	case with.Network.Bins != 0:
 		return config.Invalid("network.bins", "%s needs the gradient with respect to actions, and bins have none; want 0", name)
-	case replay.Prioritized:
+	case with.Replay.Prioritized:
 		return config.Invalid("replay.prioritized", "%s supports neither priorities nor importance weights; want false", name)
-	case !network.Squash:
+	case !with.Network.Squash:
 		return config.Invalid("network.squash", "%s squashes actions by tanh; want true", name)
 	}
-	actor, critic := network.actorAndCritic(env, network.head(env.Action), atoms)
-	return c.fits(env, network, replay, actor, critic)
+	actor, critic := with.actorAndCritic(atoms)
+	return c.check(with, actor, critic)
 }

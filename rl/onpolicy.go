@@ -17,7 +17,7 @@ import (
 type onPolicy struct {
 	engine.Base
 	name   string
-	config Fitting // as given
+	config Algorithm // as it was made
 	env    *envs.Environment
 	common onPolicyConfig
 
@@ -74,10 +74,11 @@ func (c onPolicyConfig) rows() int {
 	return (c.RolloutLength*c.Environments + c.minibatches - 1) / c.minibatches
 }
 
-// fits checks the networks; rows names the settings that determine the transitions of a minibatch.
-func (c onPolicyConfig) fits(env *envs.Environment, network NetworkConfig, rows string) error {
-	c.Environments *= env.Seats()
-	return network.fits(c.rows(), rows, network.model(env.Observation.Shape(), network.head(env.Action).Outputs()), network.critic(env.Observation.Shape(), 1))
+// check checks the networks; rows names the settings that determine the transitions of a minibatch.
+func (c onPolicyConfig) check(with Parts, rows string) error {
+	c.Environments *= with.Env.Seats()
+	network, in := with.Network, with.Env.Observation.Shape()
+	return network.check(c.rows(), rows, network.model(in, network.head(with.Env.Action).Outputs()), network.critic(in, 1))
 }
 
 // onPolicyRows are the metrics [P] of a step, except the collector's. Losses are of the iteration's last
@@ -93,7 +94,7 @@ type onPolicyRows struct {
 const maxMetrics = 32
 
 // newOnPolicy starts a workflow with its name and its configuration as given.
-func newOnPolicy(eng *engine.Engine, env *envs.Environment, name string, config Fitting, c onPolicyConfig) (onPolicy, error) {
+func newOnPolicy(eng *engine.Engine, env *envs.Environment, name string, config Algorithm, c onPolicyConfig) (onPolicy, error) {
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
 		return onPolicy{}, fmt.Errorf("rl: %s: %w", name, err)
 	}
@@ -108,7 +109,7 @@ func (o *onPolicy) make(
 	with := newSettings(settings{network: DefaultNetwork()}, opts)
 	err := errors.Join(config.Check(cfg), with.check())
 	if err == nil {
-		err = o.config.Fits(o.env, with.network, ReplayConfig{})
+		err = o.config.Check(Parts{Env: o.env, Network: with.network})
 	}
 	if err == nil {
 		err = build(with.network)

@@ -82,14 +82,6 @@ func CriticsFirst() Option { return func(s *settings) { s.criticsFirst = true } 
 // Environment sets the options of the environment: time limit, reward scale and others. Default: as its Spec.
 func Environment(options envs.Options) Option { return func(s *settings) { s.options = options } }
 
-// given returns an error if an environment is nil.
-func given(env *envs.Environment) error {
-	if err := engine.Require(map[string]any{"environment": env}); err != nil {
-		return fmt.Errorf("rl: %w", err)
-	}
-	return nil
-}
-
 func (s settings) check() error {
 	if s.err != nil {
 		return s.err

@@ -39,16 +39,16 @@ func DefaultPPO() PPOConfig {
 	}
 }
 
-// Fits implements Fitting.
-func (c PPOConfig) Fits(env *envs.Environment, network NetworkConfig, _ ReplayConfig) error {
-	if err := given(env); err != nil {
+// Check implements Algorithm.
+func (c PPOConfig) Check(with Parts) error {
+	if err := with.checkEnvironment(); err != nil {
 		return err
 	}
-	if n := c.RolloutLength * c.Environments * env.Seats(); c.Minibatches > n {
+	if n := c.RolloutLength * c.Environments * with.Env.Seats(); c.Minibatches > n {
 		return config.Invalid("ppo.minibatches", "%d minibatches of %d transitions (rollout_length × environments%s); want at least one transition each",
-			c.Minibatches, n, ofSeats(env))
+			c.Minibatches, n, ofSeats(with.Env))
 	}
-	return c.common().fits(env, network, "rollout_length × environments / minibatches")
+	return c.common().check(with, "rollout_length × environments / minibatches")
 }
 
 // PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of P
@@ -73,8 +73,8 @@ func NewPPO(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg 
 }
 
 // newPPO makes a PPO with another name; given is the configuration from which cfg was made.
-func newPPO(ctx context.Context, name string, given Fitting, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts []Option) (*PPO, error) {
-	common, err := newOnPolicy(eng, env, name, given, cfg.common())
+func newPPO(ctx context.Context, name string, algorithm Algorithm, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, opts []Option) (*PPO, error) {
+	common, err := newOnPolicy(eng, env, name, algorithm, cfg.common())
 	if err != nil {
 		return nil, err
 	}

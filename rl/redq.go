@@ -54,15 +54,15 @@ func (c REDQConfig) Validate() error {
 	return nil
 }
 
-// Fits implements Fitting.
-func (c REDQConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
-	if err := given(env); err != nil {
+// Check implements Algorithm.
+func (c REDQConfig) Check(with Parts) error {
+	if err := with.checkEnvironment(); err != nil {
 		return err
 	}
-	if !env.Action.IsDiscrete() && !network.StateDependentStd {
+	if !with.Env.Action.IsDiscrete() && !with.Network.StateDependentStd {
 		return config.Invalid("network.state_dependent_std", "the actor of redq outputs the deviations; want true")
 	}
-	return c.fitsContinuous("redq", env, network, replay, 0)
+	return c.checkContinuous("redq", with, 0)
 }
 
 // soft returns the settings that REDQ shares with SAC.

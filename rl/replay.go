@@ -87,7 +87,7 @@ func newReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 	if cfg.Shared {
 		y.rings = 1
 	}
-	if err := cfg.holds(members, environments, horizon); err != nil {
+	if err := cfg.checkCapacity(members, environments, horizon); err != nil {
 		return nil, fmt.Errorf("rl: %w", err)
 	}
 	y.own = y.newSource(s, horizon, members, environments, y.makeNewest(s, members, environments))

@@ -42,17 +42,17 @@ func (c ReplayConfig) Validate() error {
 	return nil
 }
 
-// holds checks the capacity against the trajectories [T, P, E] that are appended.
-func (c ReplayConfig) holds(members, environments, horizon int) error {
+// checkCapacity checks the capacity against the trajectories [T, P, E] that are appended.
+func (c ReplayConfig) checkCapacity(members, environments, horizon int) error {
 	lanes := environments
 	if c.Shared {
 		lanes *= members
 	}
-	return c.keeps(horizon * lanes)
+	return c.checkRows(horizon * lanes)
 }
 
-// keeps checks the capacity against the transitions that an iteration appends to a ring.
-func (c ReplayConfig) keeps(rows int) error {
+// checkRows checks the capacity against the transitions that an iteration appends to a ring.
+func (c ReplayConfig) checkRows(rows int) error {
 	if c.Capacity < 2*rows {
 		return config.Invalid("replay.capacity", "%d transitions, where an iteration appends %d; want at least twice as many", c.Capacity, rows)
 	}

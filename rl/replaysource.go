@@ -42,7 +42,7 @@ func (y *Replay) NewSource(s *engine.State, t envs.Trajectory) (*ReplaySource, e
 		return nil, fmt.Errorf("rl: replay of %v in %d rings with a source of rewards %v, observations %v, actions %v; want [T, S, E], S a multiple of the rings, "+
 			"and transitions of the same size", y.parts[0].obs, y.rings, t.Reward, t.Obs, t.Action)
 	}
-	if err := y.cfg.keeps(y.appended + horizon*members/y.rings*environments); err != nil {
+	if err := y.cfg.checkRows(y.appended + horizon*members/y.rings*environments); err != nil {
 		return nil, fmt.Errorf("rl: %w", err)
 	}
 	if y.sequences != nil && y.sequences.stored != nil {

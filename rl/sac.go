@@ -55,23 +55,23 @@ func (c SACConfig) Validate() error {
 	return c.CriticConfig.Validate()
 }
 
-// Fits implements Fitting.
-func (c SACConfig) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
-	if err := given(env); err != nil {
+// Check implements Algorithm.
+func (c SACConfig) Check(with Parts) error {
+	if err := with.checkEnvironment(); err != nil {
 		return err
 	}
 	switch {
-	case env.Action.IsDiscrete() && replay.Prioritized:
+	case with.Env.Action.IsDiscrete() && with.Replay.Prioritized:
 		return config.Invalid("replay.prioritized", "sac supports neither priorities nor importance weights; want false")
-	case env.Action.IsDiscrete() && c.Atoms != 0:
+	case with.Env.Action.IsDiscrete() && c.Atoms != 0:
 		return config.Invalid("sac.atoms", "critics of discrete actions output values; want 0")
-	case env.Action.IsDiscrete():
-		actor, critic := network.actorAndCritic(env, network.head(env.Action), 0)
-		return c.fits(env, network, replay, actor, critic)
-	case !network.StateDependentStd:
+	case with.Env.Action.IsDiscrete():
+		actor, critic := with.actorAndCritic(0)
+		return c.check(with, actor, critic)
+	case !with.Network.StateDependentStd:
 		return config.Invalid("network.state_dependent_std", "the actor of sac outputs the deviations; want true")
 	}
-	return c.fitsContinuous("sac", env, network, replay, c.Atoms)
+	return c.checkContinuous("sac", with, c.Atoms)
 }
 
 // NewSAC makes a workflow of soft actor-critic (T. Haarnoja et al., "Soft Actor-Critic Algorithms and Applications",

@@ -55,12 +55,12 @@ func (c TD3Config) Validate() error {
 	return c.CriticConfig.Validate()
 }
 
-// Fits implements Fitting.
-func (c TD3Config) Fits(env *envs.Environment, network NetworkConfig, replay ReplayConfig) error {
-	if err := given(env); err != nil {
+// Check implements Algorithm.
+func (c TD3Config) Check(with Parts) error {
+	if err := with.checkEnvironment(); err != nil {
 		return err
 	}
-	return c.fitsDeterministic("td3", env, network, replay, c.Atoms)
+	return c.checkDeterministic("td3", with, c.Atoms)
 }
 
 // NewTD3 makes a workflow of twin delayed deep deterministic policy gradient (S. Fujimoto et al., "Addressing Function Approximation Error

@@ -103,8 +103,8 @@ func (c BehaviourConfig) ofFeet(env *envs.Environment, wrong func(key, format st
 	return d, nil
 }
 
-// Fits checks the settings against the environment, before any device work. The error is a *SettingError.
-func (c BehaviourConfig) Fits(env *envs.Environment) error {
+// Check checks the settings against the environment, before any device work. The error is a *SettingError.
+func (c BehaviourConfig) Check(env *envs.Environment) error {
 	_, err := c.of(env)
 	return err
 }

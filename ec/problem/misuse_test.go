@@ -56,7 +56,7 @@ func TestMisuse(t *testing.T) {
 		{"no head of actors", search(Actors(env, envs.Options{}, network, nn.Head{}, policy)), ""},
 		{"no environment to check", CheckPolicy(nil, envs.Options{}, network, policy), "environment is nil"},
 		{"no environment to describe", only(DescribedPolicy(nil, envs.Options{}, network, policy, BehaviourConfig{})), "environment is nil"},
-		{"no environment of a behaviour", BehaviourConfig{}.Fits(nil), "environment is nil"},
+		{"no environment of a behaviour", BehaviourConfig{}.Check(nil), "environment is nil"},
 		{"restarts without settings", only(ec.Restart(ctx, eng, ec.RestartConfig{}, nil, nil, 1)), "is nil"},
 		{"restarts without engine", only(ec.Restart(ctx, nil, ec.DefaultRestart(), usual, Sphere(2), 1)), "engine is nil"},
 		{"restarts without algorithm", only(ec.Restart(ctx, eng, ec.DefaultRestart(), nil, Sphere(2), 1)), "algorithm is nil"},

@@ -78,19 +78,19 @@ type agent struct {
 	replay  *rl.ReplayConfig // nil: none
 	cfg     any              // pointer to the algorithm's configuration
 	size    *int             // the number of members
-	fits    func(env *envs.Environment) error
+	check   func(rl.Parts) error
 	make    func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (engine.Workflow, error)
 }
 
 // agentFunc makes an algorithm's workflow.
-type agentFunc[C rl.Fitting, W engine.Workflow] func(context.Context, *engine.Engine, *envs.Environment, C, ...rl.Option) (W, error)
+type agentFunc[C rl.Algorithm, W engine.Workflow] func(context.Context, *engine.Engine, *envs.Environment, C, ...rl.Option) (W, error)
 
-func newAgent[C rl.Fitting, W engine.Workflow](name string, defaults func() C, new agentFunc[C, W], size func(*C) *int) func(*Catalog) Settings {
+func newAgent[C rl.Algorithm, W engine.Workflow](name string, defaults func() C, new agentFunc[C, W], size func(*C) *int) func(*Catalog) Settings {
 	return func(*Catalog) Settings { return agentOf(name, rl.DefaultNetwork(), nil, defaults(), new, size) }
 }
 
 // newOffPolicy is newAgent for algorithms with a replay buffer; network and replay have their own defaults.
-func newOffPolicy[C rl.Fitting, W engine.Workflow](
+func newOffPolicy[C rl.Algorithm, W engine.Workflow](
 	name string, network func() rl.NetworkConfig, replay func() rl.ReplayConfig, defaults func() C, new agentFunc[C, W], size func(*C) *int,
 ) func(*Catalog) Settings {
 	return func(*Catalog) Settings {
@@ -100,17 +100,11 @@ func newOffPolicy[C rl.Fitting, W engine.Workflow](
 }
 
 // agentOf returns the settings of an algorithm whose configuration is C.
-func agentOf[C rl.Fitting, W engine.Workflow](
+func agentOf[C rl.Algorithm, W engine.Workflow](
 	name string, network rl.NetworkConfig, replay *rl.ReplayConfig, cfg C, new agentFunc[C, W], size func(*C) *int,
 ) *agent {
 	a := &agent{name: name, network: network, replay: replay, cfg: &cfg, size: size(&cfg)}
-	a.fits = func(env *envs.Environment) error {
-		var of rl.ReplayConfig
-		if a.replay != nil {
-			of = *a.replay
-		}
-		return cfg.Fits(env, a.network, of)
-	}
+	a.check = func(with rl.Parts) error { return cfg.Check(with) }
 	a.make = func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (engine.Workflow, error) {
 		w, err := new(ctx, eng, env, cfg, opts...)
 		if err != nil {
@@ -133,7 +127,16 @@ func (a *agent) learner() config.Section { return config.Section{Name: a.name, V
 
 func (a *agent) Members() (count *int, key string) { return a.size, a.name + ".members" }
 
-func (a *agent) Check(env *envs.Environment, _ envs.Options) error { return a.fits(env) }
+func (a *agent) Check(env *envs.Environment, _ envs.Options) error { return a.check(a.parts(env)) }
+
+// parts returns what the algorithm is made with in an environment.
+func (a *agent) parts(env *envs.Environment) rl.Parts {
+	with := rl.Parts{Env: env, Network: a.network, Agents: *a.size}
+	if a.replay != nil {
+		with.Replay = *a.replay
+	}
+	return with
+}
 
 func (a *agent) Build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
 	return a.build(ctx, eng, env, options)

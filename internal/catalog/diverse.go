@@ -43,7 +43,7 @@ func (d *dvdES) Check(env *envs.Environment, options envs.Options) error {
 	if err := problem.CheckPolicy(env, options, d.network, d.policy); err != nil {
 		return keyed(err)
 	}
-	return d.cfg.Fits(env, d.network, d.policy)
+	return d.cfg.Check(env, d.network, d.policy)
 }
 
 func (d *dvdES) Build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {

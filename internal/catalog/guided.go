@@ -39,134 +39,84 @@ var guides = []Workflow{
 	},
 }
 
-// ERLConfig is [erl]: the algorithms of the agents and of the search, and how they are combined.
-type ERLConfig struct {
-	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
-	Search string `doc:"Algorithm of the populations; its section becomes part of the configuration."`
-	hybrid.ERLConfig
-}
-
-// DefaultERL is hybrid.DefaultERL with TD3 and a genetic algorithm.
-func DefaultERL() ERLConfig {
-	return ERLConfig{Agent: "td3", Search: "ga", ERLConfig: hybrid.DefaultERL()}
-}
-
 func combineERL() combination {
-	c := DefaultERL()
+	c := hybrid.DefaultERL()
 	return combination{
 		cfg: &c, agent: &c.Agent, search: &c.Search, repeats: func() error { return c.Repeats() }, repeat: func() { c.Warmup = 0 },
-		fits:        func(g *guided, _ *envs.Environment) error { return c.Fits(*g.size, g.network, *g.replay) },
+		check:       func(with rl.Parts) error { return c.Check(with) },
 		independent: func() bool { return c.Agents == 1 }, // agents of one population learn from each other
 		build: func(ctx context.Context, g *guided, agents hybrid.AgentsFunc) (engine.Workflow, error) {
 			of, err := agents()
 			if err != nil {
 				return nil, err
 			}
-			return workflowOf(hybrid.NewERL(ctx, of, g.search.algorithm(), c.ERLConfig))
+			return workflowOf(hybrid.NewERL(ctx, of, g.search.algorithm(), c))
 		},
 	}
-}
-
-// CEMRLConfig is [cem-rl]: the algorithms that update the candidates and that search, and how they are combined.
-type CEMRLConfig struct {
-	Agent  string `doc:"Algorithm that updates the candidates; its sections become part of the configuration."`
-	Search string `doc:"Algorithm of the search; its section becomes part of the configuration."`
-	hybrid.CEMRLConfig
-}
-
-// DefaultCEMRL is hybrid.DefaultCEMRL with TD3 and the cross-entropy method.
-func DefaultCEMRL() CEMRLConfig {
-	return CEMRLConfig{Agent: "td3", Search: "cem", CEMRLConfig: hybrid.DefaultCEMRL()}
 }
 
 func combineCEMRL() combination {
-	c := DefaultCEMRL()
+	c := hybrid.DefaultCEMRL()
 	return combination{
 		cfg: &c, agent: &c.Agent, search: &c.Search, repeats: func() error { return c.Repeats() }, repeat: func() { c.Warmup = 0 },
-		fits: func(g *guided, env *envs.Environment) error { return c.fits(g, env) },
+		check: func(with rl.Parts) error { return checkCEMRL(c, with) },
 		build: func(ctx context.Context, g *guided, agents hybrid.AgentsFunc) (engine.Workflow, error) {
-			return workflowOf(hybrid.NewCEMRL(ctx, agents, g.search.algorithm(), c.CEMRLConfig))
+			return workflowOf(hybrid.NewCEMRL(ctx, agents, g.search.algorithm(), c))
 		},
 	}
 }
 
-func (c *CEMRLConfig) fits(g *guided, env *envs.Environment) error {
+func checkCEMRL(c hybrid.CEMRLConfig, with rl.Parts) error {
 	if c.ImportanceMixing && !slices.Contains(ec.NormalAlgorithms(), c.Search) {
 		return config.Invalid("cem-rl.importance_mixing", "the density of the candidates of %s is not known; want false, or a search among %v",
 			c.Search, ec.NormalAlgorithms())
 	}
-	if err := c.Fits(*g.size, g.network, *g.replay); err != nil {
+	if err := c.Check(with); err != nil {
 		return err
 	}
 	if c.Agent == "sac" && c.CriticsFirst {
 		return config.Invalid("cem-rl.critics_first", "the critics of sac learn from actors that learn; want false, or agent = \"td3\"")
 	}
-	if c.Agent == "sac" && env.Action.IsDiscrete() {
+	if c.Agent == "sac" && with.Env.Action.IsDiscrete() {
 		return config.Invalid("cem-rl.agent",
-			"actors of sac with the discrete actions of %q do not share critics; want an environment with continuous actions", env.Name)
+			"actors of sac with the discrete actions of %q do not share critics; want an environment with continuous actions", with.Env.Name)
 	}
 	return nil
 }
 
-// PGAMEConfig is [pga-me]: the agents by whose critics candidates are improved, the archive, and how they are
-// combined.
-type PGAMEConfig struct {
-	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
-	Search string `doc:"Algorithm of the archives; its section becomes part of the configuration."`
-	hybrid.PGAMEConfig
-}
-
-// DefaultPGAME is hybrid.DefaultPGAME with TD3 and MAP-Elites.
-func DefaultPGAME() PGAMEConfig {
-	return PGAMEConfig{Agent: "td3", Search: "map-elites", PGAMEConfig: hybrid.DefaultPGAME()}
-}
-
 func combinePGAME() combination {
-	c := DefaultPGAME()
+	c := hybrid.DefaultPGAME()
 	return combination{
 		cfg: &c, agent: &c.Agent, search: &c.Search,
-		fits: func(g *guided, _ *envs.Environment) error { return c.Fits(*g.size, g.network, *g.replay) },
+		check: func(with rl.Parts) error { return c.Check(with) },
 		build: func(ctx context.Context, g *guided, agents hybrid.AgentsFunc) (engine.Workflow, error) {
 			of, err := agents()
 			if err != nil {
 				return nil, err
 			}
-			return workflowOf(hybrid.NewPGAME(ctx, of, g.search.algorithm(), *g.search.descriptors(), c.PGAMEConfig))
+			return workflowOf(hybrid.NewPGAME(ctx, of, g.search.algorithm(), *g.search.descriptors(), c))
 		},
 	}
 }
 
-// QDPGConfig is [qd-pg]: the agents by whose critics candidates are improved, the archive, and how they are combined.
-type QDPGConfig struct {
-	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
-	Search string `doc:"Algorithm of the archives; its section becomes part of the configuration."`
-	hybrid.QDPGConfig
-}
-
-// DefaultQDPG is hybrid.DefaultQDPG with TD3 and MAP-Elites.
-func DefaultQDPG() QDPGConfig {
-	return QDPGConfig{Agent: "td3", Search: "map-elites", QDPGConfig: hybrid.DefaultQDPG()}
-}
-
 func combineQDPG() combination {
-	c := DefaultQDPG()
+	c := hybrid.DefaultQDPG()
 	return combination{
 		cfg: &c, agent: &c.Agent, search: &c.Search,
 		adapt: func(replay *rl.ReplayConfig) { replay.Shared = true }, // both agents of an archive learn from the same transitions
-		fits:  func(g *guided, _ *envs.Environment) error { return c.Fits(*g.size, g.network, *g.replay) },
+		check: func(with rl.Parts) error { return c.Check(with) },
 		build: func(ctx context.Context, g *guided, agents hybrid.AgentsFunc) (engine.Workflow, error) {
-			return workflowOf(hybrid.NewQDPG(ctx, agents, g.search.algorithm(), *g.search.descriptors(), c.QDPGConfig))
+			return workflowOf(hybrid.NewQDPG(ctx, agents, g.search.algorithm(), *g.search.descriptors(), c))
 		},
 	}
 }
 
 // combination is how a hybrid combines agents and a search: its section, and what can be said of that.
 type combination struct {
-	cfg           any     // pointer to the section's value
-	agent, search *string // names of the algorithms in it
-	// fits checks the section in an environment. It needs no device. Errors are those of config.Invalid, with the key from the top level.
-	fits  func(g *guided, env *envs.Environment) error
-	build func(ctx context.Context, g *guided, agents hybrid.AgentsFunc) (engine.Workflow, error)
+	cfg           any                  // pointer to the section's value
+	agent, search *string              // names of the algorithms in it
+	check         func(rl.Parts) error // the section's Check
+	build         func(ctx context.Context, g *guided, agents hybrid.AgentsFunc) (engine.Workflow, error)
 
 	repeats     func() error           // the error of settings with which iterations differ; nil: they always do
 	repeat      func()                 // sets defaults with which they do not
@@ -291,11 +241,11 @@ func (g *guided) Check(env *envs.Environment, options envs.Options) error {
 	if err := g.agent.Check(env, options); err != nil {
 		return err
 	}
-	if err := g.how.fits(g, env); err != nil {
+	if err := g.how.check(g.parts(env)); err != nil {
 		return err
 	}
 	if behaviour := g.search.descriptors(); behaviour != nil {
-		return keyed(behaviour.Fits(env))
+		return keyed(behaviour.Check(env))
 	}
 	return nil
 }

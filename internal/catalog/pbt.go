@@ -32,16 +32,6 @@ var hybrids = []Workflow{
 // pbtPopulation is EvoRL's.
 const pbtPopulation = 32
 
-// PBTConfig is [pbt]: the workflow that is trained, and the settings of PBT.
-type PBTConfig struct {
-	// Over is the name of the workflow.
-	Over string `doc:"Workflow that is trained; its sections become part of the configuration."`
-	hybrid.PBTConfig
-}
-
-// DefaultPBT is hybrid.DefaultPBT over PPO.
-func DefaultPBT() PBTConfig { return PBTConfig{Over: "ppo", PBTConfig: hybrid.DefaultPBT()} }
-
 // trainables returns the workflows that PBT can train: those with one objective, by which members can be compared, and
 // with iterations that can be the same.
 func (c *Catalog) trainables() []Workflow {
@@ -63,7 +53,7 @@ type pbt struct {
 	over    string                  // the workflow's name
 	space   map[string]hybrid.Prior // declared by the workflow
 	err     error                   // error of space
-	cfg     PBTConfig
+	cfg     hybrid.PBTConfig
 	new     pbtFunc
 }
 
@@ -73,7 +63,7 @@ type pbtFunc func(context.Context, engine.Trainable, hybrid.PBTConfig) (*hybrid.
 // newPBT makes the settings of PBT over its default workflow.
 func newPBT(new pbtFunc) func(*Catalog) Settings {
 	return func(c *Catalog) Settings {
-		p := &pbt{catalog: c, cfg: DefaultPBT(), new: new}
+		p := &pbt{catalog: c, cfg: hybrid.DefaultPBT(), new: new}
 		p.train(p.cfg.Over)
 		return p
 	}
@@ -108,16 +98,16 @@ func (p *pbt) adopt() {
 	}
 }
 
-// choose trains the workflow named in the document or, if it names none, in a PBTConfig among the values of With.
+// choose trains the workflow named in the document or, if it names none, in a hybrid.PBTConfig among the values of With.
 func (p *pbt) choose(d *config.Document, values []any) error {
 	chosen := struct {
 		Over string `doc:"Name the workflow that is trained."`
 	}{p.cfg.Over}
 	for _, v := range values {
 		switch of := v.(type) {
-		case PBTConfig:
+		case hybrid.PBTConfig:
 			chosen.Over = of.Over
-		case *PBTConfig:
+		case *hybrid.PBTConfig:
 			if of != nil {
 				chosen.Over = of.Over
 			}
@@ -287,7 +277,7 @@ func (p *pbt) Build(ctx context.Context, eng *engine.Engine, env *envs.Environme
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("evorl: %s cannot be trained by PBT", inner.Describe().Workflow), inner.Close())
 	}
-	cfg := p.cfg.PBTConfig
+	cfg := p.cfg
 	if maps.Equal(cfg.Search, p.space) {
 		cfg.Search = nil // its default: what the workflow declares and has in this environment
 	}

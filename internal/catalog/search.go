@@ -127,18 +127,15 @@ func (s *search) Check(env *envs.Environment, options envs.Options) error {
 		return config.Invalid("env", "%q does not describe the behaviour of candidates, which %s needs: want a problem that does, such as env = \"arm\", "+
 			"or an environment", s.problem, name)
 	}
-	if points, ok := s.algorithm().(interface{ Fits(objectives int) error }); ok {
-		if err := points.Fits(of.Objectives()); err != nil {
-			return config.Invalid(s.name(), "%v", err)
-		}
-	}
-	return s.suits(of)
+	return s.checkSpace(of)
 }
 
-// suits checks the algorithm's settings against the problem's candidates.
-func (s *search) suits(of ec.Problem) error {
-	if algo, ok := s.algorithm().(interface{ Suits(ec.Space) error }); ok {
-		if err := algo.Suits(of.Space(s.cfg.Members)); err != nil {
+// checkSpace checks the algorithm's settings against the problem's candidates.
+func (s *search) checkSpace(of ec.Problem) error {
+	if algo, ok := s.algorithm().(interface{ Check(ec.Space) error }); ok {
+		space := of.Space(s.cfg.Members)
+		space.Objectives = of.Objectives()
+		if err := algo.Check(space); err != nil {
 			return config.Invalid(s.name(), "%v", err)
 		}
 	}
@@ -154,7 +151,7 @@ func (s *search) checkPolicy(env *envs.Environment, options envs.Options) error 
 	if err == nil {
 		var of ec.Problem
 		if of, err = s.inEnvironment(env, options); err == nil {
-			err = s.suits(of)
+			err = s.checkSpace(of)
 		}
 	}
 	return keyed(err)
