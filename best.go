@@ -38,7 +38,7 @@ const (
 // FindBest finds the best state of the run in a folder with configuration cfg; nil: none was kept, or all are
 // refused.
 func FindBest(cfg *Config, path string) (best *Best, refused []*checkpoint.CorruptError, err error) {
-	if err := cfg.made(); err != nil {
+	if err := cfg.check(); err != nil {
 		return nil, nil, err
 	}
 	dir, err := rundir.Open(path)

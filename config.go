@@ -132,8 +132,8 @@ func (c *Config) checkValue(at, key string, x float64) error {
 	return err
 }
 
-// made returns an error if the configuration is nil, or was not made by New, Read or Parse.
-func (c *Config) made() error {
+// check returns an error if the configuration is nil, or was not made by New, Read or Parse.
+func (c *Config) check() error {
 	if err := engine.Require(map[string]any{"configuration": c}); err != nil {
 		return fmt.Errorf("evorl: %w", err)
 	}
@@ -152,7 +152,7 @@ func (c *Config) Sections() config.Sections {
 
 // TOML encodes all settings, including defaults; Parse decodes it to the same configuration.
 func (c *Config) TOML() ([]byte, error) {
-	if err := c.made(); err != nil {
+	if err := c.check(); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
@@ -201,7 +201,7 @@ func (c *Config) Front(points int) [][]float64 { return c.setup.Front(points) }
 // Build makes the workflow on an engine, whose seed determines its random numbers. Init or a checkpoint must fill its
 // state before the first step (Config.Init where there is [vary]). Settings that were changed after the configuration was made are checked again.
 func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
-	if err := c.made(); err != nil {
+	if err := c.check(); err != nil {
 		return nil, err
 	}
 	if err := engine.Require(map[string]any{"engine": eng}); err != nil {
@@ -227,7 +227,7 @@ func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow
 
 // Init begins a workflow made by Build: its own Init, and then the values of [vary].
 func (c *Config) Init(ctx context.Context, w engine.Workflow) error {
-	if err := c.made(); err != nil {
+	if err := c.check(); err != nil {
 		return err
 	}
 	if err := engine.Require(map[string]any{"workflow": w}); err != nil {
@@ -293,7 +293,7 @@ func (c *Config) Differences(other *Config) []Difference {
 
 // known returns the sections; none if the configuration was not made by New, Read or Parse.
 func (c *Config) known() config.Sections {
-	if c.made() != nil {
+	if c.check() != nil {
 		return nil
 	}
 	return c.Sections()

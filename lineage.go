@@ -29,9 +29,9 @@ type Origin struct {
 
 	// Hybrids of agents and a search: the side of which the policy is, agents or population, and the best candidates of
 	// all iterations, the first among equals, and of the newest. A candidate of which nothing is stored is nil.
-	Side *hybrid.Side `json:"side"`
-	Best *Made        `json:"best"`
-	Last *Made        `json:"last"`
+	Side *hybrid.Side   `json:"side"`
+	Best *BestCandidate `json:"best"`
+	Last *BestCandidate `json:"last"`
 }
 
 // Copy is an exchange of PBT in which a member became a copy of another one.
@@ -41,8 +41,8 @@ type Copy struct {
 	Of        int `json:"of"`
 }
 
-// Made says how the best candidate of an iteration was made: by gradient descent or by evolution.
-type Made struct {
+// BestCandidate is the best candidate of an iteration: its fitness, and whether it came from gradient descent or from evolution.
+type BestCandidate struct {
 	Iteration int    `json:"iteration"`
 	Fitness   Number `json:"fitness"`
 	Learned   bool   `json:"learned"` // it learned, or is an agent's actor
@@ -128,7 +128,7 @@ func (o *Origin) find(all []metrics.Record, line []stretch, members, iteration i
 		if !ok || math.IsNaN(fitness) {
 			continue
 		}
-		o.Last = &Made{Iteration: at, Fitness: Number(fitness), Learned: learned == 1}
+		o.Last = &BestCandidate{Iteration: at, Fitness: Number(fitness), Learned: learned == 1}
 		if o.Best == nil || fitness > float64(o.Best.Fitness) {
 			o.Best = o.Last
 		}

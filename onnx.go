@@ -55,13 +55,13 @@ func (p *Policy) facts() map[string]string {
 // policyGraph is a graph under construction. Its methods add nodes and return the names of their results.
 type policyGraph struct {
 	onnx.Graph
-	made int
+	count int
 }
 
 // node adds a node whose result has a unique name.
 func (g *policyGraph) node(op string, inputs []string, attributes ...onnx.Attribute) string {
-	g.made++
-	return g.named(op+strconv.Itoa(g.made), op, inputs, attributes...)
+	g.count++
+	return g.named(op+strconv.Itoa(g.count), op, inputs, attributes...)
 }
 
 func (g *policyGraph) named(result, op string, inputs []string, attributes ...onnx.Attribute) string {

@@ -58,8 +58,8 @@ func Context(ctx context.Context) Option {
 // sameSource makes another configuration have this one's catalog and the file or the model that env names.
 func (c *Config) sameSource() Option { return func(o *options) { o.Same(c.setup) } }
 
-// madeBy is the option of the configuration of a run, for errors about parts that this program does not have.
-func madeBy(dir *rundir.Dir) Option {
+// programOf is the option of the configuration of a run, for errors about parts that this program does not have.
+func programOf(dir *rundir.Dir) Option {
 	return func(o *options) {
 		o.Program = func() string {
 			p, err := dir.ReadProvenance()

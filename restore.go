@@ -221,7 +221,7 @@ func Stored(path string, opts ...Option) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Read(dir.Config(), append(opts[:len(opts):len(opts)], madeBy(dir))...)
+	return Read(dir.Config(), append(opts[:len(opts):len(opts)], programOf(dir))...)
 }
 
 // DifferenceError is the error of resuming a run with different settings.

@@ -289,7 +289,7 @@ func (r *Run) Warnings() []string {
 // NewPath makes the folder of a new run in a folder: WORKFLOW-ENV-N, with N above all existing ones. It is safe for
 // concurrent processes.
 func NewPath(below string, cfg *Config) (string, error) {
-	if err := cfg.made(); err != nil {
+	if err := cfg.check(); err != nil {
 		return "", err
 	}
 	return rundir.NewNumbered(below, prefixOf(cfg))
@@ -297,7 +297,7 @@ func NewPath(below string, cfg *Config) (string, error) {
 
 // NewestPath returns the folder of the newest run made by NewPath; "" if there is none.
 func NewestPath(below string, cfg *Config) (string, error) {
-	if err := cfg.made(); err != nil {
+	if err := cfg.check(); err != nil {
 		return "", err
 	}
 	return rundir.NewestNumbered(below, prefixOf(cfg))

@@ -150,7 +150,7 @@ func Resume(ctx context.Context, dev *vk.Device, cfg *Config, path string) (_ *R
 
 // checkArguments returns an error if there is no device or no configuration.
 func checkArguments(dev *vk.Device, cfg *Config) error {
-	if err := cfg.made(); err != nil {
+	if err := cfg.check(); err != nil {
 		return err
 	}
 	if err := engine.Require(map[string]any{"device": dev}); err != nil {

@@ -83,7 +83,7 @@ func ReadSweep(path string, opts ...Option) (*Sweep, error) {
 
 // NewSweep returns a sweep without keys: runs of a configuration with consecutive seeds, beginning with its own.
 func NewSweep(base *Config, seeds int) (*Sweep, error) {
-	if err := base.made(); err != nil {
+	if err := base.check(); err != nil {
 		return nil, err
 	}
 	s := &Sweep{Config: DefaultSweep(), Base: base}
@@ -164,8 +164,8 @@ func (s *Sweep) configsOf(t Trial, flag string, seeds int) (of []*Config, err er
 	return of, nil
 }
 
-// made returns an error if the sweep was not made by NewSweep, ReadSweep or StoredSweep.
-func (s *Sweep) made() error {
+// check returns an error if the sweep was not made by NewSweep, ReadSweep or StoredSweep.
+func (s *Sweep) check() error {
 	if s == nil || s.form == nil {
 		return errors.New("evorl: an empty sweep: want one made by NewSweep, ReadSweep or StoredSweep")
 	}
@@ -194,7 +194,7 @@ func (s *Sweep) files() (sweep.Files, error) {
 // CreateSweep makes the folder of a sweep. If the folder exists, it checks that it has the same sweep, which Run then
 // continues. A folder that another process uses gives rundir.ErrInUse.
 func (s *Sweep) CreateSweep(folder string) error {
-	if err := s.made(); err != nil {
+	if err := s.check(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {

@@ -38,7 +38,7 @@ type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of []Trial) erro
 // A completed run is taken if its configuration is that of its trials and it has all records; otherwise nothing is changed, and the error is
 // a *ForeignRunError.
 func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn LearnFunc, report func(TrialResult)) (_ []TrialResult, err error) {
-	if err := s.made(); err != nil {
+	if err := s.check(); err != nil {
 		return nil, err
 	}
 	if err := engine.Require(map[string]any{"device": dev, "learn function": learn, "report function": report}); err != nil {

@@ -38,9 +38,9 @@ func writeOrigin(b *strings.Builder, member int, o *evorl.Origin) {
 	policy := map[string]string{"agents": "policy: the agent's own", "population": "policy: the population's solution"}[string(text)]
 	b.WriteString(policy)
 	if o.Best != nil {
-		fmt.Fprintf(b, "; best candidate so far: %s", made(*o.Best))
+		fmt.Fprintf(b, "; best candidate so far: %s", describeCandidate(*o.Best))
 		if *o.Last != *o.Best {
-			fmt.Fprintf(b, "; best of the last generation: %s", made(*o.Last))
+			fmt.Fprintf(b, "; best of the last generation: %s", describeCandidate(*o.Last))
 		}
 	}
 	b.WriteByte('\n')
@@ -63,7 +63,7 @@ func writeDescent(b *strings.Builder, member, ancestor int, copies []evorl.Copy)
 	b.WriteByte('\n')
 }
 
-func made(m evorl.Made) string {
+func describeCandidate(m evorl.BestCandidate) string {
 	side := "evolution"
 	if m.Learned {
 		side = "learning"

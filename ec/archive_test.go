@@ -67,7 +67,7 @@ func TestArchiveCandidates(t *testing.T) {
 			}
 		}
 		must(rows.WriteFloat32(t.Context(), formed))
-		told := []float32{1, 2, 3, 2.5, -1, float32(math.NaN())}
+		scores := []float32{1, 2, 3, 2.5, -1, float32(math.NaN())}
 		descriptors := []float32{0.1, 0.4, 0.6, 0.6, 0.9, 0.9}
 		if of, ok := g.Strategy().(*cvt); ok {
 			found, err := of.grid.ReadFloat32(t.Context())
@@ -76,7 +76,7 @@ func TestArchiveCandidates(t *testing.T) {
 				descriptors[i] = found[3+at]
 			}
 		}
-		must(fitness.WriteFloat32(t.Context(), slices.Concat(told, told)))
+		must(fitness.WriteFloat32(t.Context(), slices.Concat(scores, scores)))
 		must(g.Descriptors().WriteFloat32(t.Context(), slices.Concat(descriptors, descriptors)))
 		run(func(r *engine.Recorder) {
 			g.TellCandidates(r, rows, fitness)

@@ -91,15 +91,15 @@ func (a *ars) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 
 // Tell implements Strategy: θ + α/(b σ_R) Σ (F(+) − F(−)) δ over the b directions with the largest max(F(+), F(−)),
 // where σ_R is the deviation of their fitness (lines 6, 7).
-func (a *ars) Tell(r *engine.Recorder, told Told) {
+func (a *ars) Tell(r *engine.Recorder, scores Scores) {
 	members, directions := a.space.Members, a.cfg.Population/2
 	size, groups := r.Invocations(members * directions)
 	r.Dispatch(pairsKernel{
-		Fitness: told.Finite.Range(), Better: a.better.Range(), Pairs: uint32(members * directions), LocalSizeX: size,
+		Fitness: scores.Finite.Range(), Better: a.better.Range(), Pairs: uint32(members * directions), LocalSizeX: size,
 	}.call(groups, 1, 1))
 	engine.Rank(r, a.better, a.rank)
 	r.Dispatch(arsKernel{
-		Fitness: told.Finite.Range(), Rank: a.rank.Range(), Weight: a.weights.Range(),
+		Fitness: scores.Finite.Range(), Rank: a.rank.Range(), Weight: a.weights.Range(),
 		Directions: uint32(directions), Elites: uint32(a.cfg.Elites), Workgroup: r.WorkgroupFor(4 * directions),
 	}.call(uint32(members), 1, 1))
 	a.noise.Sum(r, a.weights, -1, nil, a.sums, nil)

@@ -51,7 +51,7 @@ func generations(t testing.TB, a *ec.AskTell, n int, f evaluation) {
 		if again, err := a.Ask(t.Context()); err != nil || !reflect.DeepEqual(all, again) {
 			t.Fatalf("asked again there are other candidates, %v", err)
 		}
-		var told ec.Results
+		var scores ec.Results
 		for _, rows := range all {
 			var fitness []float32
 			var objectives, descriptors [][]float32
@@ -59,10 +59,10 @@ func generations(t testing.TB, a *ec.AskTell, n int, f evaluation) {
 				f, o, d := f(x)
 				fitness, objectives, descriptors = append(fitness, f), append(objectives, o), append(descriptors, d)
 			}
-			told.Fitness, told.Objectives, told.Descriptors = append(told.Fitness, fitness), append(told.Objectives, objectives),
-				append(told.Descriptors, descriptors)
+			scores.Fitness, scores.Objectives, scores.Descriptors = append(scores.Fitness, fitness), append(scores.Objectives, objectives),
+				append(scores.Descriptors, descriptors)
 		}
-		if err := a.Tell(t.Context(), told); err != nil {
+		if err := a.Tell(t.Context(), scores); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -94,15 +94,15 @@ func (es *cem) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 
 // Tell implements Strategy: μ' = Σ λ z and Σ' = Σ λ (z − μ)² + ε over the elites z, where μ is the old mean
 // (equations 1, 2), of which DivideVariance divides the sum by the number of elites. After g generations, ε = final + (first − final) (1 − decay)^g.
-func (es *cem) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+func (es *cem) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
 // TellCandidates implements CandidateStrategy: z are the given candidates, as in CEM-RL (algorithm 1).
-func (es *cem) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	es.learn(r, told, es.noise.Of(r, given, es.mean, es.deviation, 0))
+func (es *cem) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
+	es.learn(r, scores, es.noise.Of(r, injected, es.mean, es.deviation, 0))
 }
 
-func (es *cem) learn(r *engine.Recorder, told Told, noise *Noise) {
-	Utilities(r, told, es.utilities, es.weights)
+func (es *cem) learn(r *engine.Recorder, scores Scores, noise *Noise) {
+	Utilities(r, scores, es.utilities, es.weights)
 	noise.Sum(r, es.weights, 1, nil, es.first, es.second)
 	divisor := uint32(1)
 	if es.cfg.DivideVariance {

@@ -211,30 +211,30 @@ func (s Space) form(r *engine.Recorder, mean, meanLow, sigma, steps *engine.Tens
 
 // TellCandidates implements CandidateStrategy: the noise of a changed candidate x is D⁻¹ Bᵀ (x − m) / σ, limited in
 // length.
-func (es *cmaES) TellCandidates(r *engine.Recorder, given Given, told Told) {
+func (es *cmaES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
 	members, row, population := es.space.Members, es.space.Row(), es.cfg.Population
 	groups := r.Share(members, population*row/4)
 	r.Dispatch(cmaGivenKernel{
 		Mean: es.mean.Range(), MeanLow: es.meanLow.Range(), Sigma: es.sigma.Range(),
-		Given: given.Candidates.Range(), Changed: given.Changed.Range(), Steps: es.steps.Range(),
+		Given: injected.Candidates.Range(), Changed: injected.Changed.Range(), Steps: es.steps.Range(),
 		Population: uint32(population), Row: uint32(row), LocalSizeX: r.WorkgroupFor(population * row / 4 / int(groups)),
 	}.call(groups, uint32(members), 1))
 	nn.Gemm{
 		Members: members, M: population, N: es.space.Dim, K: es.space.Dim, A: es.space.matrix(es.steps), B: es.space.matrix(es.eigen.basis), TransposeB: true,
-		C: es.space.matrix(given.Proposed),
+		C: es.space.matrix(injected.Proposed),
 	}.Record(r)
 	r.Dispatch(cmaInjectKernel{
-		Projected: given.Proposed.Range(), Scale: es.eigen.scale.Range(),
-		Changed: given.Changed.Range(), Noise: es.noise.Range(), Population: uint32(population), Dim: uint32(es.space.Dim), Row: uint32(row),
+		Projected: injected.Proposed.Range(), Scale: es.eigen.scale.Range(),
+		Changed: injected.Changed.Range(), Noise: es.noise.Range(), Population: uint32(population), Dim: uint32(es.space.Dim), Row: uint32(row),
 		Limit: float32(es.space.stepLimit()), Workgroup: r.WorkgroupFor(row / 2),
 	}.call(rowGroups(r, members, population), uint32(members), 1))
-	es.Tell(r, told)
+	es.Tell(r, scores)
 }
 
 // Tell implements Strategy: mean, paths and σ are updated by the weighted sum of the noise (equations 41 to 45), then
 // the covariance matrix (equation 47).
-func (es *cmaES) Tell(r *engine.Recorder, told Told) {
-	Utilities(r, told, es.utilities, es.weights)
+func (es *cmaES) Tell(r *engine.Recorder, scores Scores) {
+	Utilities(r, scores, es.utilities, es.weights)
 	c, members, dim, row, population := es.rates, es.space.Members, es.space.Dim, es.space.Row(), es.cfg.Population
 	groups := r.Share(members, population*int(r.Workgroup()))
 	r.Dispatch(cmaWeighKernel{

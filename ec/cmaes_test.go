@@ -226,7 +226,7 @@ func TestCMAES(t *testing.T) {
 					}
 					frames[m] = basis
 				}
-				asked, told := tr.step(ellipsoid)
+				asked, scores := tr.step(ellipsoid)
 				for m, ref := range refs {
 					steps := make([][]float64, es.Population())
 					for k := range steps {
@@ -240,7 +240,7 @@ func TestCMAES(t *testing.T) {
 							t.Fatalf("generation %d: candidate %d of member %d deviates by %.1e", g, k, m, d)
 						}
 					}
-					ref.tell(steps, wide(told[m]), roots[m])
+					ref.tell(steps, wide(scores[m]), roots[m])
 					for name, want := range map[string][]float64{
 						"mean": ref.mean.RawVector().Data, "sigma": {ref.sigma}, "path_sigma": ref.ps.RawVector().Data, "path_c": ref.pc.RawVector().Data,
 					} {

@@ -165,25 +165,25 @@ func (es *crFMNES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor
 }
 
 // Tell implements Strategy.
-func (es *crFMNES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+func (es *crFMNES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
 // TellCandidates implements CandidateStrategy.
-func (es *crFMNES) TellCandidates(r *engine.Recorder, given Given, told Told) {
+func (es *crFMNES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
 	members, row := es.space.Members, es.space.Row()
 	k := crfmnesWhitenKernel{
 		Mean: es.mean.Range(), Deviation: es.deviation.Range(), V: es.v.Range(),
-		Sigma: es.sigma.Range(), Changed: given.Changed.Range(), Given: given.Candidates.Range(),
-		Noise: given.Proposed.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(), Seed: es.seed, Stream: es.noise.stream,
+		Sigma: es.sigma.Range(), Changed: injected.Changed.Range(), Given: injected.Candidates.Range(),
+		Noise: injected.Proposed.Range(), Projection: es.projection.Range(), Clock: es.clock.Tensor().Range(), Seed: es.seed, Stream: es.noise.stream,
 		Dim: uint32(es.space.Dim), Row: uint32(row), Population: uint32(es.cfg.Population), Limit: float32(es.space.stepLimit()),
 		Workgroup: r.WorkgroupFor(row),
 	}
 	k.Mirrored, k.Stored, k.Table, k.TableFours = es.noise.source()
 	r.Dispatch(k.call(rowGroups(r, members, es.cfg.Population), uint32(members), 1))
-	es.learn(r, told, es.noise.from(given))
+	es.learn(r, scores, es.noise.from(injected))
 }
 
-func (es *crFMNES) learn(r *engine.Recorder, told Told, noise *Noise) {
-	Utilities(r, told, es.utilities, es.weights)
+func (es *crFMNES) learn(r *engine.Recorder, scores Scores, noise *Noise) {
+	Utilities(r, scores, es.utilities, es.weights)
 	noise.Sum(r, es.weights, 1, nil, es.sums[0], nil)
 	d, c := es.space.diagonal(r, es.sums[0]), es.rates
 	r.Dispatch(crfmnesWeightsKernel{

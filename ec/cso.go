@@ -90,19 +90,19 @@ func (w *cso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 }
 
 // TellCandidates implements CandidateStrategy: the losers move to the given candidates and keep their velocities.
-func (w *cso) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	r.Copy(w.moved, given.Candidates)
-	w.Tell(r, told)
+func (w *cso) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
+	r.Copy(w.moved, injected.Candidates)
+	w.Tell(r, scores)
 }
 
 // Tell implements Strategy.
-func (w *cso) Tell(r *engine.Recorder, told Told) {
+func (w *cso) Tell(r *engine.Recorder, scores Scores) {
 	count := w.cfg.Population * w.space.Row() / 4
 	groups := r.Share(w.space.Members, count)
 	r.Dispatch(csoSettleKernel{
-		CandidateFitness: told.Fitness.Range(), Pair: w.pair.Range(), Moved: w.moved.Range(), Speed: w.speed.Range(),
+		CandidateFitness: scores.Fitness.Range(), Pair: w.pair.Range(), Moved: w.moved.Range(), Speed: w.speed.Range(),
 		Swarm: w.rows.Range(), Velocity: w.velocity.Range(), Fitness: w.fitness.Range(), Row: uint32(w.space.Row()), Population: uint32(w.cfg.Population),
 		LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, uint32(w.space.Members), 1))
-	r.Copy(w.best, told.Fittest)
+	r.Copy(w.best, scores.Fittest)
 }

@@ -142,22 +142,22 @@ func (d *de) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 }
 
 // Tell implements Strategy: selection.
-func (d *de) Tell(r *engine.Recorder, told Told) { d.selection(r, d.trial, nil, told) }
+func (d *de) Tell(r *engine.Recorder, scores Scores) { d.selection(r, d.trial, nil, scores) }
 
 // TellCandidates implements CandidateStrategy: the trial vectors are the given candidates.
-func (d *de) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	d.selection(r, given.Candidates, given.Changed, told)
+func (d *de) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
+	d.selection(r, injected.Candidates, injected.Changed, scores)
 }
 
 // selection records selection between each trial vector [M · P, row] and the candidate that it competes with. changed
 // [M, P] may be nil.
-func (d *de) selection(r *engine.Recorder, trial, changed *engine.Tensor, told Told) {
-	d.compare(r, told.Fitness)
+func (d *de) selection(r *engine.Recorder, trial, changed *engine.Tensor, scores Scores) {
+	d.compare(r, scores.Fitness)
 	if d.history != nil {
 		d.history.learn(r, d, changed)
 		d.replace(r, trial, d.history.slot, d.history.archive)
 	} else {
 		d.replace(r, trial, nil, nil)
 	}
-	r.Copy(d.best, told.Fittest)
+	r.Copy(d.best, scores.Fittest)
 }

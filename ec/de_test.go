@@ -92,7 +92,7 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 		if d.history != nil {
 			old, memoryF, memoryCR, archived = rows("archive"), read("memory_weight"), read("memory_crossover_rate"), mustUint32(t, d.history.archived)
 		}
-		trials, told := tr.step(rough(eng, g))
+		trials, scores := tr.step(rough(eng, g))
 		after, next := rows("population"), read("population_fitness")
 		for m := range space.Members {
 			f := wide(fitness[m*n : (m+1)*n])
@@ -190,7 +190,7 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 				if worst = max(worst, dev); !(dev <= 1e-5) {
 					t.Fatalf("generation %d, member %d: trial %d is %v; want %v", g, m, p, tr.proposed[m][p], v)
 				}
-				now, stays := worthOf(told[m][p]), f[p]
+				now, stays := worthOf(scores[m][p]), f[p]
 				survivor, fit := before[m][p], stays
 				if math.IsNaN(stays) || now >= stays {
 					survivor, fit = x, now

@@ -33,10 +33,10 @@ func TestExtremes(t *testing.T) {
 			})
 			tr.must(err)
 			defer program.Free()
-			told := make([][]float32, c.members)
-			for m := range told {
+			scores := make([][]float32, c.members)
+			for m := range scores {
 				for k := range c.population {
-					told[m] = append(told[m], []float32{float32((k*7+m)%5) - 2, nan, 3, inf, -inf, -4, 1}[(k+m)%7])
+					scores[m] = append(scores[m], []float32{float32((k*7+m)%5) - 2, nan, 3, inf, -inf, -4, 1}[(k+m)%7])
 				}
 			}
 			given, news := make([]float32, rows.Len()), make([]float32, values.Len())
@@ -46,15 +46,15 @@ func TestExtremes(t *testing.T) {
 			for i := range news {
 				news[i] = float32(i) + 100
 			}
-			tr.must(fitness.WriteFloat32(t.Context(), slices.Concat(told...)))
+			tr.must(fitness.WriteFloat32(t.Context(), slices.Concat(scores...)))
 			tr.must(rows.WriteFloat32(t.Context(), given))
 			tr.must(values.WriteFloat32(t.Context(), news))
 			before := tr.values(tr.formed)
 			tr.must(program.Run(t.Context()))
 			elites, last := mustUint32(t, best), mustUint32(t, worst)
-			for m := range told {
+			for m := range scores {
 				clean := make([]float64, c.population)
-				for k, f := range told[m] {
+				for k, f := range scores[m] {
 					clean[k] = worthOf(f)
 				}
 				rank := ranks(clean)
@@ -66,7 +66,7 @@ func TestExtremes(t *testing.T) {
 					if rank[k] != c.population-1-i {
 						t.Fatalf("member %d: the worst number %d is candidate %d of rank %d", m, i, k, rank[k])
 					}
-					told[m][k] = news[m*c.n+i]
+					scores[m][k] = news[m*c.n+i]
 					copy(before[(m*c.population+k)*space.Row():], given[(m*c.n+i)*space.Row():][:space.Row()])
 				}
 			}
@@ -74,7 +74,7 @@ func TestExtremes(t *testing.T) {
 				t.Error("rows are not where the worst candidates were")
 			}
 			for i, got := range tr.values(fitness) {
-				if want := slices.Concat(told...)[i]; got != want && (got == got || want == want) {
+				if want := slices.Concat(scores...)[i]; got != want && (got == got || want == want) {
 					t.Fatalf("fitness %d is %g; want %g", i, got, want)
 				}
 			}

@@ -122,16 +122,16 @@ func (g *ga) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 }
 
 // Tell implements Strategy: the best become parents.
-func (g *ga) Tell(r *engine.Recorder, told Told) {
-	g.survivors.record(r, told.Fitness)
+func (g *ga) Tell(r *engine.Recorder, scores Scores) {
+	g.survivors.record(r, scores.Fitness)
 	g.variation.Offspring(r, g.elites.rows, g.parents, Pick{Index: g.survivors.order}, g.elites.size, g.next)
 	g.succeed(r)
 }
 
 // TellCandidates implements CandidateStrategy: the children are the given candidates.
-func (g *ga) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	g.survivors.record(r, told.Fitness)
-	g.elites.space.pickEither(r, g.elites.rows, given.Candidates, Pick{Index: g.survivors.order}, g.next)
+func (g *ga) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
+	g.survivors.record(r, scores.Fitness)
+	g.elites.space.pickEither(r, g.elites.rows, injected.Candidates, Pick{Index: g.survivors.order}, g.next)
 	g.succeed(r)
 }
 

@@ -106,7 +106,7 @@ func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space, 
 	}
 	for g := range 4 {
 		before, fitness := tr.rows(own, elites), tr.values(tr.state.Lookup("ec/fitness"))
-		children, told := tr.step(rough(eng, g))
+		children, scores := tr.step(rough(eng, g))
 		after, next := tr.rows(own, elites), tr.values(tr.state.Lookup("ec/fitness"))
 		for m, x := range tr.solution() {
 			if !slices.Equal(x, after[m][0]) {
@@ -140,7 +140,7 @@ func generationsOfGA(t *testing.T, eng *engine.Engine, c GAConfig, space Space, 
 				}
 			}
 			for i, x := range children[m] {
-				all = append(all, one{worthOf(told[m][i]), x})
+				all = append(all, one{worthOf(scores[m][i]), x})
 			}
 			slices.SortStableFunc(all, func(a, b one) int { return cmp.Compare(b.fitness, a.fitness) })
 			for i, x := range after[m] {

@@ -136,22 +136,22 @@ func (g *Generation) Tell(r *engine.Recorder, fitness *engine.Tensor) {
 // bit-identical to the proposed ones count as in Tell; to detect them the strategy forms its candidates again, which
 // takes memory for a population. A candidate that is not finite is replaced by the strategy's own, with fitness NaN.
 // The recording fails if CheckCandidates returns an error.
-func (g *Generation) TellCandidates(r *engine.Recorder, given, fitness *engine.Tensor) {
+func (g *Generation) TellCandidates(r *engine.Recorder, injected, fitness *engine.Tensor) {
 	if err := g.CheckCandidates(); err != nil {
 		r.Fail(err)
 		return
 	}
 	rows := g.Population() * g.space.Row()
-	if given.Len() != g.space.Members*rows {
-		r.Fail(fmt.Errorf("ec: told of candidates %v; want %d members of %d rows of %d", given, g.space.Members, g.Population(), g.space.Row()))
+	if injected.Len() != g.space.Members*rows {
+		r.Fail(fmt.Errorf("ec: told of candidates %v; want %d members of %d rows of %d", injected, g.space.Members, g.Population(), g.space.Row()))
 		return
 	}
 	if g.checkFitness(r, fitness) {
-		of := g.compare(r, given, fitness)
-		told := g.rank(r, fitness, func(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-			g.space.PickRows(r, given, pick, into)
+		of := g.compare(r, injected, fitness)
+		scores := g.rank(r, fitness, func(r *engine.Recorder, pick Pick, into *engine.Tensor) {
+			g.space.PickRows(r, injected, pick, into)
 		})
-		g.strategy.(CandidateStrategy).TellCandidates(r, of, told)
+		g.strategy.(CandidateStrategy).TellCandidates(r, of, scores)
 	}
 }
 
@@ -164,15 +164,15 @@ func (g *Generation) CheckCandidates() error {
 }
 
 // rank records ranking the fitness of candidates formed by form.
-func (g *Generation) rank(r *engine.Recorder, fitness *engine.Tensor, form func(*engine.Recorder, Pick, *engine.Tensor)) Told {
-	var told Told
+func (g *Generation) rank(r *engine.Recorder, fitness *engine.Tensor, form func(*engine.Recorder, Pick, *engine.Tensor)) Scores {
+	var scores Scores
 	if g.objectives != nil {
-		told = g.objectives.record(r, fitness)
+		scores = g.objectives.record(r, fitness)
 	} else {
-		told = g.ranking.record(r, fitness, form)
+		scores = g.ranking.record(r, fitness, form)
 	}
-	told.Descriptor = g.descriptors
-	return told
+	scores.Descriptor = g.descriptors
+	return scores
 }
 
 // checkFitness reports whether the fitness has the size that Tell expects; if not, the recording fails.

@@ -12,11 +12,11 @@ type CandidateStrategy interface {
 	Strategy
 	// TellCandidates records learning from a generation of which some candidates were changed. If none was, it does
 	// what Tell does.
-	TellCandidates(r *engine.Recorder, given Given, told Told)
+	TellCandidates(r *engine.Recorder, injected Injection, scores Scores)
 }
 
-// Given is a generation of which some candidates were changed.
-type Given struct {
+// Injection is a generation of which some candidates were changed, or come from elsewhere.
+type Injection struct {
 	Candidates *engine.Tensor // [M · P, row]: the candidates that the fitness belongs to
 	Changed    *engine.Tensor // [M, P] u32: 1 for changed candidates, else 0
 	Proposed   *engine.Tensor // [M, P, row]: the strategy's own candidates; may be overwritten
@@ -45,16 +45,16 @@ func (e *CandidatesError) Error() string {
 
 // compare records detecting which given candidates [M · P, row] are the strategy's own, and replacing those that are
 // not finite.
-func (g *Generation) compare(r *engine.Recorder, given, fitness *engine.Tensor) Given {
+func (g *Generation) compare(r *engine.Recorder, injected, fitness *engine.Tensor) Injection {
 	dims := g.dims()
-	of := Given{
-		Candidates: given, Changed: g.state.Scratch("changed", engine.Uint32, dims...),
+	of := Injection{
+		Candidates: injected, Changed: g.state.Scratch("changed", engine.Uint32, dims...),
 		Proposed: g.state.Scratch("proposed", engine.Float32, append(dims, engine.Axis("parameter", g.space.Row()))...),
 	}
 	g.Candidates(r, Pick{}, of.Proposed)
 	row, count := g.space.Row(), g.space.Members*g.Population()
 	r.Dispatch(changedKernel{
-		Given: given.Range(), Proposed: of.Proposed.Range(), Changed: of.Changed.Range(), Fitness: fitness.Range(),
+		Given: injected.Range(), Proposed: of.Proposed.Range(), Changed: of.Changed.Range(), Fitness: fitness.Range(),
 		Count: uint32(count), Row: uint32(row), Workgroup: r.WorkgroupFor(row / 4),
 	}.call(rowGroups(r, 1, count), 1, 1))
 	return of

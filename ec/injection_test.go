@@ -136,20 +136,20 @@ func TestOwnCandidates(t *testing.T) {
 	for algorithm, tolerance := range candidateAlgorithms() {
 		t.Run(algorithm.Name(), func(t *testing.T) {
 			space := Space{Members: 2, Dim: 9}
-			told, given := newTrial(t, eng, algorithm, space, starts(space)), newTrial(t, eng, algorithm, space, starts(space))
+			scores, given := newTrial(t, eng, algorithm, space, starts(space)), newTrial(t, eng, algorithm, space, starts(space))
 			given.change(func(_, _ int, x []float32) []float32 { return x })
 			for range 4 {
-				told.step(ellipsoid)
+				scores.step(ellipsoid)
 				given.step(ellipsoid)
 			}
-			for _, tensor := range told.state.Tensors() {
+			for _, tensor := range scores.state.Tensors() {
 				if tensor.Type() != engine.Float32 {
 					if got, want := mustUint32(t, given.state.Lookup(tensor.Name())), mustUint32(t, tensor); !slices.Equal(got, want) {
 						t.Errorf("%s is %v; want %v", tensor.Name(), got, want)
 					}
 					continue
 				}
-				got, want := given.values(given.state.Lookup(tensor.Name())), told.values(tensor)
+				got, want := given.values(given.state.Lookup(tensor.Name())), scores.values(tensor)
 				for i := range want { // some tensors use NaN for empty
 					if want[i] != want[i] && got[i] != got[i] {
 						want[i], got[i] = 0, 0
@@ -189,7 +189,7 @@ func checkCMAESByOthers(t *testing.T, eng *engine.Engine, dim, population int, s
 		for m := range roots {
 			roots[m] = inverseRoot(tr.frame(m))
 		}
-		given, told := tr.step(ellipsoid)
+		given, scores := tr.step(ellipsoid)
 		for m, ref := range refs {
 			steps := make([][]float64, population)
 			for k, x := range given[m] {
@@ -204,7 +204,7 @@ func checkCMAESByOthers(t *testing.T, eng *engine.Engine, dim, population int, s
 				}
 				steps[k] = y.RawVector().Data
 			}
-			ref.tell(steps, wide(told[m]), roots[m])
+			ref.tell(steps, wide(scores[m]), roots[m])
 			for name, want := range map[string][]float64{
 				"mean": ref.mean.RawVector().Data, "sigma": {ref.sigma}, "path_sigma": ref.ps.RawVector().Data, "path_c": ref.pc.RawVector().Data,
 			} {
@@ -233,7 +233,7 @@ func TestBrokenCandidates(t *testing.T) {
 	for algorithm, tolerance := range candidateAlgorithms() {
 		t.Run(algorithm.Name(), func(t *testing.T) {
 			space := Space{Members: 2, Dim: 9}
-			told, given := newTrial(t, eng, algorithm, space, starts(space)), newTrial(t, eng, algorithm, space, starts(space))
+			scores, given := newTrial(t, eng, algorithm, space, starts(space)), newTrial(t, eng, algorithm, space, starts(space))
 			given.change(func(m, c int, x []float32) []float32 {
 				if c%4 == 1 {
 					x[(c+m)%9] = []float32{nan, inf, -inf}[c%3]
@@ -247,14 +247,14 @@ func TestBrokenCandidates(t *testing.T) {
 					}
 					return ellipsoid(0, 0, x)
 				})
-				told.step(func(_, c int, x []float32) float32 {
+				scores.step(func(_, c int, x []float32) float32 {
 					if c%4 == 1 {
 						return nan
 					}
 					return ellipsoid(0, 0, x)
 				})
 			}
-			if d := deviation(slices.Concat(given.solution()...), wide(slices.Concat(told.solution()...))); !(d <= tolerance) {
+			if d := deviation(slices.Concat(given.solution()...), wide(slices.Concat(scores.solution()...))); !(d <= tolerance) {
 				t.Errorf("the solution deviates by %.1e; want at most %.1e", d, tolerance)
 			}
 		})

@@ -152,27 +152,27 @@ func (es *lmMAES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 }
 
 // Tell implements Strategy.
-func (es *lmMAES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+func (es *lmMAES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
 // TellCandidates implements CandidateStrategy.
-func (es *lmMAES) TellCandidates(r *engine.Recorder, given Given, told Told) {
+func (es *lmMAES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
 	members, row, vectors := es.space.Members, es.space.Row(), es.cfg.Vectors
 	k := lmmaesWhitenKernel{
 		Mean: es.mean.Range(), Memory: es.memory.Range(), Sigma: es.sigma.Range(),
-		Rates: es.rates.Range(), Changed: given.Changed.Range(), Given: given.Candidates.Range(),
-		Noise: given.Proposed.Range(), Clock: es.clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: es.noise.stream, Dim: uint32(es.space.Dim),
+		Rates: es.rates.Range(), Changed: injected.Changed.Range(), Given: injected.Candidates.Range(),
+		Noise: injected.Proposed.Range(), Clock: es.clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: es.noise.stream, Dim: uint32(es.space.Dim),
 		Row: uint32(row), Population: uint32(es.cfg.Population), Vectors: uint32(vectors), Limit: float32(es.space.stepLimit()),
 		Workgroup: r.WorkgroupFor(row / 4 * (2*vectors + 3)),
 	}
 	k.Mirrored, k.Stored, k.Table, k.TableFours = es.noise.source()
 	r.Dispatch(k.call(rowGroups(r, members, es.cfg.Population), uint32(members), 1))
-	noise := es.noise.from(given)
+	noise := es.noise.from(injected)
 	es.share(r, noise)
-	es.learn(r, told, noise)
+	es.learn(r, scores, noise)
 }
 
-func (es *lmMAES) learn(r *engine.Recorder, told Told, noise *Noise) {
-	Utilities(r, told, es.utilities, es.weights)
+func (es *lmMAES) learn(r *engine.Recorder, scores Scores, noise *Noise) {
+	Utilities(r, scores, es.utilities, es.weights)
 	noise.Sum(r, es.weights, 1, nil, es.sums, nil)
 	d, vectors, population := es.space.diagonal(r, es.sums), es.cfg.Vectors, es.cfg.Population
 	c := min(1, 2*float64(population)/float64(es.space.Dim)) // c_σ

@@ -170,23 +170,23 @@ func (a *archive) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 
 // Tell implements Strategy: each candidate enters the cell of its descriptor if the cell is empty or the candidate is
 // fitter than its elite.
-func (a *archive) Tell(r *engine.Recorder, told Told) { a.enter(r, a.offspring, told) }
+func (a *archive) Tell(r *engine.Recorder, scores Scores) { a.enter(r, a.offspring, scores) }
 
 // TellCandidates implements CandidateStrategy: the given candidates enter the archive.
-func (a *archive) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	a.enter(r, given.Candidates, told)
+func (a *archive) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
+	a.enter(r, injected.Candidates, scores)
 }
 
 // enter records entering candidates [M, P, row] into the archive.
-func (a *archive) enter(r *engine.Recorder, candidates *engine.Tensor, told Told) {
-	if told.Descriptor == nil || told.Fitness == nil {
+func (a *archive) enter(r *engine.Recorder, candidates *engine.Tensor, scores Scores) {
+	if scores.Descriptor == nil || scores.Fitness == nil {
 		r.Fail(errors.New("ec: MAP-Elites was told no fitness or no descriptors; want both"))
 		return
 	}
 	members, row, p := uint32(a.bounds.space.Members), a.bounds.space.Row(), uint32(a.cfg.Population)
 	size, each := r.Invocations(a.cfg.Population)
 	k := elitesCellKernel{
-		Fitness: told.Fitness.Range(), Descriptor: told.Descriptor.Range(), Grid: a.grid.Range(), Cell: a.cell.Range(), Population: p,
+		Fitness: scores.Fitness.Range(), Descriptor: scores.Descriptor.Range(), Grid: a.grid.Range(), Cell: a.cell.Range(), Population: p,
 		Cells: uint32(a.cells), Descriptors: uint32(a.descriptor), LocalSizeX: size,
 	}
 	if a.centroids {
@@ -194,7 +194,7 @@ func (a *archive) enter(r *engine.Recorder, candidates *engine.Tensor, told Told
 	}
 	r.Dispatch(k.call(each, members, 1))
 	r.Dispatch(elitesEnterKernel{
-		CandidateFitness: told.Fitness.Range(), Rank: told.Rank.Range(), Descriptor: told.Descriptor.Range(), Cell: a.cell.Range(),
+		CandidateFitness: scores.Fitness.Range(), Rank: scores.Rank.Range(), Descriptor: scores.Descriptor.Range(), Cell: a.cell.Range(),
 		Entered: a.entered.Range(), Fitness: a.fitness.Range(), Behaviour: a.behaviour.Range(), Population: p, Cells: uint32(a.cells),
 		Descriptors: uint32(a.descriptor), LocalSizeX: size,
 	}.call(each, members, 1))
@@ -208,7 +208,7 @@ func (a *archive) enter(r *engine.Recorder, candidates *engine.Tensor, told Told
 		Fitness: a.fitness.Range(), Occupied: a.occupied.Range(), Held: a.held.Range(), Summary: a.summary.Range(),
 		Cells: uint32(a.cells), Worst: float32(a.cfg.Worst), Workgroup: r.WorkgroupFor(2 * a.cells),
 	}.call(members, 1, 1))
-	r.Copy(a.best, told.Fittest)
+	r.Copy(a.best, scores.Fittest)
 }
 
 // Rows implements Measured.

@@ -67,12 +67,12 @@ func generationsOfElites(t *testing.T, eng *engine.Engine, algo Algorithm, space
 		if g == 0 {
 			checkInitial(tr, population, start, a.cfg.InitialStd)
 		}
-		var told [][]float32
+		var scores [][]float32
 		descriptors := make([]float32, 0, space.Members*n*b)
 		for m := range population {
-			told = append(told, nil)
+			scores = append(scores, nil)
 			for c := range n {
-				told[m] = append(told[m], rough(eng, g)(m, c, nil))
+				scores[m] = append(scores[m], rough(eng, g)(m, c, nil))
 				for i := range b {
 					w := words(eng, "descriptor", uint32(m), uint32(c), uint32(g), uint32(i))
 					d := space.DescriptorLow[i] + (1.2*float32(unit(w[0]))-0.1)*(space.DescriptorHigh[i]-space.DescriptorLow[i]) // sometimes outside
@@ -84,7 +84,7 @@ func generationsOfElites(t *testing.T, eng *engine.Engine, algo Algorithm, space
 			}
 		}
 		tr.must(tr.behaved.WriteFloat32(t.Context(), descriptors))
-		tr.learn(told)
+		tr.learn(scores)
 		after, fitnessAfter, behaviourAfter := tr.rows(a.rows, a.cells), tr.values(a.fitness), tr.values(a.behaviour)
 		summary, held := tr.values(a.summary), mustUint32(t, a.held)
 		for m := range population {
@@ -110,7 +110,7 @@ func generationsOfElites(t *testing.T, eng *engine.Engine, algo Algorithm, space
 			}
 			wantX, wantF, wantB := slices.Clone(elites[m]), slices.Clone(fitness[m*a.cells:][:a.cells]), slices.Clone(behaviour[m*a.cells*b:][:a.cells*b])
 			for c, x := range population[m] {
-				f, descriptor := told[m][c], descriptors[(m*n+c)*b:][:b]
+				f, descriptor := scores[m][c], descriptors[(m*n+c)*b:][:b]
 				if worthOf(f) == -math.MaxFloat32 || slices.ContainsFunc(descriptor, func(d float32) bool { return d != d }) {
 					continue
 				}

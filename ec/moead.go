@@ -187,15 +187,15 @@ func (d *moead) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 }
 
 // Tell implements Strategy: it records the ideal point, then which child each subproblem takes (steps 2.3 and 2.4).
-func (d *moead) Tell(r *engine.Recorder, told Told) {
+func (d *moead) Tell(r *engine.Recorder, scores Scores) {
 	n, members, objectives := uint32(d.stored.size), d.stored.space.Members, d.stored.space.Objectives
 	r.Dispatch(moeadIdealKernel{
-		Children: told.Objectives.Range(), Ideal: d.ideal.Range(), Population: n, Objective: uint32(objectives),
+		Children: scores.Objectives.Range(), Ideal: d.ideal.Range(), Population: n, Objective: uint32(objectives),
 		Workgroup: r.WorkgroupFor(int(n)),
 	}.call(uint32(objectives), uint32(members), 1))
 	size, groups := r.Invocations(d.stored.size)
 	r.Dispatch(moeadUpdateKernel{
-		Children: told.Objectives.Range(), Own: d.objectives.Range(), Ideal: d.ideal.Range(), Weight: d.weight.Range(),
+		Children: scores.Objectives.Range(), Own: d.objectives.Range(), Ideal: d.ideal.Range(), Weight: d.weight.Range(),
 		Reader: d.reader.Range(), Clock: d.clock.Tensor().Range(), Order: d.order.Range(), Population: n, Objective: uint32(objectives),
 		Penalty: float32(d.cfg.Penalty), Decomposition: uint32(d.cfg.Decomposition), Fours: uint32((objectives + 3) / 4), LocalSizeX: size,
 	}.call(groups, uint32(members), 1))

@@ -82,11 +82,11 @@ func TestMOEAD(t *testing.T) {
 		for g, name := range []string{"random", "ties", "not finite", "nothing finite", "random", "front"} {
 			before, fitness := tr.rows(own, n), tr.values(objectives)
 			children := tr.candidates()
-			told := make([][]float32, space.Members)
-			for m := range told {
-				told[m] = shapes(name, eng, m+10*g, n, k)
+			scores := make([][]float32, space.Members)
+			for m := range scores {
+				scores[m] = shapes(name, eng, m+10*g, n, k)
 			}
-			tr.learn(told)
+			tr.learn(scores)
 			after, next := tr.rows(own, n), tr.values(objectives)
 			for m := range space.Members {
 				for child, x := range children[m] {
@@ -105,7 +105,7 @@ func TestMOEAD(t *testing.T) {
 						t.Fatalf("case %d, generation %d, member %d: child %d is %v; want %v", i, g, m, child, x, want)
 					}
 				}
-				had, made := finiteObjectives(fitness[m*n*k:][:n*k], k), finiteObjectives(told[m], k)
+				had, made := finiteObjectives(fitness[m*n*k:][:n*k], k), finiteObjectives(scores[m], k)
 				for _, f := range made {
 					if ideals[m] == nil {
 						ideals[m] = slices.Clone(f)

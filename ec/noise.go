@@ -86,23 +86,23 @@ func (n *Noise) source() (mirrored bool, stored uint32, table vk.Range, fours ui
 // Of records computing the noise of given candidates: (x - mean) / deviation for changed ones, shortened to limit (0:
 // no limit), and the drawn noise for the others. mean is [M, row], deviation [M] or [M, row]. The noise overwrites
 // the proposed candidates.
-func (n *Noise) Of(r *engine.Recorder, given Given, mean, deviation *engine.Tensor, limit float64) *Noise {
+func (n *Noise) Of(r *engine.Recorder, injected Injection, mean, deviation *engine.Tensor, limit float64) *Noise {
 	row := n.space.Row()
 	k := whitenKernel{
 		Mean: mean.Range(), Deviation: deviation.Range(),
-		Given: given.Candidates.Range(), Changed: given.Changed.Range(), Noise: given.Proposed.Range(),
+		Given: injected.Candidates.Range(), Changed: injected.Changed.Range(), Noise: injected.Proposed.Range(),
 		Clock: n.clock.Tensor().Range(), Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(n.space.Dim), Row: uint32(row),
 		Population: uint32(n.population), Limit: float32(limit), Diagonal: deviation.Len() == mean.Len(), Workgroup: r.WorkgroupFor(row / 4 * 2),
 	}
 	k.Mirrored, k.Stored, k.Table, k.TableFours = n.source()
 	r.Dispatch(k.call(rowGroups(r, n.space.Members, n.population), uint32(n.space.Members), 1))
-	return n.from(given)
+	return n.from(injected)
 }
 
 // from returns the noise stored in place of the proposed candidates.
-func (n *Noise) from(given Given) *Noise {
+func (n *Noise) from(injected Injection) *Noise {
 	stored := *n
-	stored.stored, stored.mirrored, stored.table = given.Proposed, false, nil
+	stored.stored, stored.mirrored, stored.table = injected.Proposed, false, nil
 	return &stored
 }
 

@@ -52,8 +52,8 @@ type nsga2 struct{ *elitist }
 
 // Tell implements Strategy: it selects the best of parents and offspring by front, then by crowding distance (section
 // III.C).
-func (n *nsga2) Tell(r *engine.Recorder, told Told) {
-	n.merged.record(r, n.objectives, told.Objectives)
+func (n *nsga2) Tell(r *engine.Recorder, scores Scores) {
+	n.merged.record(r, n.objectives, scores.Objectives)
 	n.merged.crowd(r)
 	n.survive(r)
 }

@@ -93,10 +93,10 @@ func (n *nsga3) Init(ctx context.Context, start []float32) error {
 
 // Tell implements Strategy: it selects the best fronts of parents and offspring; from the front that does not fit as
 // a whole, the candidates on the least crowded reference lines (algorithms 1 to 4).
-func (n *nsga3) Tell(r *engine.Recorder, told Told) {
+func (n *nsga3) Tell(r *engine.Recorder, scores Scores) {
 	c, members := n.merged, uint32(n.merged.space.Members)
 	groups, size := c.groups(r)
-	c.record(r, n.objectives, told.Objectives)
+	c.record(r, n.objectives, scores.Objectives)
 	r.Dispatch(nsga3NormalizeKernel{
 		Merged: c.objectives.Range(), Front: c.front.Range(), Ideal: n.ideal.Range(), Worst: n.worst.Range(),
 		Extreme: n.extreme.Range(), Inverse: n.inverse.Range(), Origin: n.origin.Range(), Candidates: uint32(c.size()), Fours: c.fours(),

@@ -33,11 +33,11 @@ func severalTrial(t *testing.T, eng *engine.Engine, algo Algorithm, variation Va
 	for g, name := range []string{"random", "ties", "not finite", "nothing finite", "random", "front"} {
 		before, fitness := tr.rows(own, n), tr.values(objectives)
 		children := tr.candidates()
-		told := make([][]float32, space.Members)
-		for m := range told {
-			told[m] = shapes(name, eng, m+10*g, n, k)
+		scores := make([][]float32, space.Members)
+		for m := range scores {
+			scores[m] = shapes(name, eng, m+10*g, n, k)
 		}
-		tr.learn(told)
+		tr.learn(scores)
 		after, next := tr.rows(own, n), tr.values(objectives)
 		for m := range space.Members {
 			chosen := func(i int) []float64 {
@@ -53,7 +53,7 @@ func severalTrial(t *testing.T, eng *engine.Engine, algo Algorithm, variation Va
 					t.Fatalf("generation %d, member %d: child %d is %v; want %v", g, m, child, x, want)
 				}
 			}
-			sets := append(finiteObjectives(fitness[m*n*k:][:n*k], k), finiteObjectives(told[m], k)...)
+			sets := append(finiteObjectives(fitness[m*n*k:][:n*k], k), finiteObjectives(scores[m], k)...)
 			for place, i := range survivors(tr, m, sets) {
 				x := append(slices.Clone(before[m]), children[m]...)[i]
 				if got := after[m][place]; !slices.Equal(got, x) || !slices.Equal(wide(next[(m*n+place)*k:][:k]), sets[i]) {

@@ -28,13 +28,13 @@ func newObjectives(s *engine.State, space Space, population int, strategy MultiO
 }
 
 // record records preparing the objectives [M, P, K] of a generation.
-func (o *objectives) record(r *engine.Recorder, evaluated *engine.Tensor) Told {
+func (o *objectives) record(r *engine.Recorder, evaluated *engine.Tensor) Scores {
 	population := o.finite.Len() / o.space.Members / o.space.Objectives
 	r.Dispatch(objectivesKernel{
 		Objectives: evaluated.Range(), Finite: o.finite.Range(), NotFinite: o.notFinite.Range(),
 		Population: uint32(population), Objective: uint32(o.space.Objectives), Workgroup: r.WorkgroupFor(2 * population * o.space.Objectives),
 	}.call(uint32(o.space.Members), 1, 1))
-	return Told{Objectives: o.finite}
+	return Scores{Objectives: o.finite}
 }
 
 // Rows implements Measured.

@@ -96,15 +96,15 @@ func (es *openES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 }
 
 // Tell implements Strategy: θ + α 1/(P σ) Σ F ε (line 6), by an optimizer, which minimises.
-func (es *openES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+func (es *openES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
 // TellCandidates implements CandidateStrategy.
-func (es *openES) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	es.learn(r, told, es.noise.Of(r, given, es.optimizer.Params(), es.std, 0))
+func (es *openES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
+	es.learn(r, scores, es.noise.Of(r, injected, es.optimizer.Params(), es.std, 0))
 }
 
-func (es *openES) learn(r *engine.Recorder, told Told, noise *Noise) {
-	es.cfg.Shaping.Weights(r, told, es.weights)
+func (es *openES) learn(r *engine.Recorder, scores Scores, noise *Noise) {
+	es.cfg.Shaping.Weights(r, scores, es.weights)
 	noise.Sum(r, es.weights, -1/float64(es.cfg.Population), es.std, es.gradient, nil)
 	es.optimizer.Step(r, es.gradient)
 }

@@ -85,15 +85,15 @@ func (p *pgpe) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 //
 //	∇μ = 2/P Σ (F(+) − F(−))/2 ε                        (F. Sehnke et al., 2010, equation 17)
 //	∇σ = 2/P Σ ((F(+) + F(−))/2 − b) (ε² − σ²)/σ        (equation 18)
-func (p *pgpe) Tell(r *engine.Recorder, told Told) { p.learn(r, told, p.noise) }
+func (p *pgpe) Tell(r *engine.Recorder, scores Scores) { p.learn(r, scores, p.noise) }
 
 // TellCandidates implements CandidateStrategy: the sums are over single candidates, mirrored or not.
-func (p *pgpe) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	p.learn(r, told, p.noise.Of(r, given, p.optimizer.Params(), p.deviation, 0))
+func (p *pgpe) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
+	p.learn(r, scores, p.noise.Of(r, injected, p.optimizer.Params(), p.deviation, 0))
 }
 
-func (p *pgpe) learn(r *engine.Recorder, told Told, noise *Noise) {
-	p.cfg.Shaping.Advantages(r, told, p.weights)
+func (p *pgpe) learn(r *engine.Recorder, scores Scores, noise *Noise) {
+	p.cfg.Shaping.Advantages(r, scores, p.weights)
 	noise.Sum(r, p.weights, 1/float64(p.cfg.Population), nil, p.first, p.second)
 	d := p.space.diagonal(r, p.first)
 	r.Dispatch(pgpeKernel{

@@ -120,7 +120,7 @@ func TestPopulationsOfFew(t *testing.T) {
 				tr := newTrial(t, eng, algo, space, starts(space))
 				var finite bool
 				for g := range 10 {
-					population, told := tr.step(func(m, c int, _ []float32) float32 { return f(g, m, c) })
+					population, scores := tr.step(func(m, c int, _ []float32) float32 { return f(g, m, c) })
 					for m := range population {
 						for c, x := range population[m] {
 							for i, v := range x {
@@ -128,7 +128,7 @@ func TestPopulationsOfFew(t *testing.T) {
 									t.Fatalf("generation %d, member %d: candidate %d is %v", g, m, c, x)
 								}
 							}
-							finite = finite || worthOf(told[m][c]) > -math.MaxFloat32
+							finite = finite || worthOf(scores[m][c]) > -math.MaxFloat32
 						}
 					}
 				}

@@ -71,16 +71,16 @@ func (p *pso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 }
 
 // TellCandidates implements CandidateStrategy: the particles move to the given candidates and keep their velocities.
-func (p *pso) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	r.Copy(p.position.rows, given.Candidates)
-	p.Tell(r, told)
+func (p *pso) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
+	r.Copy(p.position.rows, injected.Candidates)
+	p.Tell(r, scores)
 }
 
 // Tell implements Strategy.
-func (p *pso) Tell(r *engine.Recorder, told Told) {
-	p.compare(r, told.Fitness)
+func (p *pso) Tell(r *engine.Recorder, scores Scores) {
+	p.compare(r, scores.Fitness)
 	p.replace(r, p.position.rows, nil, nil)
-	r.Copy(p.best, told.Fittest)
+	r.Copy(p.best, scores.Fittest)
 	count := p.size * p.space.Row() / 4
 	groups := r.Share(p.space.Members, count)
 	r.Dispatch(psoKernel{

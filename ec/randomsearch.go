@@ -88,7 +88,9 @@ func (rs *randomSearch) Candidates(r *engine.Recorder, pick Pick, into *engine.T
 }
 
 // TellCandidates implements CandidateStrategy.
-func (rs *randomSearch) TellCandidates(r *engine.Recorder, _ Given, told Told) { rs.Tell(r, told) }
+func (rs *randomSearch) TellCandidates(r *engine.Recorder, _ Injection, scores Scores) {
+	rs.Tell(r, scores)
+}
 
 // Tell implements Strategy.
-func (rs *randomSearch) Tell(r *engine.Recorder, told Told) { r.Copy(rs.best, told.Fittest) }
+func (rs *randomSearch) Tell(r *engine.Recorder, scores Scores) { r.Copy(rs.best, scores.Fittest) }

@@ -54,7 +54,7 @@ func (k *ranking) init(ctx context.Context, start []float32) error {
 }
 
 // record records ranking the fitness [M, P] of candidates formed by form.
-func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*engine.Recorder, Pick, *engine.Tensor)) Told {
+func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*engine.Recorder, Pick, *engine.Tensor)) Scores {
 	members, population := k.space.Members, fitness.Len()/k.space.Members
 	r.Dispatch(summarizeKernel{
 		Fitness: fitness.Range(), Finite: k.finite.Range(), Best: k.best.Range(), Candidate: k.candidate.Range(),
@@ -70,7 +70,7 @@ func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*
 		}.call(uint32(members), 1, 1))
 	}
 	engine.Rank(r, by, k.rank)
-	return Told{Fitness: fitness, Finite: k.finite, Rank: k.rank, Fittest: k.fittest}
+	return Scores{Fitness: fitness, Finite: k.finite, Rank: k.rank, Fittest: k.fittest}
 }
 
 // keep records storing the generation's best candidate if it is the best of all generations.

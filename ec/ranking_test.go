@@ -167,14 +167,14 @@ func TestShaping(t *testing.T) {
 				}
 				p, err := eng.Record("shape", func(r *engine.Recorder) {
 					engine.Rank(r, fitness, rank)
-					told := Told{Finite: fitness, Rank: rank}
+					scores := Scores{Finite: fitness, Rank: rank}
 					switch {
 					case shaping == byRank:
-						Utilities(r, told, utility, weights)
+						Utilities(r, scores, utility, weights)
 					case centered:
-						shaping.Advantages(r, told, weights)
+						shaping.Advantages(r, scores, weights)
 					default:
-						shaping.Weights(r, told, weights)
+						shaping.Weights(r, scores, weights)
 					}
 				})
 				if err != nil {

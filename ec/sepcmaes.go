@@ -113,15 +113,15 @@ func (es *sepCMAES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tenso
 
 // Tell implements Strategy: from the sums Σ w z and Σ w z² it computes the path of σ and its length, then everything
 // else coordinate by coordinate.
-func (es *sepCMAES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+func (es *sepCMAES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
 // TellCandidates implements CandidateStrategy.
-func (es *sepCMAES) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	es.learn(r, told, es.noise.Of(r, given, es.mean, es.deviation, es.space.stepLimit()))
+func (es *sepCMAES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
+	es.learn(r, scores, es.noise.Of(r, injected, es.mean, es.deviation, es.space.stepLimit()))
 }
 
-func (es *sepCMAES) learn(r *engine.Recorder, told Told, noise *Noise) {
-	Utilities(r, told, es.utilities, es.weights)
+func (es *sepCMAES) learn(r *engine.Recorder, scores Scores, noise *Noise) {
+	Utilities(r, scores, es.utilities, es.weights)
 	noise.Sum(r, es.weights, 1, nil, es.first, es.second)
 	d, c := es.space.diagonal(r, es.first), es.rates
 	r.Dispatch(sepPathKernel{

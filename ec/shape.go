@@ -40,26 +40,26 @@ func (s Shaping) MarshalText() ([]byte, error) {
 
 // Weights records the weights [M, P] of a generation's candidates. If their fitness is constant, all weights are
 // zero.
-func (s Shaping) Weights(r *engine.Recorder, told Told, weights *engine.Tensor) {
-	recordShape(r, s, false, told, told.Finite, weights)
+func (s Shaping) Weights(r *engine.Recorder, scores Scores, weights *engine.Tensor) {
+	recordShape(r, s, false, scores, scores.Finite, weights)
 }
 
 // Advantages records Weights minus their mean: the baseline of policy gradients (R. J. Williams, 1992).
-func (s Shaping) Advantages(r *engine.Recorder, told Told, weights *engine.Tensor) {
-	recordShape(r, s, true, told, told.Finite, weights)
+func (s Shaping) Advantages(r *engine.Recorder, scores Scores, weights *engine.Tensor) {
+	recordShape(r, s, true, scores, scores.Finite, weights)
 }
 
 // Utilities records the weights [M, P] of a generation's candidates by their ranks, from utilities [P], the best
 // candidate's first.
-func Utilities(r *engine.Recorder, told Told, utilities, weights *engine.Tensor) {
-	recordShape(r, byRank, false, told, utilities, weights)
+func Utilities(r *engine.Recorder, scores Scores, utilities, weights *engine.Tensor) {
+	recordShape(r, byRank, false, scores, utilities, weights)
 }
 
-func recordShape(r *engine.Recorder, s Shaping, center bool, told Told, utilities, weights *engine.Tensor) {
-	members := told.Finite.Size(engine.MemberAxis)
-	population := told.Finite.Len() / members
+func recordShape(r *engine.Recorder, s Shaping, center bool, scores Scores, utilities, weights *engine.Tensor) {
+	members := scores.Finite.Size(engine.MemberAxis)
+	population := scores.Finite.Len() / members
 	r.Dispatch(shapeKernel{
-		Fitness: told.Finite.Range(), Rank: told.Rank.Range(), Utility: utilities.Range(), Weight: weights.Range(),
+		Fitness: scores.Finite.Range(), Rank: scores.Rank.Range(), Utility: utilities.Range(), Weight: weights.Range(),
 		Population: uint32(population), Workgroup: r.WorkgroupFor(4 * population), Shape: uint32(s), Center: center,
 	}.call(uint32(members), 1, 1))
 }

@@ -93,16 +93,16 @@ func (es *snes) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 }
 
 // Tell implements Strategy: μ + η_μ σ Σ u s and σ exp(η_σ/2 Σ u (s² − 1)), where the utilities u sum to zero.
-func (es *snes) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+func (es *snes) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
 // TellCandidates implements CandidateStrategy. Deviations grow with the squares of the noise, so its length is
 // limited.
-func (es *snes) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	es.learn(r, told, es.noise.Of(r, given, es.mean, es.deviation, es.space.stepLimit()))
+func (es *snes) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
+	es.learn(r, scores, es.noise.Of(r, injected, es.mean, es.deviation, es.space.stepLimit()))
 }
 
-func (es *snes) learn(r *engine.Recorder, told Told, noise *Noise) {
-	Utilities(r, told, es.utilities, es.weights)
+func (es *snes) learn(r *engine.Recorder, scores Scores, noise *Noise) {
+	Utilities(r, scores, es.utilities, es.weights)
 	noise.Sum(r, es.weights, 1, nil, es.first, es.second)
 	d := es.space.diagonal(r, es.first)
 	r.Dispatch(snesKernel{

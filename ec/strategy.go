@@ -26,7 +26,7 @@ type Strategy interface {
 	// number of times between Ask and Tell, so that only the candidates evaluated at once need memory.
 	Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 	// Tell records learning from the generation.
-	Tell(r *engine.Recorder, told Told)
+	Tell(r *engine.Recorder, scores Scores)
 	// Solution returns the current solutions [M, row]: the mean of a distribution, or the best of a population. With
 	// several objectives it returns a population [M, N, row] of mutually non-dominated solutions where possible.
 	Solution() *engine.Tensor
@@ -62,9 +62,9 @@ type Pick struct {
 	Index *engine.Tensor
 }
 
-// Told is the result of a generation. Greater is better. With several objectives only Objectives and Descriptor are
+// Scores are the result of a generation. Greater is better. With several objectives only Objectives and Descriptor are
 // set, otherwise all but Objectives.
-type Told struct {
+type Scores struct {
 	Fitness    *engine.Tensor // [M, P]: as evaluated, possibly not finite
 	Finite     *engine.Tensor // [M, P]: fitness, with non-finite values replaced by the worst finite one
 	Rank       *engine.Tensor // [M, P] u32: 0 for the fittest

@@ -104,9 +104,9 @@ func (s *oneFifthStrategy) Candidates(r *engine.Recorder, pick ec.Pick, into *en
 	s.space.PickRows(r, s.rows, pick, into)
 }
 
-func (s *oneFifthStrategy) Tell(r *engine.Recorder, told ec.Told) {
-	s.adapt.Record(r, uint32(s.space.Members), 1, 1, engine.Args{"Fitness": told.Finite, "Record": s.record, "Step": s.step, "population": s.Population()})
-	r.Copy(s.best, told.Fittest)
+func (s *oneFifthStrategy) Tell(r *engine.Recorder, scores ec.Scores) {
+	s.adapt.Record(r, uint32(s.space.Members), 1, 1, engine.Args{"Fitness": scores.Finite, "Record": s.record, "Step": s.step, "population": s.Population()})
+	r.Copy(s.best, scores.Fittest)
 }
 
 // A user-defined strategy, with its own shaders, searches on the device and by ask and tell like the package's.

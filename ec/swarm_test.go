@@ -33,18 +33,18 @@ func generationsOfPSO(t *testing.T, others func(int, int, []float32) []float32) 
 		}
 		for g := range 5 {
 			velocity, own, fitness := rows("velocity"), rows("own_best"), tr.values(tr.state.Lookup("ec/own_best_fitness"))
-			positions, told := tr.step(rough(eng, g))
+			positions, scores := tr.step(rough(eng, g))
 			ownAfter, fitnessAfter, velocityAfter, after := rows("own_best"), tr.values(tr.state.Lookup("ec/own_best_fitness")),
 				rows("velocity"), rows("position")
 			for m := range space.Members {
 				for p, x := range positions[m] {
-					if v := float64(told[m][p]); !math.IsNaN(v) && !math.IsInf(v, 0) && v > bests[m] {
+					if v := float64(scores[m][p]); !math.IsNaN(v) && !math.IsInf(v, 0) && v > bests[m] {
 						bests[m], best[m] = v, wide(x)
 					}
 				}
 				for p, x := range positions[m] {
 					mine, f := own[m][p], float64(fitness[m*n+p])
-					if now := worthOf(told[m][p]); math.IsNaN(f) || now >= f {
+					if now := worthOf(scores[m][p]); math.IsNaN(f) || now >= f {
 						mine, f = x, now
 					}
 					if !slices.Equal(mine, ownAfter[m][p]) || f != float64(fitnessAfter[m*n+p]) {
@@ -97,7 +97,7 @@ func generationsOfCSO(t *testing.T, others func(int, int, []float32) []float32) 
 		checkInitial(tr, rows("swarm"), start, c.InitialStd)
 		for g := range 6 {
 			swarm, velocity, fitness := rows("swarm"), rows("velocity"), tr.values(tr.state.Lookup("ec/fitness"))
-			moved, told := tr.step(rough(eng, g))
+			moved, scores := tr.step(rough(eng, g))
 			after, velocityAfter, fitnessAfter := rows("swarm"), rows("velocity"), tr.values(tr.state.Lookup("ec/fitness"))
 			for m := range space.Members {
 				key := words(eng, "ec/pair", uint32(m), 0, uint32(g), 0)
@@ -145,7 +145,7 @@ func generationsOfCSO(t *testing.T, others func(int, int, []float32) []float32) 
 							t.Fatalf("generation %d, member %d, loser %d: the %s deviates by %.1e", g, m, loser, what, d)
 						}
 					}
-					wantFitness[loser] = worthOf(told[m][q])
+					wantFitness[loser] = worthOf(scores[m][q])
 				}
 				for i := range untouched {
 					if !slices.Equal(swarm[m][i], after[m][i]) || !slices.Equal(velocity[m][i], velocityAfter[m][i]) {

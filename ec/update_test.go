@@ -101,7 +101,7 @@ func checkUpdates(t *testing.T, eng *engine.Engine, c updateCase, others func(me
 	noise := NewNoise(tr.scope(), tr.clock, space, population, mirrored(c.algorithm))
 	worst := 0.0
 	for g := range 5 {
-		given, told := tr.step(ellipsoid)
+		given, scores := tr.step(ellipsoid)
 		for m, ref := range refs {
 			z := make([][]float64, population)
 			for k := range z {
@@ -113,7 +113,7 @@ func checkUpdates(t *testing.T, eng *engine.Engine, c updateCase, others func(me
 					z[k] = noiseOf(ref, wide(given[m][k]), c.algorithm)
 				}
 			}
-			ref.tell(z, wide(told[m]))
+			ref.tell(z, wide(scores[m]))
 			want := ref.tensors()
 			for _, name := range slices.Sorted(maps.Keys(want)) {
 				tensor := tr.state.Lookup("ec/" + name)
@@ -567,11 +567,11 @@ func TestRandomSearch(t *testing.T) {
 			var fittest [members][]float32
 			seen := map[float32]int{}
 			for g := range 3 {
-				asked, told := tr.step(ellipsoid)
+				asked, scores := tr.step(ellipsoid)
 				for m, population := range asked {
 					for k, x := range population {
 						seen[x[5]]++
-						if f := float64(told[m][k]); fittest[m] == nil || f > best[m] {
+						if f := float64(scores[m][k]); fittest[m] == nil || f > best[m] {
 							best[m], fittest[m] = f, x
 						}
 					}

@@ -78,15 +78,15 @@ func (es *vanillaES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tens
 }
 
 // Tell implements Strategy: θ + σ Σ w ε over the best (line 9).
-func (es *vanillaES) Tell(r *engine.Recorder, told Told) { es.learn(r, told, es.noise) }
+func (es *vanillaES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
 // TellCandidates implements CandidateStrategy.
-func (es *vanillaES) TellCandidates(r *engine.Recorder, given Given, told Told) {
-	es.learn(r, told, es.noise.Of(r, given, es.mean.Params(), es.std, 0))
+func (es *vanillaES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
+	es.learn(r, scores, es.noise.Of(r, injected, es.mean.Params(), es.std, 0))
 }
 
-func (es *vanillaES) learn(r *engine.Recorder, told Told, noise *Noise) {
-	Utilities(r, told, es.utilities, es.weights)
+func (es *vanillaES) learn(r *engine.Recorder, scores Scores, noise *Noise) {
+	Utilities(r, scores, es.utilities, es.weights)
 	noise.Sum(r, es.weights, -1, nil, es.sums, nil)
 	es.mean.Step(r, es.sums)
 }

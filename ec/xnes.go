@@ -132,8 +132,8 @@ func (es *xNES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 
 // Tell implements Strategy: with utilities u that sum to zero, G_δ = Σ u z and G_M = Σ u z zᵀ, it computes μ + η_μ σ
 // B G_δ, σ exp(η_σ/2 tr(G_M)/dim) and B exp(η_B/2 (G_M − tr(G_M)/dim I)).
-func (es *xNES) Tell(r *engine.Recorder, told Told) {
-	Utilities(r, told, es.utilities, es.weights)
+func (es *xNES) Tell(r *engine.Recorder, scores Scores) {
+	Utilities(r, scores, es.utilities, es.weights)
 	members, dim, row, population := es.space.Members, es.space.Dim, es.space.Row(), es.cfg.Population
 	share := r.Share(members, population*row/4)
 	r.Dispatch(xnesWeighKernel{

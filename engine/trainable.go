@@ -22,8 +22,8 @@ type Trainable interface {
 // of each to fitness [P, n] instead.
 type Fitness func(r *Recorder, fitness *Tensor)
 
-// Heir is a Trainable that acts by policies that can be told from the rest of its members: critics, replays, random numbers.
-type Heir interface {
+// PolicyInheritor is a Trainable with policies that can be copied without the rest of its members: critics, replays, random numbers.
+type PolicyInheritor interface {
 	Trainable
 	// InheritPolicy records that members take over the policies, and the moments of observations, of their sources [P] u32, as Gather does. What
 	// belongs to a policy alone begins anew there: its optimizer, its target, its temperature.

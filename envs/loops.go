@@ -25,7 +25,7 @@ func iterations(spec Spec, glsl string, defines map[string]string) (int, error) 
 	}
 	switch {
 	case own > 0 && spec.Iterations <= dynamics:
-		return 0, uncounted(spec.Iterations, dynamics, fmt.Sprintf("line %d of the GLSL", lines[len(lines)-1]))
+		return 0, undeclaredLoop(spec.Iterations, dynamics, fmt.Sprintf("line %d of the GLSL", lines[len(lines)-1]))
 	case spec.Iterations != 0 && spec.Iterations < dynamics:
 		return 0, fmt.Errorf("Spec.Iterations is %d; the dynamics alone take %d in an environment step: want that, or 0 if there are no "+
 			"other loops", spec.Iterations, dynamics)
@@ -39,8 +39,8 @@ func iterations(spec Spec, glsl string, defines map[string]string) (int, error) 
 // dynamicsMark is in a text that contains generated dynamics.
 const dynamicsMark = "#define DYNAMICS_LOOPS"
 
-// uncounted is the error of a loop at a place that no count covers.
-func uncounted(iterations, dynamics int, place string) error {
+// undeclaredLoop is the error of a loop at a place whose iterations are not declared.
+func undeclaredLoop(iterations, dynamics int, place string) error {
 	return fmt.Errorf("Spec.Iterations is %d, and %s has a loop; want the most iterations that all loops take in "+
 		"an environment step%s, or [[unroll]] before the loop", iterations, place, besides(dynamics))
 }
@@ -64,7 +64,7 @@ func (e *Environment) checkLoops(ctx context.Context, source string) error {
 		own -= theirs
 	}
 	if own > 0 {
-		return &shaders.CompileError{Compiler: "loops", Messages: uncounted(e.Iterations, dynamics, places[len(places)-1]).Error()}
+		return &shaders.CompileError{Compiler: "loops", Messages: undeclaredLoop(e.Iterations, dynamics, places[len(places)-1]).Error()}
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (c *CEMRL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 	c.population.candidates.measure("")
 	c.learned = newLearned(c.population)
 	if c.cfg.Updates != Fixed {
-		c.counted = newCounted(c.agents, c.cfg.Updates, c.population.space.Members)
+		c.stepUpdates = newStepUpdates(c.agents, c.cfg.Updates, c.population.space.Members)
 	}
 	if n := c.population.generation.Population(); n < c.cfg.Learners {
 		return config.Invalid("cem-rl.learners", "%d of %d candidates are to learn; want at most all", c.cfg.Learners, n)
@@ -170,7 +170,7 @@ func (c *CEMRL) before(r *engine.Recorder, of phase) {
 	}
 	if of == learning {
 		c.begin(r)
-		if c.counted == nil {
+		if c.stepUpdates == nil {
 			c.agents.RecordUpdates(r)
 		}
 	}
@@ -183,8 +183,8 @@ func (c *CEMRL) after(r *engine.Recorder, of phase, rows func(*engine.Recorder))
 		p.generation.Replace(r, p.candidates.rows, c.learners, c.agents.Policy().Params)
 	}
 	p.candidates.record(r, p.candidates.rows)
-	if c.counted != nil {
-		c.counted.next(r)
+	if c.stepUpdates != nil {
+		c.stepUpdates.next(r)
 	}
 	if c.mixed != nil {
 		c.mixed.remember(r)
@@ -217,7 +217,7 @@ func (c *CEMRL) begin(r *engine.Recorder) {
 	p := c.population
 	p.space.PickRows(r, p.candidates.rows, ec.Pick{Index: c.learners}, c.agents.Policy().Params)
 	c.agents.Restart(r)
-	if c.counted != nil {
-		c.counted.reset(r)
+	if c.stepUpdates != nil {
+		c.stepUpdates.reset(r)
 	}
 }

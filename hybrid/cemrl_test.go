@@ -63,7 +63,7 @@ func TestCEMRLIteration(t *testing.T) {
 		}
 		asked, given := values(t, other.population.candidates.rows), values(t, c.population.candidates.rows)
 		actors, fitness := values(t, c.agents.Policy().Params), values(t, c.population.candidates.fitness)
-		told, row := values(t, c.Generation().Solution()), len(asked)/12
+		scores, row := values(t, c.Generation().Solution()), len(asked)/12
 		for m := range 2 {
 			learners := []int{0, 1, 2}
 			if random {
@@ -96,7 +96,7 @@ func TestCEMRLIteration(t *testing.T) {
 					want[j] += float32(weight * float64(v))
 				}
 			}
-			if got := rows(told, m, 2, 1)[0]; !near(got, want, 1e-6) {
+			if got := rows(scores, m, 2, 1)[0]; !near(got, want, 1e-6) {
 				t.Errorf("search %d: the mean is %v; want %v", m, got, want)
 			}
 		}

@@ -121,7 +121,7 @@ func (e *ERL) build(ctx context.Context, algorithm ec.Algorithm) (err error) {
 	}
 	e.places = e.population.last("places", e.cfg.Agents, e.cfg.Agents)
 	if e.cfg.Updates != Fixed {
-		e.counted = newCounted(e.agents, e.cfg.Updates, e.population.space.Members)
+		e.stepUpdates = newStepUpdates(e.agents, e.cfg.Updates, e.population.space.Members)
 	}
 	e.population.candidates.measure("population/")
 	e.learned = newLearned(e.population)
@@ -148,9 +148,9 @@ func (e *ERL) starts() []int {
 func (e *ERL) before(r *engine.Recorder, phase phase) {
 	p := e.population
 	e.Metrics().Clear(r)
-	if e.counted != nil {
-		e.counted.reset(r)
-		e.counted.begin(r)
+	if e.stepUpdates != nil {
+		e.stepUpdates.reset(r)
+		e.stepUpdates.begin(r)
 	}
 	p.ask(r)
 	if phase == injecting {
@@ -161,8 +161,8 @@ func (e *ERL) before(r *engine.Recorder, phase phase) {
 		e.agents.Collect(r)
 	}
 	switch {
-	case e.counted != nil:
-		e.counted.end(r)
+	case e.stepUpdates != nil:
+		e.stepUpdates.end(r)
 	case phase != warming:
 		e.agents.RecordUpdates(r)
 	}

@@ -18,9 +18,9 @@ type joint struct {
 	name            string
 	agents          *rl.OffPolicy
 	population      *population
-	counted         *counted // nil: the number of updates is fixed
-	late            bool     // steps of earlier iterations are counted
-	solves          bool     // evaluations run the searches' solutions, not the agents
+	stepUpdates     *stepUpdates // nil: the number of updates is fixed
+	late            bool         // steps of earlier iterations are counted
+	solves          bool         // evaluations run the searches' solutions, not the agents
 	method          method
 	programs        []stages // by phase
 }
@@ -54,7 +54,7 @@ func newJoint(name string, agents *rl.OffPolicy, method method, phases int) join
 func (j *joint) stages(of phase) (*stages, error) {
 	p := &j.programs[of]
 	if of != warming {
-		p.counted, p.late = j.counted, j.late
+		p.stepUpdates, p.late = j.stepUpdates, j.late
 	}
 	if err := j.State().Err(); err != nil {
 		return p, err
@@ -159,7 +159,7 @@ func (j *joint) Close() error {
 	for i := range j.programs {
 		j.programs[i].free()
 	}
-	j.counted.free()
+	j.stepUpdates.free()
 	if j.population != nil && j.population.candidates != nil {
 		j.population.candidates.Close()
 	}

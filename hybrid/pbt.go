@@ -75,7 +75,7 @@ type initializer interface {
 // NewPBT makes PBT over a workflow, which it owns: the workflow is closed with the PBT, or here if there is an error.
 //
 // Errors: settings out of range, a population of less than two, a *HyperError for a hyperparameter that the workflow
-// does not have, policy inheritance with a workflow that is not an engine.Heir, and *vk.OutOfMemoryError.
+// does not have, policy inheritance with a workflow that is not an engine.PolicyInheritor, and *vk.OutOfMemoryError.
 func NewPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig) (*PBT, error) {
 	return newPBT(ctx, inner, cfg, func(p *PBT, s *engine.State) (exchange, error) {
 		members := inner.Describe().Members
@@ -127,7 +127,7 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 	if members < 2 {
 		return fmt.Errorf("a population of %d; want at least 2 members", members)
 	}
-	if _, ok := p.inner.(engine.Heir); !ok && p.cfg.Inherit == PolicyOnly {
+	if _, ok := p.inner.(engine.PolicyInheritor); !ok && p.cfg.Inherit == PolicyOnly {
 		return config.Invalid("pbt.inherit", "%s does not support copying the policy alone; want everything, or an off-policy agent",
 			p.inner.Describe().Workflow)
 	}
@@ -200,7 +200,7 @@ func (p *PBT) inherit(r *engine.Recorder) {
 			engine.Gather(r, p.parent, t)
 		}
 	}
-	p.inner.(engine.Heir).InheritPolicy(r, p.parent)
+	p.inner.(engine.PolicyInheritor).InheritPolicy(r, p.parent)
 }
 
 // stream returns the random stream of a purpose and a hyperparameter.

@@ -116,7 +116,7 @@ type Inheritance uint32
 const (
 	// Everything, except what is declared to be a member's own, such as its replay (engine.Tensor.Own).
 	Everything Inheritance = iota
-	// PolicyOnly copies the policy and the hyperparameters (engine.Heir).
+	// PolicyOnly copies the policy and the hyperparameters (engine.PolicyInheritor).
 	PolicyOnly
 )
 

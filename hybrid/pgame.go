@@ -17,13 +17,13 @@ import (
 type PGAMEConfig struct {
 	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
 	Search string `doc:"Algorithm of the archives; its section becomes part of the configuration."`
-	ClimbConfig
+	EmitterConfig
 }
 
 // DefaultPGAME has QDax's settings (F. Chalumeau et al., 2023) for a population of 100: half of it by gradients,
 // including the agent's own actor. The agents are TD3's, the archive MAP-Elites.
 func DefaultPGAME() PGAMEConfig {
-	return PGAMEConfig{Agent: "td3", Search: "map-elites", ClimbConfig: ClimbConfig{
+	return PGAMEConfig{Agent: "td3", Search: "map-elites", EmitterConfig: EmitterConfig{
 		Climbers: 49, Greedy: true, Steps: 100, LearningRate: 1e-3, Warmup: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true},
 	}}
 }
@@ -40,7 +40,7 @@ func (c PGAMEConfig) Check(with rl.Parts) error {
 // updates_per_step updates; they do not act themselves. All of that is recorded and stays on the device.
 //
 // A member is an archive with its agent. Its solution is the fittest candidate so far.
-type PGAME struct{ *climbing }
+type PGAME struct{ *emitters }
 
 // NewPGAME makes PGA-MAP-Elites of agents, DDPG or TD3, which it owns, and of as many archives; behaviour selects the
 // descriptors. The agents are closed with it, or here if there is an error.
@@ -61,7 +61,7 @@ func NewPGAME(
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: PGA-MAP-Elites: %w", err), agents.Close())
 	}
-	c, err := newClimbing(ctx, "pga-me", agents, 1, algorithm, behaviour, cfg.ClimbConfig)
+	c, err := newEmitters(ctx, "pga-me", agents, 1, algorithm, behaviour, cfg.EmitterConfig)
 	if err != nil {
 		return nil, fmt.Errorf("hybrid: PGA-MAP-Elites %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 type QDPGConfig struct {
 	Agent  string `doc:"Algorithm of the agents; its sections become part of the configuration."`
 	Search string `doc:"Algorithm of the archives; its section becomes part of the configuration."`
-	ClimbConfig
+	EmitterConfig
 	Neighbours int `min:"1" max:"64" doc:"Elites nearest to a state by whose mean squared distance it is novel."`
 }
 
@@ -27,7 +27,7 @@ type QDPGConfig struct {
 func DefaultQDPG() QDPGConfig {
 	return QDPGConfig{
 		Agent: "td3", Search: "map-elites",
-		ClimbConfig: ClimbConfig{
+		EmitterConfig: EmitterConfig{
 			Climbers: 32, Greedy: true, Steps: 100, LearningRate: 1e-3, Warmup: 1, PopulationConfig: PopulationConfig{Episodes: 1, Common: true},
 		},
 		Neighbours: 5,
@@ -59,7 +59,7 @@ func (c QDPGConfig) Check(with rl.Parts) error {
 // A member is an archive with its two agents. Its solution is the fittest candidate so far. Metrics of the second agent
 // have the prefix "diversity/".
 type QDPG struct {
-	*climbing
+	*emitters
 	neighbours int
 	states     *problem.States
 	bounds     *engine.Tensor // [2, B]: of the descriptors
@@ -87,11 +87,11 @@ func NewQDPG(
 	if err := cfg.Check(partsOf(agents)); err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: QD-PG: %w", err), agents.Close())
 	}
-	c, err := newClimbing(ctx, "qd-pg", agents, 2, algorithm, behaviour, cfg.ClimbConfig)
+	c, err := newEmitters(ctx, "qd-pg", agents, 2, algorithm, behaviour, cfg.EmitterConfig)
 	if err != nil {
 		return nil, fmt.Errorf("hybrid: QD-PG %w", err)
 	}
-	q := &QDPG{climbing: c, neighbours: cfg.Neighbours}
+	q := &QDPG{emitters: c, neighbours: cfg.Neighbours}
 	if err := q.build(behaviour); err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: QD-PG: %w", err), q.Close())
 	}

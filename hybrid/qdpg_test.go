@@ -19,11 +19,11 @@ import (
 // smallQDPG has two archives of 3 x 3 cells and eight candidates a generation: after a generation of warm-up, two climb
 // by quality, two by diversity, and two are the agents' actors.
 func smallQDPG() (guided, QDPGConfig) {
-	g, climb := smallPGAME()
+	g, emitter := smallPGAME()
 	archive := g.algorithm.(ec.MAPElitesConfig)
 	archive.Population = 8
 	g.algorithm, g.replay.Shared = archive, true
-	return g, QDPGConfig{ClimbConfig: climb.ClimbConfig, Neighbours: 3}
+	return g, QDPGConfig{EmitterConfig: emitter.EmitterConfig, Neighbours: 3}
 }
 
 func (g guided) newQDPG(t testing.TB, seed uint32, behaviour problem.BehaviourConfig, cfg QDPGConfig) (*QDPG, error) {

@@ -70,8 +70,8 @@ func TestQuarantine(t *testing.T) {
 					if (norm == -1) != (p == broken) {
 						t.Errorf("gradient norms %v; want -1 of member %d alone", m["gradient/norm"], broken)
 					}
-					if told := m["gradient/refused"][p]; float64(told) != float64(refused[p]) {
-						t.Errorf("metrics tell %g refused gradients of member %d; there were %d", told, p, refused[p])
+					if scores := m["gradient/refused"][p]; float64(scores) != float64(refused[p]) {
+						t.Errorf("metrics tell %g refused gradients of member %d; there were %d", scores, p, refused[p])
 					}
 				}
 

@@ -29,7 +29,7 @@ type learner interface {
 	many() *lane.Updates
 	// recordMetrics records the metrics of an iteration's last update.
 	recordMetrics(r *engine.Recorder)
-	// inherit records engine.Heir's InheritPolicy.
+	// inherit records engine.PolicyInheritor's InheritPolicy.
 	inherit(r *engine.Recorder, source *engine.Tensor)
 	// restart records that actors restart learning from their current parameters, see OffPolicy.Restart.
 	restart(r *engine.Recorder)

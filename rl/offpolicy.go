@@ -226,7 +226,7 @@ func (o *OffPolicy) Fitness(ctx context.Context, s *engine.State, episodes int) 
 	return o.evaluator.Fitness(ctx, s, o.Clock(), episodes)
 }
 
-// InheritPolicy implements engine.Heir: it copies what fastpbrl's PBT copies (A. Flajolet et al., 2022). The optimizer
+// InheritPolicy implements engine.PolicyInheritor: it copies what fastpbrl's PBT copies (A. Flajolet et al., 2022). The optimizer
 // of a copied policy is reset, its target is a copy of it, and a learned temperature has its initial value. Critics
 // are unchanged; DQN's networks are its policies.
 func (o *OffPolicy) InheritPolicy(r *engine.Recorder, source *engine.Tensor) {

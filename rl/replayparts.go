@@ -52,5 +52,5 @@ const maxReplayParts = 64
 
 // fits reports whether transitions have the shape of the replay's.
 func (y *Replay) fits(obs, action, reward *engine.Tensor) bool {
-	return obs.Len() == y.store.given()*reward.Len() && (obs.Type() == engine.Uint32) == y.store.packed && action.Len() == y.actions*reward.Len()
+	return obs.Len() == y.store.trajectoryWords()*reward.Len() && (obs.Type() == engine.Uint32) == y.store.packed && action.Len() == y.actions*reward.Len()
 }

@@ -72,14 +72,14 @@ func storeOf(t envs.Trajectory, cfg ReplayConfig) (replayStore, error) {
 		st.format = storeBytes
 	}
 	st.packed = st.element.Packed() && t.Obs.Type() == engine.Uint32
-	if t.Obs.Len() != st.given()*t.Reward.Len() {
-		return st, fmt.Errorf("replay of observations %v in the space %v of %v; want %d words each", t.Obs, space, st.element, st.given())
+	if t.Obs.Len() != st.trajectoryWords()*t.Reward.Len() {
+		return st, fmt.Errorf("replay of observations %v in the space %v of %v; want %d words each", t.Obs, space, st.element, st.trajectoryWords())
 	}
 	return st, nil
 }
 
-// given returns the words of an observation in trajectories.
-func (st replayStore) given() int {
+// trajectoryWords returns the words of an observation in trajectories.
+func (st replayStore) trajectoryWords() int {
 	if st.packed {
 		return st.element.Words(st.features)
 	}

@@ -39,7 +39,7 @@ type GLSLSpec struct {
 // Errors: a mistake in the text is a *shaders.CompileError with line and column; without a GLSL compiler on the
 // machine it is shaders.ErrNoCompiler.
 func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
-	f, err := given(spec, text)
+	f, err := uncompiled(spec, text)
 	if err == nil {
 		err = f.compile(ctx)
 	}
@@ -49,8 +49,8 @@ func GLSL(ctx context.Context, spec GLSLSpec, text string) (*Function, error) {
 	return f, nil
 }
 
-// given is GLSL without compiling, which follows when the function is first evaluated.
-func given(spec GLSLSpec, text string) (*Function, error) {
+// uncompiled is GLSL without compiling, which follows when the function is first evaluated.
+func uncompiled(spec GLSLSpec, text string) (*Function, error) {
 	k := max(1, spec.Objectives)
 	space := spec.Space
 	space.Members, space.Objectives, space.DescriptorLow, space.DescriptorHigh = 1, 0, nil, nil
@@ -72,7 +72,7 @@ func given(spec GLSLSpec, text string) (*Function, error) {
 		return nil, fmt.Errorf("problem: %s: %d iterations of loops for a candidate; want 0 to %d", spec.Name, spec.Iterations, shaders.MaxIterations)
 	}
 	if lines := shaders.LoopLines(text); len(lines) > 0 && spec.Iterations == 0 {
-		return nil, spec.uncounted(fmt.Sprintf("%s:%d", spec.shown(), lines[0]))
+		return nil, spec.undeclaredLoop(fmt.Sprintf("%s:%d", spec.shown(), lines[0]))
 	}
 	f := &Function{name: spec.Name, objectives: k, space: space}
 	if spec.Start != nil || !space.Bounded() {
@@ -128,7 +128,7 @@ func (spec GLSLSpec) shader(ctx context.Context, text string, dim, objectives in
 			return nil, err
 		}
 		if len(places) > 0 {
-			return nil, &shaders.CompileError{Compiler: "loops", Messages: spec.uncounted(places[0]).Error()}
+			return nil, &shaders.CompileError{Compiler: "loops", Messages: spec.undeclaredLoop(places[0]).Error()}
 		}
 	}
 	code, err := shaders.Compile(ctx, source)
@@ -148,8 +148,8 @@ func (spec GLSLSpec) included() string { return "given/" + strings.Map(plain, sp
 // shown is the name of the text in messages.
 func (spec GLSLSpec) shown() string { return cmp.Or(spec.File, spec.included()) }
 
-// uncounted is the error of a loop at a place that no count covers.
-func (spec GLSLSpec) uncounted(place string) error {
+// undeclaredLoop is the error of a loop at a place whose iterations are not declared.
+func (spec GLSLSpec) undeclaredLoop(place string) error {
 	return fmt.Errorf("%s: a loop, and iterations is 0; want the most iterations that all loops take for a candidate, at most %d "+
 		"(in a file's header //! iterations = 1000), or [[unroll]] before the loop", place, shaders.MaxIterations)
 }

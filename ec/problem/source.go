@@ -58,7 +58,7 @@ func FromGLSL(file string, text []byte) (*Source, error) {
 	}
 	spec, err := s.spec(s.header.Dimension)
 	if err == nil {
-		_, err = given(spec, s.text)
+		_, err = uncompiled(spec, s.text)
 	}
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (s *Source) Function(dim int) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return given(spec, s.text)
+	return uncompiled(spec, s.text)
 }
 
 func (s *Source) spec(dim int) (GLSLSpec, error) {

@@ -20,7 +20,7 @@ type made struct {
 	space      ec.Space
 	objectives int
 
-	told, behaviour, descriptors, formed *engine.Tensor
+	scores, behaviour, descriptors, formed *engine.Tensor
 }
 
 func (p *made) Name() string { return "made-up" }
@@ -44,7 +44,7 @@ func (p *made) Start(_, _ uint32, members int) []float32 {
 // New implements ec.Problem. A problem is used only once here.
 func (p *made) New(_ context.Context, s *engine.State, _ engine.Clock, members, population int) (ec.Evaluation, error) {
 	m, candidates := engine.Members(members), engine.Axis("candidate", population)
-	p.told = s.Scratch("told", engine.Float32, m, candidates, engine.Axis("objective", p.objectives))
+	p.scores = s.Scratch("told", engine.Float32, m, candidates, engine.Axis("objective", p.objectives))
 	p.behaviour = s.Scratch("behaviour", engine.Float32, m, candidates, engine.Axis("descriptor", len(p.space.DescriptorLow)))
 	p.formed = s.Scratch("formed", engine.Float32, engine.Members(members*population), engine.Axis("parameter", p.Space(members).Row()))
 	return &evaluated{p, population}, nil
@@ -73,7 +73,7 @@ func (e *evaluated) Fitness(context.Context, *engine.State, *engine.Tensor, int)
 
 func (e *evaluated) Record(r *engine.Recorder, candidates *engine.Tensor, _ int, fitness *engine.Tensor) {
 	r.Copy(e.formed, candidates)
-	r.Copy(fitness, e.told)
+	r.Copy(fitness, e.scores)
 	r.Copy(e.descriptors, e.behaviour)
 }
 
@@ -212,7 +212,7 @@ func TestOddFitness(t *testing.T) {
 					best := make([]float32, 2) // of each member
 					best[0], best[1] = nan, nan
 					for g := range 8 {
-						values := make([]float32, p.told.Len())
+						values := make([]float32, p.scores.Len())
 						for i := range values {
 							values[i] = kind.of(g, i)
 							if m := i / (len(values) / 2); math.Abs(float64(values[i])) <= math.MaxFloat32 && !(best[m] >= values[i]) {
@@ -223,7 +223,7 @@ func TestOddFitness(t *testing.T) {
 						for i := range behaviour {
 							behaviour[i] = float32((i*i+g)%7) / 6
 						}
-						if err := errors.Join(p.told.WriteFloat32(t.Context(), values), p.behaviour.WriteFloat32(t.Context(), behaviour)); err != nil {
+						if err := errors.Join(p.scores.WriteFloat32(t.Context(), values), p.behaviour.WriteFloat32(t.Context(), behaviour)); err != nil {
 							t.Fatal(err)
 						}
 						ticket, err := s.Step(t.Context(), g)

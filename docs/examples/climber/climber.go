@@ -68,9 +68,9 @@ func (s *strategy) Candidates(r *engine.Recorder, pick ec.Pick, into *engine.Ten
 }
 
 // Tell records learning from their fitness.
-func (s *strategy) Tell(r *engine.Recorder, told ec.Told) {
-	s.adapt.Record(r, uint32(s.space.Members), 1, 1, engine.Args{"Fitness": told.Finite, "Record": s.record, "Step": s.step, "population": s.Population()})
-	r.Copy(s.best, told.Fittest)
+func (s *strategy) Tell(r *engine.Recorder, scores ec.Scores) {
+	s.adapt.Record(r, uint32(s.space.Members), 1, 1, engine.Args{"Fitness": scores.Finite, "Record": s.record, "Step": s.step, "population": s.Population()})
+	r.Copy(s.best, scores.Fittest)
 }
 
 const proposeText = `#version 450

@@ -12,8 +12,8 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// ClimbConfig are the settings of archives with candidates that follow the gradients of agents' critics.
-type ClimbConfig struct {
+// EmitterConfig are the settings of policy gradient emitters: archives with candidates that follow the gradients of agents' critics.
+type EmitterConfig struct {
 	Climbers     int     `min:"1" max:"4096" doc:"Candidates per generation and agent: elites moved along its critic's gradient. The others are offspring."`
 	Greedy       bool    `doc:"Each agent's own actor is a candidate, in place of one offspring."`
 	Steps        int     `min:"1" max:"65536" doc:"Gradient steps per climber."`
@@ -23,36 +23,36 @@ type ClimbConfig struct {
 }
 
 // gradients returns the number of candidates per generation that come from the gradients of `agents` agents.
-func (c ClimbConfig) gradients(agents int) int {
+func (c EmitterConfig) gradients(agents int) int {
 	if c.Greedy {
 		return agents * (c.Climbers + 1)
 	}
 	return agents * c.Climbers
 }
 
-// climbing is the common part of MAP-Elites with policy gradients: of every generation, some candidates are the
+// emitters is the common part of MAP-Elites with policy gradients: of every generation, some candidates are the
 // archive's offspring, others are elites moved by gradient steps along the agents' first critics. All are evaluated,
 // every transition goes into the replay, and the archive is told. Then the agents learn; they do not act. A member is an
 // archive with its agents. All of that is recorded and stays on the device.
-type climbing struct {
+type emitters struct {
 	joint
-	cfg     ClimbConfig
-	archive ec.Archive
-	ascent  *rl.Ascent
-	stream  uint32
-	parents *engine.Tensor // [M, n] u32: cells of the elites that climb, an agent's adjacent
-	places  *engine.Tensor // [M, n] u32: indices of the candidates that they become
-	own     *engine.Tensor // [M, agents] u32: indices of the agents' own actors; nil: none
-	taught  *engine.Tensor // [M, n] u32: indices of all candidates that come from gradients: climbers and the agents' own actors
-	learned *engine.Tensor // [M]: metric
+	cfg        EmitterConfig
+	archive    ec.Archive
+	ascent     *rl.Ascent
+	stream     uint32
+	parents    *engine.Tensor // [M, n] u32: cells of the elites that climb, an agent's adjacent
+	places     *engine.Tensor // [M, n] u32: indices of the candidates that they become
+	own        *engine.Tensor // [M, agents] u32: indices of the agents' own actors; nil: none
+	byGradient *engine.Tensor // [M, n] u32: indices of all candidates that come from gradients: climbers and the agents' own actors
+	learned    *engine.Tensor // [M]: metric
 }
 
-// newClimbing makes the workflow of a method over archives with the given number of agents each. The agents are closed
+// newEmitters makes the workflow of a method over archives with the given number of agents each. The agents are closed
 // with it, or here if there is an error.
-func newClimbing(
-	ctx context.Context, name string, agents *rl.OffPolicy, each int, algorithm ec.Algorithm, behaviour problem.BehaviourConfig, cfg ClimbConfig,
-) (*climbing, error) {
-	c := &climbing{cfg: cfg}
+func newEmitters(
+	ctx context.Context, name string, agents *rl.OffPolicy, each int, algorithm ec.Algorithm, behaviour problem.BehaviourConfig, cfg EmitterConfig,
+) (*emitters, error) {
+	c := &emitters{cfg: cfg}
 	c.joint = newJoint(name, agents, c, 2)
 	c.solves = true
 	if err := c.build(ctx, each, algorithm, behaviour); err != nil {
@@ -61,7 +61,7 @@ func newClimbing(
 	return c, nil
 }
 
-func (c *climbing) build(ctx context.Context, each int, algorithm ec.Algorithm, behaviour problem.BehaviourConfig) (err error) {
+func (c *emitters) build(ctx context.Context, each int, algorithm ec.Algorithm, behaviour problem.BehaviourConfig) (err error) {
 	if c.population, err = newDescribedPopulation(ctx, c.agents, each, algorithm, c.cfg.PopulationConfig, &behaviour); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (c *climbing) build(ctx context.Context, each int, algorithm ec.Algorithm, 
 	m, climber := engine.Members(p.space.Members), engine.Axis("climber", each*c.cfg.Climbers)
 	c.stream = s.Stream("parents")
 	c.parents = s.Scratch("parents", engine.Uint32, m, climber)
-	c.places, c.taught = p.last("places", all, climber.Size), p.last("all_places", all, all)
+	c.places, c.byGradient = p.last("places", all, climber.Size), p.last("all_places", all, all)
 	if c.cfg.Greedy {
 		c.own = p.last("own_place", each, each)
 	}
@@ -93,7 +93,7 @@ func (c *climbing) build(ctx context.Context, each int, algorithm ec.Algorithm, 
 }
 
 // phase implements method.
-func (c *climbing) phase(done int) phase {
+func (c *emitters) phase(done int) phase {
 	if done < c.cfg.Warmup {
 		return warming
 	}
@@ -101,19 +101,19 @@ func (c *climbing) phase(done int) phase {
 }
 
 // starts implements method.
-func (c *climbing) starts() []int { return []int{c.cfg.Warmup} }
+func (c *emitters) starts() []int { return []int{c.cfg.Warmup} }
 
 // before implements method.
-func (c *climbing) before(r *engine.Recorder, of phase) {
+func (c *emitters) before(r *engine.Recorder, of phase) {
 	p := c.population
 	c.Metrics().Clear(r)
 	p.ask(r)
 	if of == learning {
-		c.climb(r)
+		c.emit(r)
 	}
 	p.candidates.record(r, p.candidates.rows)
 	if of == learning {
-		recordLearned(r, p.candidates.fitness, c.taught, c.learned)
+		recordLearned(r, p.candidates.fitness, c.byGradient, c.learned)
 		p.generation.TellCandidates(r, p.candidates.rows, p.candidates.fitness)
 	} else {
 		p.generation.Tell(r, p.candidates.fitness)
@@ -122,7 +122,7 @@ func (c *climbing) before(r *engine.Recorder, of phase) {
 }
 
 // after implements method.
-func (c *climbing) after(r *engine.Recorder, _ phase, rows func(*engine.Recorder)) {
+func (c *emitters) after(r *engine.Recorder, _ phase, rows func(*engine.Recorder)) {
 	c.agents.Measure(r)
 	c.population.rows(r)
 	_, episode := c.population.steps(0)
@@ -130,7 +130,7 @@ func (c *climbing) after(r *engine.Recorder, _ phase, rows func(*engine.Recorder
 }
 
 // Init implements engine.Workflow: the agents' actors begin as the first candidate, as in QDax.
-func (c *climbing) Init(ctx context.Context) error {
+func (c *emitters) Init(ctx context.Context) error {
 	if err := c.joint.Init(ctx); err != nil {
 		return err
 	}
@@ -143,8 +143,8 @@ func (c *climbing) Init(ctx context.Context) error {
 	return c.agents.Adopt(ctx, actors)
 }
 
-// climb records gradient steps of elites, and that they and the agents' own actors become the last candidates.
-func (c *climbing) climb(r *engine.Recorder) {
+// emit records gradient steps of elites, and that they and the agents' own actors become the last candidates.
+func (c *emitters) emit(r *engine.Recorder) {
 	p := c.population
 	c.archive.Draw(r, p.space, c.Clock(), c.stream, c.parents, c.ascent.Actors())
 	c.ascent.Record(r)

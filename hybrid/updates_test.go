@@ -37,13 +37,13 @@ func TestCountedUpdates(t *testing.T) {
 	fixed := g.begin(t, 5)
 	steps(t, fixed, 0, 2)
 	g.cfg.Updates, g.perStep = PerIteration, 1/float64(rollout)
-	counted := g.begin(t, 5)
-	steps(t, counted, 0, 2)
-	if updates(counted) != each || updates(fixed) != each {
-		t.Fatalf("%d and %d updates; want %d", updates(counted), updates(fixed), each)
+	stepUpdates := g.begin(t, 5)
+	steps(t, stepUpdates, 0, 2)
+	if updates(stepUpdates) != each || updates(fixed) != each {
+		t.Fatalf("%d and %d updates; want %d", updates(stepUpdates), updates(fixed), each)
 	}
 	for _, name := range []string{"agent/actor/params", "agent/critics/params", "replay/obs", "population/ga/elites"} {
-		if !slices.Equal(values(t, saved(t, fixed, name)), values(t, saved(t, counted, name))) {
+		if !slices.Equal(values(t, saved(t, fixed, name)), values(t, saved(t, stepUpdates, name))) {
 			t.Errorf("%s differs from that of fixed updates", name)
 		}
 	}

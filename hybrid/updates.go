@@ -34,58 +34,60 @@ func (c *Count) UnmarshalText(text []byte) error {
 // MarshalText returns the name.
 func (c Count) MarshalText() ([]byte, error) { return config.MarshalName(c, "count", countNames) }
 
-// counted makes updates of agents in a number that follows from the counted steps (the mean over a group). The device
+// stepUpdates makes updates of agents in a number that follows from the counted steps (the mean over a group). The device
 // counts the steps, and the host reads them, since it chooses how often programs are submitted.
-type counted struct {
+type stepUpdates struct {
 	agents *rl.OffPolicy
 	by     Count
 	groups int
 	steps  *engine.Tensor // [2, 2] u32: environment steps at the start and end of the counted interval, low and high words
 	number *engine.Tensor // [1] u32: index of the update in the iteration
 
-	programs [][countedPrograms]*engine.Program // of each pass: of countedBlocks blocks, half as many, and so on to one
+	programs [][stepUpdatePrograms]*engine.Program // of each pass: of stepUpdateBlocks blocks, half as many, and so on to one
 }
 
-// countedBlocks is the largest number of blocks per submission. Any remainder is a sum of its halves.
+// stepUpdateBlocks is the largest number of blocks per submission. Any remainder is a sum of its halves.
 const (
-	countedPrograms = 7
-	countedBlocks   = 1 << (countedPrograms - 1)
+	stepUpdatePrograms = 7
+	stepUpdateBlocks   = 1 << (stepUpdatePrograms - 1)
 )
 
-func newCounted(agents *rl.OffPolicy, by Count, groups int) *counted {
+func newStepUpdates(agents *rl.OffPolicy, by Count, groups int) *stepUpdates {
 	s := agents.State().Sub("updates")
-	return &counted{
+	return &stepUpdates{
 		agents: agents, by: by, groups: groups, steps: s.Tensor("steps", engine.Uint32, engine.Axis("moment", 2), engine.Axis("word", 2)),
-		programs: make([][countedPrograms]*engine.Program, len(agents.Passes())), number: s.Scratch("number", engine.Uint32, engine.Axis("count", 1)),
+		programs: make([][stepUpdatePrograms]*engine.Program, len(agents.Passes())), number: s.Scratch("number", engine.Uint32, engine.Axis("count", 1)),
 	}
 }
 
 // reset records setting the number of updates of the iteration to 0.
-func (c *counted) reset(r *engine.Recorder) { r.Fill(c.number, 0) }
+func (c *stepUpdates) reset(r *engine.Recorder) { r.Fill(c.number, 0) }
 
 // begin records the start of the counted interval.
-func (c *counted) begin(r *engine.Recorder) {
+func (c *stepUpdates) begin(r *engine.Recorder) {
 	r.Copy(c.steps.Index(0), c.agents.Metrics().CountSteps())
 }
 
 // end records the end of the counted interval.
-func (c *counted) end(r *engine.Recorder) { r.Copy(c.steps.Index(1), c.agents.Metrics().CountSteps()) }
+func (c *stepUpdates) end(r *engine.Recorder) {
+	r.Copy(c.steps.Index(1), c.agents.Metrics().CountSteps())
+}
 
 // next records that the counted interval is from the last call to here: the steps of the previous iteration.
-func (c *counted) next(r *engine.Recorder) {
+func (c *stepUpdates) next(r *engine.Recorder) {
 	r.Copy(c.steps.Index(0), c.steps.Index(1))
 	c.end(r)
 }
 
 // record records the programs, once.
-func (c *counted) record() (err error) {
+func (c *stepUpdates) record() (err error) {
 	eng := c.agents.State().Engine()
 	for k, pass := range c.agents.Passes() {
 		for i := range c.programs[k] {
 			if c.programs[k][i] != nil {
 				continue
 			}
-			c.programs[k][i], err = eng.Record("updates", func(r *engine.Recorder) { c.agents.RecordBlocks(r, countedBlocks>>i, c.number, pass) })
+			c.programs[k][i], err = eng.Record("updates", func(r *engine.Recorder) { c.agents.RecordBlocks(r, stepUpdateBlocks>>i, c.number, pass) })
 			if err != nil {
 				return err
 			}
@@ -95,7 +97,7 @@ func (c *counted) record() (err error) {
 }
 
 // build waits for the kernels.
-func (c *counted) build() error {
+func (c *stepUpdates) build() error {
 	var errs []error
 	for _, pass := range c.programs {
 		for _, p := range pass {
@@ -106,7 +108,7 @@ func (c *counted) build() error {
 }
 
 // blocks returns the number of blocks that follows from the counted steps, rounded to nearest.
-func (c *counted) blocks(ctx context.Context) (int, error) {
+func (c *stepUpdates) blocks(ctx context.Context) (int, error) {
 	words, err := c.steps.ReadUint32(ctx)
 	if err != nil {
 		return 0, err
@@ -119,11 +121,11 @@ func (c *counted) blocks(ctx context.Context) (int, error) {
 }
 
 // submit submits a number of blocks, in the fewest programs.
-func (c *counted) submit(ctx context.Context, blocks int) error {
+func (c *stepUpdates) submit(ctx context.Context, blocks int) error {
 	for _, pass := range c.programs {
 		left := blocks
 		for i, p := range pass {
-			for n := countedBlocks >> i; left >= n; left -= n {
+			for n := stepUpdateBlocks >> i; left >= n; left -= n {
 				if _, err := p.Submit(ctx); err != nil {
 					return err
 				}
@@ -133,7 +135,7 @@ func (c *counted) submit(ctx context.Context, blocks int) error {
 	return nil
 }
 
-func (c *counted) free() {
+func (c *stepUpdates) free() {
 	if c != nil {
 		for _, pass := range c.programs {
 			for _, p := range pass {
@@ -145,8 +147,8 @@ func (c *counted) free() {
 
 // stages holds the programs of an iteration.
 type stages struct {
-	counted       *counted // nil: everything is in the first
-	late          bool     // the updates follow from steps of earlier iterations
+	stepUpdates   *stepUpdates // nil: everything is in the first
+	late          bool         // the updates follow from steps of earlier iterations
 	first, second *engine.Program
 }
 
@@ -156,14 +158,14 @@ func (s *stages) record(eng *engine.Engine, name string, before, after func(*eng
 	if s.first != nil {
 		return nil
 	}
-	if s.counted == nil {
+	if s.stepUpdates == nil {
 		s.first, err = eng.Record(name, func(r *engine.Recorder) {
 			before(r)
 			after(r)
 		})
 		return err
 	}
-	if err := s.counted.record(); err != nil {
+	if err := s.stepUpdates.record(); err != nil {
 		return err
 	}
 	if s.second, err = eng.Record(name, after); err == nil {
@@ -174,29 +176,29 @@ func (s *stages) record(eng *engine.Engine, name string, before, after func(*eng
 
 // build waits for the kernels.
 func (s *stages) build() error {
-	if s.counted == nil {
+	if s.stepUpdates == nil {
 		return s.first.Build()
 	}
-	return errors.Join(s.first.Build(), s.counted.build(), s.second.Build())
+	return errors.Join(s.first.Build(), s.stepUpdates.build(), s.second.Build())
 }
 
 // submit submits an iteration.
 func (s *stages) submit(ctx context.Context) (*vk.Ticket, error) {
-	if s.counted == nil {
+	if s.stepUpdates == nil {
 		return s.first.Submit(ctx)
 	}
 	blocks, err := 0, error(nil)
 	if s.late {
-		blocks, err = s.counted.blocks(ctx)
+		blocks, err = s.stepUpdates.blocks(ctx)
 	}
 	if err == nil {
 		_, err = s.first.Submit(ctx)
 	}
 	if err == nil && !s.late {
-		blocks, err = s.counted.blocks(ctx)
+		blocks, err = s.stepUpdates.blocks(ctx)
 	}
 	if err == nil {
-		err = s.counted.submit(ctx, blocks)
+		err = s.stepUpdates.submit(ctx, blocks)
 	}
 	if err != nil {
 		return nil, err
