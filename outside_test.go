@@ -66,7 +66,7 @@ func TestRunOutside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eng, whole, parts := open(t, 3), filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
+		dev, whole, parts := openDevice(t), filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
 		digest := func(r *evorl.Run) string {
 			result, err := r.Result(t.Context())
 			if err != nil {
@@ -78,13 +78,13 @@ func TestRunOutside(t *testing.T) {
 			return result.Digest
 		}
 		cfg.Run.Iterations = c.iterations
-		want := digest(learn(t, evorl.Start, eng, cfg, whole))
+		want := digest(learn(t, evorl.Start, dev, cfg, whole))
 		cfg.Run.Iterations = c.iterations / 2
-		if err := learn(t, evorl.Start, eng, cfg, parts).Close(); err != nil {
+		if err := learn(t, evorl.Start, dev, cfg, parts).Close(); err != nil {
 			t.Fatal(err)
 		}
 		cfg.Run.Iterations = c.iterations
-		resumed := learn(t, evorl.Resume, eng, cfg, parts)
+		resumed := learn(t, evorl.Resume, dev, cfg, parts)
 		if got := digest(resumed); (got == want) != c.exact {
 			t.Errorf("%s, saved in %d bytes: resumed, it ends in %s; uninterrupted in %s", c.workflow, c.saved, got, want)
 		}

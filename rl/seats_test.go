@@ -222,7 +222,7 @@ func TestDQNCountsSeats(t *testing.T) {
 		}
 	}
 	replay.Capacity--
-	if err := cfg.Fits(race(t), network, replay); err == nil || !strings.Contains(err.Error(), "an iteration appends 24") {
+	if err := cfg.Check(Parts{Env: race(t), Network: network, Replay: replay}); err == nil || !strings.Contains(err.Error(), "an iteration appends 24") {
 		t.Errorf("a replay that is too small: %v", err)
 	}
 }
@@ -248,7 +248,7 @@ func TestMinibatchesOfSeats(t *testing.T) {
 		t.Errorf("more minibatches than transitions: %v; want %s", err, want)
 	}
 	cfg.Minibatches = 4
-	if err := cfg.Fits(lookup(t, "CartPole-v1"), network, ReplayConfig{}); err == nil || !strings.Contains(err.Error(), "ppo.minibatches") {
+	if err := cfg.Check(Parts{Env: lookup(t, "CartPole-v1"), Network: network}); err == nil || !strings.Contains(err.Error(), "ppo.minibatches") {
 		t.Errorf("with one agent: %v", err)
 	}
 }
