@@ -105,7 +105,8 @@ func TestScheduleErrors(t *testing.T) {
 	}
 	dqn, network := DefaultDQN(), DefaultDQNNetwork()
 	network.CriticHidden = []int{8}
-	if err := dqn.Check(Parts{Env: lookup(t, "CartPole-v1"), Network: network, Replay: DefaultDQNReplay()}); err == nil || !strings.Contains(err.Error(), "no critic") {
+	with := Parts{Env: lookup(t, "CartPole-v1"), Network: network, Replay: DefaultDQNReplay()}
+	if err := dqn.Check(with); err == nil || !strings.Contains(err.Error(), "no critic") {
 		t.Errorf("dqn with sizes of a critic: error %v", err)
 	}
 }

@@ -36,7 +36,8 @@ func (s *Setup) CheckVary(v *VaryConfig, check func(at, key string, x float64) e
 		return nil
 	}
 	if s.Settings.Composed() {
-		return config.Invalid(VarySection+".values", "members of %s do not learn by themselves: want an agent or a search, such as workflow = \"ppo\"", s.Workflow.Name)
+		return config.Invalid(VarySection+".values", "members of %s do not learn by themselves: want an agent or a search, such as workflow = \"ppo\"",
+			s.Workflow.Name)
 	}
 	keys, err := s.MemberKeys()
 	if err != nil {
