@@ -94,6 +94,7 @@ func Suites() []Suite {
 	return []Suite{
 		{"core", "the device's limits, matrix products, CartPole rollouts, PPO and PBT", core},
 		{"physics", "rollouts of MuJoCo's locomotion suite with random actions, and compiling them", physics},
+		{"placement", "a [64, 64] network acting in CartPole-v1 and HalfCheetah-v5, fused with the environment and stepped before it", acting},
 		{"rl", "updates of populations of TD3, SAC and DQN agents, one and 50 a submission", offPolicy},
 		{"hybrid", "iterations of ERL, CEM-RL and PBT over SAC and PPO on the swimmer, against the population", hybrids},
 		{"score", "five cases of the others in two minutes, and one figure of all: the geometric mean", score},

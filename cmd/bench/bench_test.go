@@ -43,6 +43,32 @@ func TestCore(t *testing.T) {
 	}
 }
 
+// A policy acts in both forms, in the smallest case of each.
+func TestPlacement(t *testing.T) {
+	dev, err := vk.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	suite, ok := bench.Lookup("placement")
+	if !ok || len(suite.Cases()) != 12 {
+		t.Fatalf("suite %+v; want one of 12 cases", suite)
+	}
+	measure := map[string]bool{"act/cartpole/e64/fused": true, "act/cartpole/e64/stepped": true}
+	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] }}
+	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
+		if m.Unit != "env steps/s" || !(m.Value > 0) {
+			t.Errorf("%+v", m)
+		}
+		t.Logf("%s: %.0f", m.Case, m.Value)
+		delete(measure, m.Case)
+		return nil
+	})
+	if err != nil || len(measure) > 0 {
+		t.Errorf("error %v; not measured: %v", err, measure)
+	}
+}
+
 // The smallest of the physics suite's environments, one case of each kind.
 func TestPhysics(t *testing.T) {
 	dev, err := vk.Open()

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -54,6 +55,13 @@ func cartPole() (*envs.Environment, error) { return envs.Lookup("CartPole-v1") }
 
 // rollout measures environment steps with uniformly random actions or those of a network. horizon is the number of steps per recording.
 func rollout(name string, members, environments, horizon int, network bool, mapping envs.Mapping) func(context.Context, *bench) (figure, error) {
+	return rolloutPlaced(name, members, environments, horizon, network, mapping, func(envs.Placement) bool { return true }, envs.Automatic)
+}
+
+// rolloutPlaced is rollout with a network in a requested placement; where the device chooses one that is not wanted, there is no figure.
+func rolloutPlaced(name string, members, environments, horizon int, network bool, mapping envs.Mapping, wanted func(envs.Placement) bool,
+	placement envs.Placement,
+) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		env, err := envs.Lookup(name)
 		if err != nil {
@@ -67,7 +75,7 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 		if network {
 			mlp := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{64, 64}, Activation: nn.Tanh}
 			row := nn.Align(mlp.Size() + mlp.Out)
-			policy = &envs.Policy{Network: mlp, Head: env.Action.Head(), Weights: nn.Weights{
+			policy = &envs.Policy{Network: mlp, Head: env.Action.Head(), Placement: placement, Weights: nn.Weights{
 				Params: s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", row)),
 			}}
 			params = make([]float32, members*row)
@@ -80,6 +88,11 @@ func rollout(name string, members, environments, horizon int, network bool, mapp
 		})
 		if err != nil {
 			return figure{}, err
+		}
+		if network {
+			if chosen, err := ro.Placement(policy, b.eng.Device().Info()); err != nil || !wanted(chosen) {
+				return figure{}, cmp.Or(err, errSkip)
+			}
 		}
 		if err := s.Zero(ctx); err != nil {
 			return figure{}, err

@@ -50,6 +50,9 @@ func allPeers() (all []peer) {
 		all = append(all, updates("td3", []int{256, 256}, 256, members), updates("sac", []int{256, 256}, 256, members))
 		all = append(all, updates("dqn", []int{120, 84}, 128, members))
 	}
+	for _, environments := range []int{16384, 1024, 64} {
+		all = append(all, acting(environments))
+	}
 	locomotion := []string{"HalfCheetah", "Hopper", "Ant", "Humanoid"}
 	for _, worlds := range []int{65536, 4096} {
 		for _, name := range locomotion {
@@ -66,7 +69,8 @@ func allPeers() (all []peer) {
 	for _, name := range locomotion {
 		all = append(all, mujoco(name, 4096))
 	}
-	for _, p := range []peer{ppo(1, 20_000), openES(16, 512, 1), updates("td3", []int{64, 64}, 64, 1), mjx("HalfCheetah", 64, 2), mujoco("HalfCheetah", 64)} {
+	small := []peer{ppo(1, 20_000), openES(16, 512, 1), updates("td3", []int{64, 64}, 64, 1), acting(64)}
+	for _, p := range append(small, mjx("HalfCheetah", 64, 2), mujoco("HalfCheetah", 64)) {
 		p.name, p.quick = "quick "+p.name, true
 		all = append(all, p)
 	}
@@ -106,6 +110,21 @@ func updates(algorithm string, hidden []int, batch, members int) peer {
 			fmt.Sprintf("%s/%dx%d/p%d/k50", algorithm, hidden[0], hidden[1], members), []string{"milliseconds"}, "ms",
 		}},
 	}
+}
+
+// acting is a policy in CartPole. HalfCheetah has no such peer: MJX's rollouts have random actions (mjx), since its dynamics take nearly all of the time.
+func acting(environments int) peer {
+	p := peer{
+		name: fmt.Sprintf("jax acting e%d", environments), script: "acting_jax.py", limit: 2 * time.Minute,
+		args: []string{"--environments", fmt.Sprint(environments)},
+	}
+	for _, form := range []string{"fused", "stepped"} {
+		p.beside = append(p.beside, beside{
+			fmt.Sprintf("A [64, 64] policy in %d CartPoles, %s", environments, form), fmt.Sprintf("act/cartpole/e%d/%s", environments, form),
+			[]string{"steps_per_second"}, "",
+		})
+	}
+	return p
 }
 
 func mjx(name string, worlds, steps int) peer {
