@@ -14,7 +14,7 @@ func (s *System) turned(j *Joint, from []float64) vec {
 	}
 	w = w.Abs()
 	// The angle is 2 atan(s / w) with s = |v|. Halved three more times by tan(x/2) = tan x / (1 + √(1 + tan² x)), it is 16 atan t with
-	// t at most 0.199, whose series to t¹⁵ has an error of 1e-13. All is computed relative to s, which may be zero.
+	// t at most 0.199: the series to t¹⁵ has an error of 1e-13. All is computed relative to s, which may be zero.
 	square := v.Dot(v)
 	one := s.num(1)
 	ratio := one.Div(w.Add(square.Add(w.Square()).Sqrt()))

@@ -1,6 +1,6 @@
 package mjcf
 
-// between makes the contact of two spheres or capsules, or those of one of them with a cylinder. The first body may
+// between makes the contact of two spheres or capsules, or the contacts of one of them with a cylinder. The first body may
 // be static, the second moves.
 func (s *System) between(c contact, b1 int, g1 *Geom, b2 int, g2 *Geom) []*contact {
 	c.other, c.body = b1, b2
@@ -78,8 +78,8 @@ func (s *System) surfaces(p1 vec, radius1 expr, p2 vec, radius2 expr) (distance 
 	return distance, normal, p1.Add(normal.Mul(radius1.Add(distance.Scale(0.5))))
 }
 
-// crossing is surfaces for contacts with friction, which need a normal even where the axes a1 and a2 intersect, as
-// those of a planar robot's links do. It is perpendicular to both, as in MuJoCo, or the first axis of the world if
+// crossing is surfaces for contacts with friction, which need a normal even where the axes a1 and a2 intersect, as in
+// a planar robot's links. It is perpendicular to both, as in MuJoCo, or the first axis of the world if
 // they are parallel.
 func (s *System) crossing(p1 vec, radius1 expr, a1, p2 vec, radius2 expr, a2 vec) (distance expr, normal, middle vec) {
 	const tiny = 1e-12

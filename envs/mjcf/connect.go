@@ -3,10 +3,10 @@ package mjcf
 import "fmt"
 
 // connect makes the rows of two points that are one: the components of their difference in the world. All have the impedance
-// of its length. As in MuJoCo, the reference acceleration is that of the points, with what velocities contribute to it.
+// of its length. As in MuJoCo, the reference acceleration is the points', with what velocities contribute to it.
 func (s *System) connect(e *Equality, name string, ref reference, warm []expr) []*tie {
 	var at [2]vec    // relative to the origins of the bodies' trees
-	var swing [2]vec // the points' accelerations without those of the joints
+	var swing [2]vec // the points' accelerations without the joints'
 	var moves [2][]bool
 	weight := 0.0
 	for i, p := range e.Points {

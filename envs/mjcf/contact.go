@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// contact is a possible contact of two geoms. Its rows are those of a pyramidal or elliptic cone, or only that of the
-// normal (condim 1).
+// contact is a possible contact of two geoms. Its rows are a pyramidal or elliptic cone's, or only the normal's
+// (condim 1).
 type contact struct {
 	name   string
 	body   int // of the second geom
@@ -20,7 +20,7 @@ type contact struct {
 	frame    [3]vec // normal, from the first geom to the second, and two tangents: needed with condim above 1
 	only     expr   // additional condition for the contact; none: always
 
-	d  expr    // stiffness of the rows: 0 without contact; of an elliptic cone that of the normal
+	d  expr    // stiffness of the rows: 0 without contact; of an elliptic cone the normal's
 	at [6]expr // residuals J a - aref of the constraint, by direction, at the solver's initial acceleration
 }
 
@@ -41,7 +41,7 @@ func (p *contactParams) mu(direction int) float64 {
 
 func (s *System) elliptic() bool { return s.Model.Cone == "elliptic" }
 
-// impratio returns the stiffness of friction relative to that of the normal force.
+// impratio returns the stiffness of friction relative to the normal force's.
 func (s *System) impratio() float64 {
 	if s.Model.ImpRatio == 0 {
 		return 1
@@ -125,7 +125,7 @@ func (s *System) pairs() (world, links []pair) {
 	return world, links
 }
 
-// split divides pairs into those of spheres and capsules alone, and the others.
+// split divides pairs into pairs of spheres and capsules alone, and the others.
 func split(pairs []pair) (angular, curved []pair) {
 	for _, p := range pairs {
 		if round(p.first.geom) && round(p.second.geom) {

@@ -88,7 +88,7 @@ func (s *System) pulls() []expr {
 }
 
 // effort returns the force of an actuator along its end: the part of its control, computed by physics_actuate, plus
-// those of position and velocity.
+// the parts of position and velocity.
 func (s *System) effort(number int) expr {
 	a := &s.Model.Actuators[number]
 	force := s.unbounded(number)

@@ -29,7 +29,7 @@ const (
 
 func (k kind) String() string { return [...]string{"a number", "a condition"}[k] }
 
-// functions lists the functions of expressions: their GLSL, whose trigonometry is the same on every device, and the
+// functions lists the functions of expressions: their GLSL, with the same trigonometry on every device, and the
 // number of their arguments.
 var functions = map[string]struct {
 	glsl      string

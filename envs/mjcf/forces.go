@@ -76,7 +76,7 @@ func (s *System) medium(i int) (force, torque vec) {
 	return axes.Apply(force), axes.Apply(torque)
 }
 
-// smooth sums all forces except those of constraints: springs, dampers and actuators, minus the bias.
+// smooth sums all forces except constraints': springs, dampers and actuators, minus the bias.
 func (s *System) smooth() {
 	tendons, pulls, lifts := s.tendonForces(), s.pulls(), s.lifts()
 	for i := range s.dofs {

@@ -57,7 +57,7 @@ var forms = map[string]envs.Form{
 	"cylinder": envs.CylinderShape, "ellipsoid": envs.EllipsoidShape,
 }
 
-// actuators returns names of the actuators: those of the joints or tendons that they drive.
+// actuators names the actuators by the joints or tendons that they drive.
 func (m *Model) actuators() []string {
 	var out []string
 	for i := range m.Actuators {

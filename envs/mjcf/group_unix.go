@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// asGroup makes a command's end that of its children too, since $MUJOCO_PYTHON may be a script that starts Python.
+// asGroup makes a command's children end with it, since $MUJOCO_PYTHON may be a script that starts Python.
 func asGroup(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }

@@ -33,8 +33,8 @@ type System struct {
 
 	twist  []twist // of the velocities
 	Mass   [][]expr
-	Bias   []expr // forces of gravity and inertia, minus those of the medium
-	Smooth []expr // all forces except those of constraints
+	Bias   []expr // forces of gravity and inertia, minus the medium's
+	Smooth []expr // all forces except constraints'
 }
 
 type bodyState struct {

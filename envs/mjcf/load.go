@@ -19,7 +19,7 @@ import (
 	"github.com/evorl/evorl/internal/regular"
 )
 
-// Load is Compile with the user's Python, whose results are kept in the user's cache folder: an MJCF file that was
+// Load is Compile with the user's Python, with results kept in the user's cache folder: an MJCF file that was
 // compiled before needs no Python, until it, a file that it includes, or this package's compiler changes. Models with
 // other files, such as meshes, are compiled every time. file is refused if it is missing, no XML, or too large. The
 // context ends the compiler.

@@ -20,7 +20,7 @@ type Model struct {
 	MuJoCo      string     `json:"mujoco"` // the compiler's version
 	Integrator  string     `json:"integrator"`
 	Cone        string     `json:"cone,omitempty"`     // of friction: elliptic; else pyramidal
-	ImpRatio    float64    `json:"impratio,omitempty"` // stiffness of friction relative to that of the normal force; 0: 1
+	ImpRatio    float64    `json:"impratio,omitempty"` // stiffness of friction relative to the normal force's; 0: 1
 	EulerDamp   bool       `json:"eulerdamp"`          // Euler's method treats joint damping implicitly
 	MultiCCD    bool       `json:"multiccd"`           // several contacts of a capsule with a cylinder
 	Timestep    float64    `json:"timestep"`
@@ -42,8 +42,8 @@ type Model struct {
 	GroundOnly    bool     `json:"-"` // see Restrict
 }
 
-// Restrict sets which contacts of a model are computed: all (the default, also ""), or ground: only those of spheres,
-// capsules, boxes, cylinders and ellipsoids with planes. Then links pass through each other, and meshes through everything.
+// Restrict sets which contacts of a model are computed: all (the default, also ""), or ground: only contacts of
+// spheres, capsules, boxes, cylinders and ellipsoids with planes. Then links pass through each other, and meshes through everything.
 func (m *Model) Restrict(contacts string) error {
 	if !slices.Contains([]string{"", "all", "ground"}, contacts) {
 		return fmt.Errorf("contacts %q; want all, or ground: only those of spheres, capsules, boxes, cylinders and ellipsoids with planes", contacts)

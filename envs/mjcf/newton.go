@@ -13,7 +13,7 @@ import (
 //
 //	1/2 (a - a₀)·M (a - a₀) + Σ 1/2 d min(0, J a - aref)²
 //
-// where M a₀ are the smooth forces; rows of equalities have the square without min, those of dry friction grow linearly where
+// where M a₀ are the smooth forces; rows of equalities have the square without min, rows of dry friction grow linearly where
 // they reach its bound, and contacts with elliptic cones have one term each. The program carries `residual` =
 // M a - M a₀ and `at` = J a - aref between iterations. The cost is piecewise quadratic, except for sliding contacts with
 // elliptic cones: without these, a full Newton step that does not change the set of active rows reaches the minimum, up to
@@ -42,8 +42,8 @@ type solver struct {
 	changed   expr // whether the set of active rows differs at alpha; none if all rows are equalities
 }
 
-// newSolver sets up the problem. Contacts between links are unrolled if there are at most few pairs; otherwise those of
-// spheres and capsules use slots, and the others are unrolled if they are few.
+// newSolver sets up the problem. Contacts between links are unrolled if there are at most few pairs; otherwise contacts
+// of spheres and capsules use slots, and the others are unrolled if they are few.
 func newSolver(s *System, few int) (*solver, error) {
 	n := s.Model.NV
 	p := &solver{s: s}
@@ -134,7 +134,7 @@ func (s *System) rubs(d *drag, x expr) (force, stiff expr, on []expr) {
 }
 
 // cone is the combined effect of a contact's rows: forces, and stiffness between directions. Of a pyramid, only the
-// normal's with each other direction and those of each with itself are not zero.
+// normal's with each other direction, and each direction's with itself, are not zero.
 type cone struct {
 	force [6]expr
 	stiff [6][6]expr // symmetric
@@ -210,7 +210,7 @@ func (s *System) ellipticCone(c *contact, at []expr, out cone) cone {
 	}
 	round := slope[0].Mul(inverse).Scale(-m)
 	for i := range at {
-		stuck := c.d // the row's own stiffness: the product with the square of its coefficient is that of the first side
+		stuck := c.d // the row's own stiffness: the product with the square of its coefficient is the first side's
 		if i > 0 {
 			stuck = c.d.Scale(ratio * scale[i] * scale[i] / (scale[1] * scale[1]))
 		}
@@ -385,8 +385,8 @@ func (s *System) mix(a, b []expr, stiff expr, hessian [][]expr) {
 	}
 }
 
-// coneForm returns a contact's stiffness as a matrix in the world's axes, and its force: those of its directions from row
-// on with those from column on, three each, or as many as there are.
+// coneForm returns a contact's stiffness as a matrix in the world's axes, and its force: of its directions from row on
+// with its directions from column on, three each, or as many as there are.
 func (s *System) coneForm(c *contact, all cone, row, column int) (mat, vec) {
 	w := s.g.Mat([3][3]float64{})
 	force := s.vec([3]float64{})
@@ -512,8 +512,8 @@ type factors struct {
 	inverse []expr // of D
 }
 
-// factor factorizes the Hessian M + Jᵀ D J. Its pivots are at least those of M. Of stiff contacts' in float32 rounding may leave
-// less, or none, and then the step is no descent.
+// factor factorizes the Hessian M + Jᵀ D J. Its pivots are at least M's. With stiff contacts, rounding in float32 may make them
+// smaller or zero, and then the step is no descent.
 func (p *solver) factor(hessian [][]expr) factors {
 	if !p.rough() {
 		return p.s.factor(hessian)

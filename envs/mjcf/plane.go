@@ -31,7 +31,7 @@ func (s *System) planeOf(body int, plane *Geom) (normal, at vec) {
 	return s.direction(body, plane, 2), s.origin[body].Add(s.place(body, plane, 0))
 }
 
-// roundOnPlane makes the contact of a sphere, or those of a capsule's ends.
+// roundOnPlane makes the contact of a sphere, or the contacts of a capsule's ends.
 func (s *System) roundOnPlane(c contact, normal, at vec, g *Geom) []*contact {
 	ends := map[string][]float64{"sphere": {0}, "capsule": {1, -1}}[g.Type]
 	var out []*contact

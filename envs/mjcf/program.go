@@ -75,8 +75,8 @@ func (p *solver) newtonIterations() int {
 	return solverIterations
 }
 
-// iterations returns the maximum number of loop iterations in a time step: in each forward pass those of the solver
-// and those over slots.
+// iterations returns the maximum number of loop iterations in a time step: in each forward pass the solver's
+// and the loops over slots.
 func (p *solver) iterations() int {
 	passes, loops := 1, 0
 	if p.s.Model.Integrator == "RK4" {

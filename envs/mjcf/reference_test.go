@@ -20,7 +20,7 @@ type recorded struct {
 	Contacts, Rows                                  int
 }
 
-// models lists the models with recorded states: those of this repository's environments, and those of robots.
+// models lists the models with recorded states: this repository's environments, and robots.
 func models(t *testing.T) []string {
 	t.Helper()
 	names := robots(t)

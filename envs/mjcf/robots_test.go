@@ -105,7 +105,7 @@ func unbounded(n int) envs.Space {
 	return envs.Symmetric(limits...)
 }
 
-// positionBounds holds the tolerance of robots whose positions deviate by more than 2e-5. Pusher's fingers of 2 cm
+// positionBounds holds the tolerance of robots with positions that deviate by more than 2e-5. Pusher's fingers of 2 cm
 // radius penetrate the object by up to 1.6 cm. The remaining 4 mm determine the normal, and rounding of positions of
 // the order of a metre turns it by some 1e-5.
 var positionBounds = map[string]float64{"pushing": 5e-5}

@@ -19,9 +19,9 @@ func BuiltInSenses(model string) (senses []string, atReset bool) {
 // positions, velocities and accelerations:
 //
 //	site NAME AXES         position of a site
-//	apart A B AXES         position of body A minus that of body B
+//	apart A B AXES         position of body A minus position of body B
 //	position BODY AXES     position of a body's origin
-//	position mass AXES     that of the centre of mass of all bodies
+//	position mass AXES     position of the centre of mass of all bodies
 //	constraint DOF         generalized force of contacts and limits
 //	forces                 torque and force of contacts on each body except the world, about the centre of mass of its tree: MuJoCo's cfrc_ext
 //	inertia                each body's inertia about that point (xx yy zz xy xz yz), mass times offset, mass: cinert
@@ -35,7 +35,7 @@ var builtInSenses = map[string][]string{
 	"humanoidstandup":          {"inertia", "velocity", "forces"},
 }
 
-// builtInResets lists the models whose environments observe senses at a reset.
+// builtInResets lists the models of environments that observe senses at a reset.
 var builtInResets = map[string]bool{"humanoid": true, "humanoidstandup": true, "pusher": true, "reacher": true}
 
 // sense returns the expressions of a model's senses, in a block after the solver has found the accelerations.

@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
 
-// What differs for slots of condim 3 from those of condim 1: their contacts have pyramidal cones, of four rows in
+// What differs between slots of condim 3 and of condim 1: the former's contacts have pyramidal cones, of four rows in
 // three directions.
 
 // coneRows returns the rows of J in a contact's directions.

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/envs/mjcf/symbolic"
 )
 
-// Task is what a robot is to do: section [task] of a configuration whose env is an MJCF file. Expressions are
+// Task is what a robot is to do: section [task] of a configuration with an MJCF file as env. Expressions are
 // arithmetic over the names that Model.Names lists; docs/own.md explains them.
 type Task struct {
 	Reward     string   `required:"true" doc:"Reward of a step, an expression, such as \"rootx_rate - 0.001 * effort\"."`
@@ -30,7 +30,7 @@ func DefaultTask() Task {
 }
 
 // Environment returns the text of an environment of a model and a task, for envs.FromGLSL: header, dynamics and task
-// in one file, which needs neither MuJoCo nor the model's file. An error in an expression is that of config.Invalid,
+// in one file, which needs neither MuJoCo nor the model's file. An error in an expression is as of config.Invalid,
 // by its key in [task].
 func (t Task) Environment(m *Model) (string, error) {
 	restricted := *m
@@ -57,7 +57,7 @@ func (t Task) Environment(m *Model) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sensing := *m // the model's own senses are those of the task
+	sensing := *m // the model's own senses are the task's
 	sensing.Senses, sensing.SensedAtReset = names.senses, len(names.senses) > 0
 	dynamics, err := Embedded(&sensing)
 	if err != nil {

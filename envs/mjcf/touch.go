@@ -138,7 +138,7 @@ func (s *System) near(p pair, margin float64) expr {
 // and to_….
 func (s *System) approach(block *symbolic.Block, condim int) (distance expr, normal, middle vec) {
 	in := func(name string) expr { return s.g.Var(block, name) }
-	square := func(v vec) expr { return v.Dot(v).Max(s.num(1e-12)) } // at least 1e-12, for spheres, whose axis has no length
+	square := func(v vec) expr { return v.Dot(v).Max(s.num(1e-12)) } // at least 1e-12, for spheres: their axis has no length
 	a1, a2 := s.three(block, "from_axis"), s.three(block, "to_axis")
 	p1, p2 := s.closest(s.three(block, "from"), a1, square(a1), s.three(block, "to"), a2, square(a2))
 	if condim == 3 {
