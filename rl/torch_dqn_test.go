@@ -30,6 +30,7 @@ func (c torchCase) dqn(t *testing.T, eng *engine.Engine, ref torchReference) {
 	rows := c.Updates[0].Batch["reward"].Shape[1]
 	parts := learnerParts{env: spaces(sizes[0], envs.Discrete(c.Actions)), network: network, batch: rows, optimizer: optim.DefaultAdam}
 	o, batch := bareOffPolicy(t, eng, cfg.Members, parts, func(o *OffPolicy, parts learnerParts) (learner, error) {
+		o.cfg.Environments = cfg.Environments
 		return newQLearner(o, parts, cfg)
 	})
 	q, s := o.learner.(*qLearner), o.State().Sub("test")
