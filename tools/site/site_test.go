@@ -14,7 +14,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "reference", "evorl-rl.md"))
-	if err != nil || !strings.Contains(string(text), "## type PPOConfig") || !strings.Contains(string(text), "### func PPOConfig.Validate") {
+	if err != nil || !strings.Contains(string(text), "## type PPOConfig") || !strings.Contains(string(text), "### func PPOConfig.Check") {
 		t.Errorf("the reference of package rl: %v\n%.500s", err, text)
 	}
 	for _, name := range []string{"docs/pbt.svg", "configs/pbt.toml", "configs/index.md", "docs/algorithms/ppo.svg", "docs/algorithms/ppo.md"} {
