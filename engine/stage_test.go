@@ -193,15 +193,16 @@ func TestHostProfile(t *testing.T) {
 func TestHostErrors(t *testing.T) {
 	h := newHosted(t)
 	failed := errors.New("the other machine is gone")
-	ctx, cancel := context.WithCancel(t.Context())
 	for what, c := range map[string]struct {
-		stage func(context.Context) error
+		stage func(context.CancelFunc) error
 		want  error
 	}{
-		"error":     {func(context.Context) error { return failed }, failed},
-		"cancelled": {func(ctx context.Context) error { cancel(); return fmt.Errorf("no answer: %w", failed) }, context.Canceled},
-		"before":    {func(context.Context) error { panic("reached") }, context.Canceled},
+		"error":     {func(context.CancelFunc) error { return failed }, failed},
+		"cancelled": {func(cancel context.CancelFunc) error { cancel(); return fmt.Errorf("no answer: %w", failed) }, context.Canceled},
+		"before":    {func(context.CancelFunc) error { panic("reached") }, context.Canceled},
 	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		if what == "before" {
 			cancel()
 		}
@@ -209,13 +210,12 @@ func TestHostErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := h.program(t, func(r *Recorder) {
-			r.Repeat(2, func(r *Recorder, _ Counter) { r.Host("environment", c.stage); h.tick(r) })
+			r.Repeat(2, func(r *Recorder, _ Counter) {
+				r.Host("environment", func(context.Context) error { return c.stage(cancel) })
+				h.tick(r)
+			})
 		})
-		run := ctx
-		if what == "error" {
-			run = t.Context()
-		}
-		err := p.Run(run)
+		err := p.Run(ctx)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: error %v; want %v", what, err, c.want)
 		}
