@@ -159,6 +159,9 @@ func operate(t *testing.T, op string, in []array, attributes map[string]message)
 		return gemm(t, in[0], in[1], in[2], attributes["transB"][3][0].(uint64) == 1)
 	case "Conv":
 		return convolved(t, in[0], in[1], in[2], integers(attributes["strides"]), integers(attributes["pads"]), integers(attributes["kernel_shape"]))
+	case "MaxPool", "AveragePool":
+		strides, pads, kernel := integers(attributes["strides"]), integers(attributes["pads"]), integers(attributes["kernel_shape"])
+		return pooled(in[0], strides, pads, kernel, op == "MaxPool")
 	case "Transpose":
 		return transposed(in[0], integers(attributes["perm"]))
 	case "LayerNormalization":
@@ -242,6 +245,30 @@ func convolved(t *testing.T, x, w, bias array, strides, pads, kernel []int) arra
 			}
 		}
 		out.v = append(out.v, sum)
+	}
+	return out
+}
+
+// pooled is the largest, or the mean, of each channel of x [N, C, H, W] under a window; pads do not count.
+func pooled(x array, strides, pads, kernel []int, largest bool) array {
+	out := array{shape: slices.Clone(x.shape[:2])}
+	for d := range 2 {
+		out.shape = append(out.shape, (x.shape[2+d]+pads[d]+pads[2+d]-kernel[d])/strides[d]+1)
+	}
+	for i := range size(out.shape) {
+		column, row, image := i%out.shape[3], i/out.shape[3]%out.shape[2], i/(out.shape[3]*out.shape[2])
+		var under []float64
+		for k := range kernel[0] * kernel[1] {
+			y, x0 := row*strides[0]+k/kernel[1]-pads[0], column*strides[1]+k%kernel[1]-pads[1]
+			if y >= 0 && y < x.shape[2] && x0 >= 0 && x0 < x.shape[3] {
+				under = append(under, x.v[(image*x.shape[2]+y)*x.shape[3]+x0])
+			}
+		}
+		if largest {
+			out.v = append(out.v, slices.Max(under))
+		} else {
+			out.v = append(out.v, sum(under)/float64(len(under)))
+		}
 	}
 	return out
 }

@@ -30,6 +30,7 @@ type modelCase struct {
 	action     PolicyAction
 	image      nn.Shape         // of observations; nil: vectors
 	convs      []nn.LayerConfig // before the hidden layers
+	model      nn.Model         // instead of all these layers
 }
 
 // window returns how layer i goes over its image, nil if it is dense.
@@ -66,6 +67,14 @@ func modelCases() []modelCase {
 		{name: "image-norms", in: 5 * 8 * 2, activation: nn.Swish, norms: true, outputs: 3, action: of,
 			image: nn.Shape{5, 8, 2}, convs: []nn.LayerConfig{conv(6, 2, 3, nn.Same)}},
 	}
+	pool := func(kind nn.Kind, kernel, stride int, padding nn.Padding) nn.LayerConfig {
+		return nn.LayerConfig{Kind: kind, Kernel: kernel, Stride: stride, Padding: padding}
+	}
+	cases = append(cases, modelCase{name: "pools", in: 9 * 8 * 2, normalized: true, outputs: 3, action: of, model: nn.Sequential{
+		In: nn.Shape{9, 8, 2}, Out: 3, Activation: nn.Tanh, Hidden: []nn.LayerConfig{
+			pool(nn.AveragePool, 3, 1, nn.Same), conv(5, 2, 1, nn.Valid), pool(nn.MaxPool, 3, 2, nn.Same), {Units: 7}, // after a pool
+		},
+	}})
 	return append(cases, []modelCase{
 		{name: "categorical", in: 4, hidden: []int{9, 7}, activation: nn.Tanh, norms: false, normalized: true, outputs: 3, action: choices(nn.Categorical, 3)},
 		{name: "gaussian", in: 5, hidden: []int{8}, activation: nn.ReLU, norms: false, normalized: false, outputs: 3, action: box(nn.Gaussian)},
@@ -94,6 +103,15 @@ func (c modelCase) policy() *Policy {
 	p := &Policy{Format: policyFormat, Workflow: "none", Env: c.name, Activation: c.activation, Action: c.action, ActionRepeat: 1}
 	if c.normalized {
 		p.Observation = &PolicyObservation{Mean: random(c.in, 1, 0), Scale: random(c.in, 0.2, 1), Limit: 5}
+	}
+	if c.model != nil {
+		row := random(c.model.Size(), 0.4, 0)
+		for _, l := range c.model.Layers() {
+			layer := policyLayer(l, row)
+			layer.Activation = &l.Activation
+			p.Layers = append(p.Layers, layer)
+		}
+		return p
 	}
 	in := c.in
 	for i := range len(c.convs) + len(c.hidden) + 1 {
@@ -147,6 +165,10 @@ func act(p *Policy, obs []float32) (action, scores []float64) {
 		}
 	}
 	for i, l := range p.Layers {
+		if of := typed[l.kind()]; of != nil {
+			x = of(l, x)
+			continue
+		}
 		var values []float64
 		for _, x := range patches(l.Window, x) {
 			y := records.Widen(l.Bias)
@@ -172,6 +194,19 @@ func act(p *Policy, obs []float32) (action, scores []float64) {
 		return []float64{float64(records.Largest(scores))}, scores
 	}
 	return controlled(p.Action, x), nil
+}
+
+// typed computes layers of other types than dense and conv.
+var typed = map[nn.Kind]func(l PolicyLayer, x []float64) []float64{
+	nn.MaxPool:     func(l PolicyLayer, x []float64) []float64 { return pooledImage(l.Window, x, true) },
+	nn.AveragePool: func(l PolicyLayer, x []float64) []float64 { return pooledImage(l.Window, x, false) },
+}
+
+// pooledImage pools an image [height, width, channels].
+func pooledImage(w *PolicyWindow, x []float64, largest bool) (out []float64) {
+	image := transposed(array{[]int{1, w.Height, w.Width, w.Channels}, x}, []int{0, 3, 1, 2})
+	pooled := pooled(image, []int{w.Stride, w.Stride}, []int{w.Top, w.Left, w.Bottom, w.Right}, []int{w.Kernel, w.Kernel}, largest)
+	return transposed(pooled, []int{0, 2, 3, 1}).v
 }
 
 // patches returns the floats under a window at each of its places; without a window, all of x.

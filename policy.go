@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/evorl/evorl/engine/checkpoint"
@@ -48,6 +49,40 @@ func (p *Policy) inputs() int {
 	return len(p.Layers[0].Weight)
 }
 
+// network returns the layers and a row with their parameters.
+func (p *Policy) network() (layers []nn.Layer, row []float32) {
+	place := func(values ...[]float32) int {
+		at := len(row)
+		for _, v := range values {
+			row = append(row, v...)
+		}
+		return at
+	}
+	for i, l := range p.Layers {
+		layer := nn.Layer{
+			Kind: l.kind(), Shape: l.Shape, In: len(l.Weight), Out: len(l.Bias), Hidden: i < len(p.Layers)-1, Norms: l.Scale != nil,
+			Weight: place(l.Weight...), Bias: place(l.Bias), Scale: place(l.Scale), Shift: place(l.Shift),
+		}
+		if w := l.Window; w != nil {
+			layer.Window = nn.Window{
+				Height: w.Height, Width: w.Width, Channels: w.Channels, Kernel: w.Kernel, Stride: w.Stride, Top: w.Top, Left: w.Left,
+				OutHeight: w.OutHeight, OutWidth: w.OutWidth,
+			}
+			if layer.Shape == nil {
+				layer.Shape = nn.Shape{w.OutHeight, w.OutWidth, layer.Out}
+			}
+		}
+		if n := len(layer.Shape); l.Bias == nil && n > 0 {
+			layer.Out = layer.Shape[n-1]
+		}
+		if layer.Hidden {
+			layer.Activation = p.activation(l)
+		}
+		layers = append(layers, layer)
+	}
+	return layers, row
+}
+
 // outputs returns the number of the network's outputs.
 func (p *Policy) outputs() int { return len(p.Layers[len(p.Layers)-1].Bias) }
 
@@ -60,9 +95,13 @@ type PolicyObservation struct {
 
 // PolicyLayer is an affine map; with Scale and Shift it is followed by layer normalization. With Window it is a convolution: the map is applied at
 // every place of the window to the floats under it, row by row, pixel by pixel, channel by channel, and normalization is over the channels of a place.
-// Images, and the values of convolutions, are [height][width][channels], in which order a dense layer takes them.
+// Images, and the values of convolutions, are [height][width][channels], in which order a dense layer takes them. Layers of another type have what
+// the type of layer of [[network.layers]] says: a pool has its window, and no weights.
 type PolicyLayer struct {
-	Weight [][]float32 `json:"weight"` // [in][out]
+	Type  *nn.Kind `json:"type,omitempty"`  // absent: a convolution with Window, otherwise dense
+	Shape nn.Shape `json:"shape,omitempty"` // of the values of layers with a type: [height, width, channels]
+
+	Weight [][]float32 `json:"weight"` // [in][out]; null: none
 	Bias   []float32   `json:"bias"`   // [out]
 	Scale  []float32   `json:"scale,omitempty"`
 	Shift  []float32   `json:"shift,omitempty"`
@@ -71,7 +110,18 @@ type PolicyLayer struct {
 	Activation *nn.Activation `json:"activation,omitempty"` // if it is not the policy's
 }
 
-// PolicyWindow is how a convolution goes over its image: see nn.Window.
+// kind returns the layer's type.
+func (l PolicyLayer) kind() nn.Kind {
+	switch {
+	case l.Type != nil:
+		return *l.Type
+	case l.Window != nil:
+		return nn.Convolution
+	}
+	return nn.Dense
+}
+
+// PolicyWindow is how a convolution or pool goes over its image: see nn.Window.
 type PolicyWindow struct {
 	Height    int `json:"height"` // of the image
 	Width     int `json:"width"`
@@ -157,27 +207,13 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 	if n := of.Network.Inputs().Size(); normalizer != nil {
 		p.Observation = &PolicyObservation{normalizer[:n], normalizer[n:], of.ObsLimit}
 	}
-	for i, l := range of.Network.Layers() {
-		layer := PolicyLayer{Bias: params[l.Bias : l.Bias+l.Out]}
-		switch l.Kind {
-		case nn.Dense:
-		case nn.Convolution:
-			w := l.Window
-			layer.Window = &PolicyWindow{
-				w.Height, w.Width, w.Channels, w.Kernel, w.Stride, w.Top, w.Left, w.Bottom(), w.Right(), w.OutHeight, w.OutWidth,
-			}
-			p.Format = imageFormat
-		default:
-			return nil, fmt.Errorf("evorl: layer %d of network %v is %v; want dense layers and convolutions, which alone can be exported", i+1, of.Network, l.Kind)
-		}
+	for _, l := range of.Network.Layers() {
+		layer := policyLayer(l, params)
 		if l.Hidden && l.Activation != p.Activation {
-			layer.Activation, p.Format = &l.Activation, imageFormat
+			layer.Activation = &l.Activation
 		}
-		for i := range l.In {
-			layer.Weight = append(layer.Weight, params[l.Weight+i*l.Out:l.Weight+(i+1)*l.Out])
-		}
-		if l.Norms {
-			layer.Scale, layer.Shift = params[l.Scale:l.Scale+l.Out], params[l.Shift:l.Shift+l.Out]
+		if layer.Type != nil || layer.Window != nil || layer.Activation != nil {
+			p.Format = imageFormat
 		}
 		p.Layers = append(p.Layers, layer)
 	}
@@ -185,6 +221,32 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 	p.Action.Discrete = space.IsDiscrete()
 	p.Action.Low, p.Action.High = bounds(space.Low), bounds(space.High)
 	return p, nil
+}
+
+// policyLayer returns a layer with its parameters, read from a row.
+func policyLayer(l nn.Layer, row []float32) (layer PolicyLayer) {
+	if l.Kind != nn.Dense && l.Kind != nn.Convolution {
+		layer.Type, layer.Shape = &l.Kind, l.Shape
+	}
+	if w := l.Window; w.Kernel > 0 {
+		layer.Window = &PolicyWindow{
+			w.Height, w.Width, w.Channels, w.Kernel, w.Stride, w.Top, w.Left, w.Bottom(), w.Right(), w.OutHeight, w.OutWidth,
+		}
+	}
+	for _, a := range l.Parameters() {
+		values := row[a.At:][:a.Len()]
+		switch a.Name {
+		case "weight":
+			layer.Weight = slices.Collect(slices.Chunk(values, a.Columns))
+		case "bias":
+			layer.Bias = values
+		case "norm.weight":
+			layer.Scale = values
+		case "norm.bias":
+			layer.Shift = values
+		}
+	}
+	return layer
 }
 
 func bounds(of []float32) []Number {
@@ -207,7 +269,8 @@ func bounds(of []float32) []Number {
 //
 // Convolutions are over images [channels, height, width], and a dense layer after one takes its values in that order. The observation's moments stay in
 // the order of the observation, [height, width, channels]. The metadata have layers.0.stride, and layers.0.padding: the zeros to the left and the right of
-// the image, above and below it, as torch.nn.functional.pad takes them; and layers.0.activation, if it is not the policy's.
+// the image, above and below it, as torch.nn.functional.pad takes them; layers.0.activation, if it is not the policy's; and layers.0.type of layers
+// that are neither dense nor convolutions, with layers.0.kernel of pools.
 //
 // The metadata are the fields of Policy and PolicyAction as text, by their names in JSON, and observation_limit.
 func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
@@ -225,21 +288,25 @@ func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 		add("observation.scale", o.Scale, len(o.Scale))
 		facts["observation_limit"] = strconv.FormatFloat(float64(o.Limit), 'g', -1, 32)
 	}
+	layers, row := p.network()
+	arrays := nn.Arrays(layers, row)
 	for i, l := range p.Layers {
 		name := fmt.Sprintf("layers.%d.", i)
-		n := len(l.Bias)
-		add(name+"weight", p.byOutput(i), p.weightShape(i)...)
-		add(name+"bias", l.Bias, n)
+		for _, a := range arrays[i] {
+			add(name+a.Name, a.Values, a.Shape...)
+		}
 		if w := l.Window; w != nil {
 			facts[name+"stride"] = strconv.Itoa(w.Stride)
 			facts[name+"padding"] = fmt.Sprintf("%d,%d,%d,%d", w.Left, w.Right, w.Top, w.Bottom)
 		}
+		if l.Type != nil {
+			facts[name+"type"] = l.Type.String()
+			if w := l.Window; w != nil {
+				facts[name+"kernel"] = strconv.Itoa(w.Kernel)
+			}
+		}
 		if l.Activation != nil {
 			facts[name+"activation"] = l.Activation.String()
-		}
-		if l.Scale != nil {
-			add(name+"norm.weight", l.Scale, n)
-			add(name+"norm.bias", l.Shift, n)
 		}
 	}
 	a := p.Action
@@ -254,35 +321,4 @@ func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 	facts["discrete"], facts["size"], facts["squash"] = strconv.FormatBool(a.Discrete), strconv.Itoa(a.Size), strconv.FormatBool(a.Squash)
 	facts["bins"], facts["atoms"], facts["dueling"] = strconv.Itoa(a.Bins), strconv.Itoa(a.Atoms), strconv.FormatBool(a.Dueling)
 	return tensors, facts
-}
-
-// weightShape returns the shape of byOutput: [out, in], of a convolution [out, channels, rows, columns].
-func (p *Policy) weightShape(layer int) []int {
-	l := p.Layers[layer]
-	if w := l.Window; w != nil {
-		return []int{len(l.Bias), w.Channels, w.Kernel, w.Kernel}
-	}
-	return []int{len(l.Bias), len(l.Weight)}
-}
-
-// byOutput returns a layer's weights by output, row-major: of a convolution, and of a dense layer after one, with the channel as the slowest axis of
-// the inputs.
-func (p *Policy) byOutput(layer int) []float32 {
-	l := p.Layers[layer]
-	pixels, channels := len(l.Weight), 1
-	if w := l.Window; w != nil {
-		pixels, channels = w.Kernel*w.Kernel, w.Channels
-	} else if layer > 0 && p.Layers[layer-1].Window != nil {
-		w := p.Layers[layer-1].Window
-		pixels, channels = w.OutHeight*w.OutWidth, len(p.Layers[layer-1].Bias)
-	}
-	out := make([]float32, 0, len(l.Weight)*len(l.Bias))
-	for o := range l.Bias {
-		for c := range channels {
-			for i := range pixels {
-				out = append(out, l.Weight[i*channels+c][o])
-			}
-		}
-	}
-	return out
 }

@@ -39,8 +39,8 @@ func newNoisy(s *engine.State, clock engine.Clock, model nn.Model, members int, 
 		clock: clock, model: model, first: first, row: nn.Align(model.Size()), units: noisyUnits,
 		learningStream: s.Stream("noise"), actingStream: s.Stream("acting_noise"),
 	}
-	for _, l := range model.Layers() {
-		y.units += l.In + l.Out
+	for _, a := range y.affine() {
+		y.units += a.weight.Rows + a.weight.Columns
 	}
 	y.units = (y.units + widestAlignment - 1) / widestAlignment * widestAlignment // each set is bound separately
 	p, row, unit := engine.Members(members), engine.Axis("parameter", y.row), engine.Axis("unit", y.units)
@@ -52,6 +52,28 @@ func newNoisy(s *engine.State, clock engine.Clock, model nn.Model, members int, 
 	return y
 }
 
+// affine is a layer's weights and biases.
+type affine struct{ weight, bias nn.Parameter }
+
+// affine lists the weights and biases of all layers that have them.
+func (y *noisy) affine() (all []affine) {
+	for _, l := range y.model.Layers() {
+		var a affine
+		for _, p := range l.Parameters() {
+			switch p.Name {
+			case "weight":
+				a.weight = p
+			case "bias":
+				a.bias = p
+			}
+		}
+		if a.weight.Rows > 0 {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // factors returns the indices of the two noise factors of every parameter.
 func (y *noisy) factors() []uint32 {
 	table := make([]uint32, 2*y.row)
@@ -59,24 +81,24 @@ func (y *noisy) factors() []uint32 {
 		table[k] = noisyNone
 	}
 	at := uint32(noisyUnits)
-	for _, l := range y.model.Layers() {
-		outputs := at + uint32(l.In)
-		for k := range l.In * l.Out {
-			table[2*(l.Weight+k)], table[2*(l.Weight+k)+1] = at+uint32(k/l.Out), outputs+uint32(k%l.Out)
+	for _, a := range y.affine() {
+		outputs := at + uint32(a.weight.Rows)
+		for k := range a.weight.Len() {
+			table[2*(a.weight.At+k)], table[2*(a.weight.At+k)+1] = at+uint32(k/a.weight.Columns), outputs+uint32(k%a.weight.Columns)
 		}
-		for o := range l.Out {
-			table[2*(l.Bias+o)], table[2*(l.Bias+o)+1] = noisyOne, outputs+uint32(o)
+		for o := range a.bias.Columns {
+			table[2*(a.bias.At+o)], table[2*(a.bias.At+o)+1] = noisyOne, outputs+uint32(o)
 		}
-		at = outputs + uint32(l.Out)
+		at = outputs + uint32(a.weight.Columns)
 	}
 	return table
 }
 
 // init sets the initial deviations, which follow a row's means.
 func (y *noisy) init(row []float32) {
-	for _, l := range y.model.Layers() {
-		for k := l.Weight; k < l.Bias+l.Out; k++ {
-			row[y.row+k] = float32(y.first / math.Sqrt(float64(l.In)))
+	for _, a := range y.affine() {
+		for k := a.weight.At; k < a.bias.At+a.bias.Columns; k++ {
+			row[y.row+k] = float32(y.first / math.Sqrt(float64(a.weight.Rows)))
 		}
 	}
 }

@@ -207,9 +207,16 @@ func (p *policy) Space(members int) ec.Space {
 // matrices returns the Matrices of an ec.Space.
 func matrices(m nn.Model, dim int) []uint32 {
 	of := make([]uint32, dim)
-	for i, l := range m.Layers() {
-		for k := range l.In * l.Out {
-			of[l.Weight+k] = uint32(i + 1)
+	matrix := uint32(0)
+	for _, l := range m.Layers() {
+		for _, p := range l.Parameters() {
+			if p.Rows == 0 {
+				continue
+			}
+			matrix++
+			for k := range p.Len() {
+				of[p.At+k] = matrix
+			}
 		}
 	}
 	return of
@@ -225,11 +232,12 @@ func neurons(m nn.Model, dim int) []uint32 {
 		}
 	}
 	for _, l := range m.Layers() {
-		add(l.Weight, l.In*l.Out, l.Out, 0)
-		add(l.Bias, l.Out, l.Out, 1)
-		if l.Norms {
-			add(l.Scale, l.Out, l.Out, 1)
-			add(l.Shift, l.Out, l.Out, 1)
+		for _, p := range l.Parameters() {
+			vector := uint32(0)
+			if p.Rows == 0 {
+				vector = 1
+			}
+			add(p.At, p.Len(), p.Columns, vector)
 		}
 	}
 	if size := m.Size(); size < dim {

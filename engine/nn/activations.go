@@ -23,18 +23,18 @@ func (a *activations) matrix(t *engine.Tensor, layer Layer) Matrix {
 	return Matrix{Tensor: t, Stride: a.rows * width, Row: width}
 }
 
-// byPlace returns a layer's values, or their gradient, as a matrix with a row for each place of its window.
+// byPlace returns a layer's values, or their gradient, as a matrix with a row for each pixel of an image.
 func (x Matrix) byPlace(layer Layer) Matrix {
-	if layer.Kind == Convolution {
+	if layer.Shape != nil {
 		x.Row = layer.Out
 	}
 	return x
 }
 
-// width returns the number of floats from a layer's values of one input to the next input's. A convolution's follow each other without padding,
+// width returns the number of floats from a layer's values of one input to the next input's. An image's follow each other without padding,
 // so that they are rows of channels for one layer and rows of all places for the next.
 func (l *layered) width(layer Layer) int {
-	if layer.Kind == Convolution {
+	if layer.Shape != nil {
 		return layer.Units()
 	}
 	return l.pitch(layer.Out)
@@ -58,7 +58,7 @@ func (l *layered) pitch(units int) int {
 func (l *layered) padded() bool { return l.info.Type == vk.CPU && !l.norms }
 
 // pads reports whether the rows of a layer's values are padded.
-func (l *layered) pads(layer Layer) bool { return l.padded() && layer.Kind == Dense }
+func (l *layered) pads(layer Layer) bool { return l.padded() && layer.Shape == nil }
 
 // keep implements form.
 func (l *layered) keep(s *engine.State, rows int) *activations {
@@ -80,16 +80,35 @@ func (l *layered) keep(s *engine.State, rows int) *activations {
 	return a
 }
 
-// passing returns the activations of an evaluation without a backward pass: hidden layers alternate between two
-// scratch tensors.
+// passing returns the activations of an evaluation without a backward pass: hidden layers take turns in the scratch tensors.
 func (l *layered) passing() *activations {
 	a := &activations{of: l, rows: l.capacity}
-	for i, h := range l.hidden() {
-		hidden, affine := l.scratch[i%2], (*engine.Tensor)(nil)
+	var inputs *engine.Tensor // of layer i
+	for _, h := range l.hidden() {
+		var free []*engine.Tensor
+		for _, t := range l.scratch {
+			if t != inputs {
+				free = append(free, t)
+			}
+		}
+		hidden, affine := free[0], (*engine.Tensor)(nil)
 		if h.Norms {
-			hidden, affine = l.scratch[0], l.scratch[1]
+			affine = free[1]
 		}
 		a.hidden, a.affine, a.rstd = append(a.hidden, hidden), append(a.affine, affine), append(a.rstd, l.rstd)
+		inputs = hidden
 	}
 	return a
+}
+
+// mapping returns layer i of the given number of rows, with its inputs, for kernels of its own.
+func (a *activations) mapping(i, rows int, inputs Matrix) mapping {
+	layer := a.of.layers[i]
+	m := mapping{Layer: layer, rows: rows, inputs: inputs, values: a.matrix(a.hidden[i], layer)}
+	if layer.Norms {
+		m.values.Tensor = a.affine[i]
+	} else {
+		m.kept = a.affine[i]
+	}
+	return m
 }

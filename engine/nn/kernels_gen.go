@@ -1303,6 +1303,140 @@ func (k patchesBackwardKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(patchesBackwardShader, &k, x, y, z)
 }
 
+var poolShader = &vk.Shader{
+	Name:  "engine/nn/pool",
+	SPIRV: shaders.Code("engine/nn/pool"),
+	Bindings: []vk.Binding{
+		{Name: "Images", Index: 0, Access: vk.Read},
+		{Name: "images_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Images"},
+		{Name: "Values", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "LARGEST", ID: 10, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// poolKernel is shaders/engine/nn/pool.comp.
+type poolKernel struct {
+	Images vk.Range // readonly float
+	Values vk.Range // writeonly float
+
+	Rows        uint32 // push constants, in order
+	ImageAt     uint32
+	ImageStride uint32
+	ImageRow    uint32
+	SharedBy    uint32
+	ValueStride uint32
+	ValueRow    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	Largest    bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k poolKernel) call(x, y, z uint32) vk.Call { return vk.Pack(poolShader, &k, x, y, z) }
+
+var poolBackwardShader = &vk.Shader{
+	Name:  "engine/nn/pool_backward",
+	SPIRV: shaders.Code("engine/nn/pool_backward"),
+	Bindings: []vk.Binding{
+		{Name: "AtValues", Index: 0, Access: vk.Read},
+		{Name: "at_values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "AtValues"},
+		{Name: "Images", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "images_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Images"},
+		{Name: "AtImages", Index: 4, Access: vk.Write},
+		{Name: "Addend", Index: 10, Access: vk.Read, Optional: true},
+		{Name: "addend_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Addend"},
+		{Name: "Outputs", Index: 12, Access: vk.Read, Optional: true},
+		{Name: "outputs_texels", Index: 13, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Outputs"},
+		{Name: "Inputs", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
+	},
+	PushBytes: 36,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "HAS_IMAGES", ID: 10, Default: 0, Has: "Images"},
+		{Name: "SLOPE", ID: 20, Default: 0},
+		{Name: "HAS_ADDEND", ID: 21, Default: 0, Has: "Addend"},
+		{Name: "HAS_OUTPUTS", ID: 22, Default: 0, Has: "Outputs"},
+		{Name: "HAS_INPUTS", ID: 23, Default: 0, Has: "Inputs"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// poolBackwardKernel is shaders/engine/nn/pool_backward.comp.
+type poolBackwardKernel struct {
+	AtValues vk.Range // readonly float
+	Images   vk.Range // readonly float, optional
+	AtImages vk.Range // writeonly float
+	Addend   vk.Range // readonly float, optional
+	Outputs  vk.Range // readonly float, optional
+	Inputs   vk.Range // readonly float, optional
+
+	Rows        uint32 // push constants, in order
+	ImageAt     uint32
+	ImageStride uint32
+	ImageRow    uint32
+	SharedBy    uint32
+	ValueStride uint32
+	ValueRow    uint32
+	ToStride    uint32
+	ToRow       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	Slope      uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k poolBackwardKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(poolBackwardShader, &k, x, y, z)
+}
+
 var rowsShader = &vk.Shader{
 	Name:  "engine/nn/rows",
 	SPIRV: shaders.Code("engine/nn/rows"),

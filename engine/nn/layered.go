@@ -123,6 +123,16 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 	inputs := l.take(r, b, first, count)
 	for i, layer := range l.layers {
 		rows := count * layer.places()
+		if i > 0 {
+			inputs = []input{{matrix: kept.matrix(kept.hidden[i-1], l.layers[i-1]), features: layer.In}}
+		}
+		if k, ok := layer.Kind.mapped(); ok {
+			k.forward(r, l, kept.mapping(i, count, inputs[0].matrix))
+			if layer.Norms {
+				l.norm(r, b, kept, i, rows)
+			}
+			continue
+		}
 		g := Gemm{
 			Members: l.networks, M: rows, N: layer.Out, K: layer.In, B: b.matrix(layer, 0), Precision: layer.Precision,
 			Bias: b.weights.Params, BiasAt: b.weights.Base + layer.Bias, BiasStride: b.row,
@@ -140,9 +150,6 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 			g.C, g.Activation = kept.matrix(kept.hidden[i], layer).byPlace(layer), layer.Activation
 			g.Padded = l.pads(layer)
 			g.Kept = kept.affine[i]
-		}
-		if i > 0 {
-			inputs = []input{{matrix: kept.matrix(kept.hidden[i-1], l.layers[i-1]), features: layer.In}}
 		}
 		switch {
 		case layer.Kind == Convolution:

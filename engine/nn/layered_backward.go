@@ -17,7 +17,7 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 	}
 	for i := first; i >= 0; i-- {
 		layer := l.layers[i]
-		if back.params != nil {
+		if back.params != nil && layer.In > 0 {
 			if summed := l.weights(r, b, kept, i, dz, back); !summed {
 				l.columns(r, b, layer, dz, nil, layer.Bias, back)
 			}
@@ -30,6 +30,10 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 		if to != nil {
 			p, layer := b.inputs[i], l.layers[0]
 			at := Matrix{Tensor: to, Stride: b.inner * p.features, Row: p.features}
+			if k, ok := layer.Kind.mapped(); ok {
+				k.backward(r, l, kept.mapping(0, b.inner, l.take(r, b, 0, b.inner)[0].matrix), dz, at, slope{})
+				continue
+			}
 			if layer.Kind == Convolution {
 				l.spread(r, b, layer, dz, at, slope{})
 				continue
@@ -98,7 +102,9 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 			by.inputs = kept.affine[i-1]
 		}
 	}
-	if layer.Kind == Convolution {
+	if k, ok := layer.Kind.mapped(); ok {
+		k.backward(r, l, kept.mapping(i, b.inner, kept.matrix(kept.hidden[i-1], under)), dz, to, by)
+	} else if layer.Kind == Convolution {
 		l.spread(r, b, layer, dz, to, by)
 	} else {
 		g := l.inputsOf(b, layer, 0, layer.In, dz, to)

@@ -39,11 +39,12 @@ func (l *layered) gather(r *engine.Recorder, layer Layer, images Matrix, count i
 	return to
 }
 
-// slope is the activation with the derivative that a gradient at a layer's values is multiplied by: values and, where
-// needed, the activation's inputs. The zero value is none.
+// slope completes a gradient at a layer's values: the activation with the derivative that it is multiplied by, its values and, where
+// needed, its inputs. The zero value does nothing.
 type slope struct {
 	of              Activation
 	outputs, inputs *engine.Tensor
+	addend          *engine.Tensor // another gradient there, added before; only kernels of mapped layers take it
 }
 
 // spread records the gradient at the images of a convolution, to, from dz, that at its affine outputs. Both have a row for each input. It

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/engine/config"
 )
 
 // Model describes a network: what maps inputs to outputs, and where its parameters are. Parameters are one flat row of floats, so optimizers,
@@ -55,12 +54,13 @@ func (s Shape) String() string {
 	return b.String()
 }
 
-// Layer is one layer of a model: an affine map, with a place for its parameters in the model's row, and in hidden layers
-// an activation.
+// Layer is one layer of a model: a map of its inputs, with a place for its parameters in the model's row, and in hidden layers a normalization
+// and an activation.
 type Layer struct {
 	Kind          Kind
-	Window        Window // of a convolution
-	In, Out       int    // rows and columns of the weights: inputs and units, or a convolution's floats under its window and channels
+	Window        Window // of a convolution or pool
+	Shape         Shape  // of its values, if they are an image: [height, width, channels]
+	In, Out       int    // rows and columns of the weights: inputs, or the floats under a window, and units or channels; In is 0 without weights
 	Weight, Bias  int    // offsets of [In, Out] and [Out]; in cells of [In, gates Out] and [gates Out]
 	Scale, Shift  int    // offsets of [Out] each; only in hidden layers with layer normalization
 	Recurrent     int    // offset of [Out, gates Out]; only in cells
@@ -70,46 +70,52 @@ type Layer struct {
 	Precision     Precision  // of its product, where the network is computed layer by layer
 }
 
-// Kind is what a layer applies its weights to. Only this package needs to know it.
-type Kind uint32
+// Parameter is a matrix or vector among a layer's parameters.
+type Parameter struct {
+	Name          string // "weight", "bias" and so on, as exports have it
+	At            int    // its first float in the model's row
+	Rows, Columns int    // of a matrix, row-major: what it multiplies, and what it adds to; Rows is 0 of a vector
+}
 
-const (
-	Dense       Kind = iota // all its inputs
-	LSTM                    // its inputs and its state: see Recurrent
-	GRU                     // likewise
-	Convolution             // at every place of a window, the part of an image under it
-)
+// Len returns the number of floats.
+func (p Parameter) Len() int { return max(p.Rows, 1) * p.Columns }
 
-var kindNames = [...]string{"dense", "lstm", "gru", "conv"}
-
-// String returns the kind's name in a configuration.
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
+// Parameters lists the layer's parameters in the order of the row.
+func (l Layer) Parameters() (all []Parameter) {
+	units := l.Kind.gates() * l.Out
+	if l.In > 0 {
+		all = append(all, Parameter{"weight", l.Weight, l.In, units}, Parameter{"bias", l.Bias, 0, units})
 	}
-	return fmt.Sprintf("Kind(%d)", uint32(k))
+	if l.Kind.cell() {
+		all = append(all, Parameter{"recurrent.weight", l.Recurrent, l.Out, units})
+	}
+	if l.Kind == GRU {
+		all = append(all, Parameter{"recurrent.bias", l.RecurrentBias, 0, l.Out})
+	}
+	if l.Norms {
+		all = append(all, Parameter{"norm.weight", l.Scale, 0, l.Out}, Parameter{"norm.bias", l.Shift, 0, l.Out})
+	}
+	return all
 }
 
-// UnmarshalText parses a kind's name: dense, lstm, gru or conv.
-func (k *Kind) UnmarshalText(text []byte) error {
-	return config.UnmarshalName(k, "type of layer", kindNames[:], text)
-}
-
-// MarshalText returns a kind's name.
-func (k Kind) MarshalText() ([]byte, error) {
-	return config.MarshalName(k, "type of layer", kindNames[:])
-}
-
-// places returns how often the layer's weights are applied to one input.
+// places returns how many pixels the layer's values of one input have.
 func (l Layer) places() int {
-	if l.Kind == Convolution {
-		return l.Window.places()
+	if l.Shape == nil {
+		return 1
 	}
-	return 1
+	return l.Shape[0] * l.Shape[1]
 }
 
 // Units returns the number of the layer's values of one input.
 func (l Layer) Units() int { return l.places() * l.Out }
+
+// shape returns the shape of the layer's values.
+func (l Layer) shape() Shape {
+	if l.Shape == nil {
+		return Shape{l.Out}
+	}
+	return l.Shape
+}
 
 // layout places the parameters of layers one after the other and returns their number.
 func layout(layers []Layer) int {
@@ -117,9 +123,11 @@ func layout(layers []Layer) int {
 	for i := range layers {
 		l := &layers[i]
 		l.Weight = at
-		units := l.Kind.gates() * l.Out
-		l.Bias = l.Weight + l.In*units
-		at = l.Bias + units
+		if l.In > 0 {
+			units := l.Kind.gates() * l.Out
+			l.Bias = l.Weight + l.In*units
+			at = l.Bias + units
+		}
 		if l.Kind.cell() {
 			at = l.placeCell(at)
 		}
@@ -138,20 +146,27 @@ func initialize(layers []Layer, row []float32, how Initializer, hiddenGain, outp
 			l.initializeCell(row, how, rng)
 			continue
 		}
-		gain := outputGain
-		if l.Hidden {
-			gain = hiddenGain
-		}
-		how.fill(row[l.Weight:l.Bias], l.In, l.Out, gain, rng)
-		clear(row[l.Bias : l.Bias+l.Out])
-		if how == FanInUniform {
-			how.fill(row[l.Bias:l.Bias+l.Out], l.In, l.Out, gain, rng)
+		if l.In > 0 {
+			l.initializeWeights(row, how, hiddenGain, outputGain, rng)
 		}
 		if l.Norms {
 			for i := range l.Out {
 				row[l.Scale+i], row[l.Shift+i] = 1, 0
 			}
 		}
+	}
+}
+
+// initializeWeights draws the initial weights and biases of a layer.
+func (l Layer) initializeWeights(row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng) {
+	gain := outputGain
+	if l.Hidden {
+		gain = hiddenGain
+	}
+	how.fill(row[l.Weight:l.Bias], l.In, l.Out, gain, rng)
+	clear(row[l.Bias : l.Bias+l.Out])
+	if how == FanInUniform {
+		how.fill(row[l.Bias:l.Bias+l.Out], l.In, l.Out, gain, rng)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestReferenceGradient(t *testing.T) {
 			In: Shape{5, 4, 2}, Out: 2, Activation: Tanh, LayerNorm: norm,
 			Hidden: []LayerConfig{
 				{Kind: Convolution, Channels: 3, Kernel: 3, Stride: 2, Padding: Same},
-				window(2, 2, 1, Valid, Swish),
+				window(2, 2, 1, Valid, Swish), pooling(AveragePool, 2, 1, Same), pooling(MaxPool, 2, 1, Same),
 			},
 		})
 	}
@@ -283,6 +283,14 @@ func (f *networkFixture) checkParams(t *testing.T, n int, values []float32, sum 
 	}
 }
 
+// step records a pass and the gradients that the case asks for.
+func (f *networkFixture) step(pass *Pass) func(r *engine.Recorder) {
+	return func(r *engine.Recorder) {
+		pass.Forward(r, f.w, f.inputs, f.outputs)
+		pass.Backward(r, f.atOutputs, f.wanted())
+	}
+}
+
 func (c networkCase) run(t *testing.T) {
 	s := testState(t)
 	f := c.fixture(t, s)
@@ -295,10 +303,7 @@ func (c networkCase) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record(t, s, func(r *engine.Recorder) {
-		pass.Forward(r, f.w, f.inputs, f.outputs)
-		pass.Backward(r, f.atOutputs, f.wanted())
-	})
+	record(t, s, f.step(pass))
 	f.check(t, true)
 	fill(t, f.outputs, nil)
 	record(t, s, func(r *engine.Recorder) { f.network.Evaluate(r, f.w, f.inputs, f.outputs) })

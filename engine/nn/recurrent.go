@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/onnx"
 )
 
 // Recurrent is the Model of a network with memory: dense hidden layers, a cell that carries its state from step to step, dense hidden layers and a
@@ -131,6 +132,42 @@ func (m Recurrent) String() string {
 		s += fmt.Sprint(l.Out)
 	}
 	return fmt.Sprintf("%s %v", s, m.Activation)
+}
+
+// recurrentCell is the kind of cells: see Recurrent.
+type recurrentCell struct{}
+
+func (recurrentCell) keys() []string { return []string{"units"} }
+
+func (recurrentCell) layers(c LayerConfig, _ Sequential, in Shape) ([]Layer, error) {
+	if c.Units < 1 || c.Units > maxUnits {
+		return nil, fmt.Errorf("a cell of %d units; want 1 to %d", c.Units, maxUnits)
+	}
+	return []Layer{{Kind: c.Kind, In: in.Size(), Out: c.Units, Hidden: true}}, nil
+}
+
+func (recurrentCell) size(c LayerConfig) string { return fmt.Sprint(c.Units) }
+
+func (recurrentCell) export(g *exporter, l Layer, x string) string {
+	n := l.Out
+	h := g.Columns(g.memory, 0, n)
+	product := g.Node("Gemm", []string{h, g.parameter("recurrent.weight")}, onnx.Int("transB", 1))
+	inputs := g.Node("Gemm", []string{g.flat(x, l.In), g.parameter("weight"), g.parameter("bias")}, onnx.Int("transB", 1))
+	gate := func(i int, f string) string {
+		return g.Node(f, []string{g.Node("Add", []string{g.Columns(inputs, i*n, (i+1)*n), g.Columns(product, i*n, (i+1)*n)})})
+	}
+	times := func(a, b string) string { return g.Node("Mul", []string{a, b}) }
+	if l.Kind == LSTM {
+		c := g.Node("Add", []string{times(gate(1, "Sigmoid"), g.Columns(g.memory, n, 2*n)), times(gate(0, "Sigmoid"), gate(2, "Tanh"))})
+		h = times(gate(3, "Sigmoid"), g.Node("Tanh", []string{c}))
+		g.next = g.Node("Concat", []string{h, c}, onnx.Int("axis", 1))
+		return h
+	}
+	inner := g.Node("Add", []string{g.Columns(product, 2*n, 3*n), g.parameter("recurrent.bias")})
+	inner = g.Node("Tanh", []string{g.Node("Add", []string{g.Columns(inputs, 2*n, 3*n), times(gate(0, "Sigmoid"), inner)})})
+	z := gate(1, "Sigmoid") // (1 - z) n + z h = n + z (h - n)
+	g.next = g.Node("Add", []string{inner, times(z, g.Node("Sub", []string{h, inner}))})
+	return g.next
 }
 
 // cell reports whether layers of the kind carry their state from step to step.

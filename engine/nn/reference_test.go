@@ -9,7 +9,12 @@ type reference struct {
 	// of the last sample, by layer: inputs, affine outputs before and after normalization, inputs of the activation
 	in, n, z [][]float64
 	rstd     [][]float64 // by place
+	back     []func(d []float64) []float64
 }
+
+// referenceMaps compute layers of kinds that are no matrix products, by their definition: from inputs x the affine outputs, and from the gradient d
+// there that at the inputs.
+var referenceMaps = map[Kind]func(l Layer, x []float64) (y []float64, back func(d []float64) []float64){}
 
 // affine calls f for every product of an affine map: input in times the weight at offset weight of the row, added to output out. Both are
 // places of the layer's inputs and of its affine outputs. A convolution is computed as it is defined, by its window.
@@ -70,13 +75,9 @@ func activate(a Activation, z float64) (h, slope float64) {
 }
 
 func (r *reference) forward(x []float64) []float64 {
-	r.in, r.n, r.z, r.rstd = nil, nil, nil, nil
+	r.in, r.n, r.z, r.rstd, r.back = nil, nil, nil, nil, nil
 	for _, l := range r.net.Layers() {
-		z := make([]float64, l.Units())
-		for j := range z {
-			z[j] = r.row[l.Bias+j%l.Out]
-		}
-		affine(l, func(in, weight, out int) { z[out] += x[in] * r.row[weight] })
+		z, back := r.mapped(l, x)
 		n, rstd := make([]float64, len(z)), make([]float64, len(z)/l.Out)
 		for p := range rstd {
 			if !l.Norms {
@@ -96,6 +97,7 @@ func (r *reference) forward(x []float64) []float64 {
 				z[j] = r.row[l.Scale+j]*n[j] + r.row[l.Shift+j]
 			}
 		}
+		r.back = append(r.back, back)
 		r.in, r.n, r.z, r.rstd = append(r.in, x), append(r.n, n), append(r.z, z), append(r.rstd, rstd)
 		h := make([]float64, len(z))
 		for j := range z {
@@ -107,6 +109,19 @@ func (r *reference) forward(x []float64) []float64 {
 		x = h
 	}
 	return x
+}
+
+// mapped returns a layer's affine outputs, and what computes the gradient at its inputs, nil for matrix products.
+func (r *reference) mapped(l Layer, x []float64) ([]float64, func(d []float64) []float64) {
+	if of := referenceMaps[l.Kind]; of != nil {
+		return of(l, x)
+	}
+	z := make([]float64, l.Units())
+	for j := range z {
+		z[j] = r.row[l.Bias+j%l.Out]
+	}
+	affine(l, func(in, weight, out int) { z[out] += x[in] * r.row[weight] })
+	return z, nil
 }
 
 // backward adds the gradient of the last sample's parameters to sum and returns its inputs'.
@@ -137,6 +152,10 @@ func (r *reference) backward(d []float64, sum []float64) []float64 {
 			for j := range d {
 				d[j] = r.rstd[i][p] * (d[j] - mean - n[j]*dot)
 			}
+		}
+		if back := r.back[i]; back != nil {
+			d = back(d)
+			continue
 		}
 		below := make([]float64, len(r.in[i]))
 		for j := range d {

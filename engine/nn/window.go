@@ -6,7 +6,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
-// Padding is how a convolution treats the borders of its image.
+// Padding is how a convolution or pool treats the borders of its image.
 type Padding uint32
 
 const (
@@ -37,7 +37,7 @@ func (p Padding) MarshalText() ([]byte, error) {
 	return config.MarshalName(p, "padding", paddingNames[:])
 }
 
-// Window is how a convolution goes over its image: a square of Kernel × Kernel pixels, placed at every Stride-th row and column of the image
+// Window is how a convolution or pool goes over its image: a square of Kernel × Kernel pixels, placed at every Stride-th row and column of the image
 // and of the zeros around it.
 type Window struct {
 	Height, Width, Channels int // of the image
@@ -46,7 +46,7 @@ type Window struct {
 	OutHeight, OutWidth     int // places of the window
 }
 
-// windowOver returns the window of a convolution over images of a shape [height, width, channels].
+// windowOver returns a window over images of a shape [height, width, channels].
 func windowOver(image Shape, kernel, stride int, padding Padding) Window {
 	w := Window{Height: image[0], Width: image[1], Channels: image[2], Kernel: kernel, Stride: stride}
 	along := func(size int) (places, before int) {
