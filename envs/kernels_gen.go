@@ -234,6 +234,60 @@ type hostedKeepKernel struct {
 // call dispatches x × y × z workgroups.
 func (k hostedKeepKernel) call(x, y, z uint32) vk.Call { return vk.Pack(hostedKeepShader, &k, x, y, z) }
 
+var keepShader = &vk.Shader{
+	Name:  "envs/keep",
+	SPIRV: shaders.Code("envs/keep"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "NextObs", Index: 1, Access: vk.Read},
+		{Name: "Action", Index: 2, Access: vk.Read},
+		{Name: "LogProb", Index: 3, Access: vk.Read},
+		{Name: "Reward", Index: 4, Access: vk.Read},
+		{Name: "Done", Index: 5, Access: vk.Read},
+		{Name: "ToObs", Index: 6, Access: vk.Write},
+		{Name: "ToNextObs", Index: 7, Access: vk.Write},
+		{Name: "ToAction", Index: 8, Access: vk.Write},
+		{Name: "ToLogProb", Index: 9, Access: vk.Write},
+		{Name: "ToReward", Index: 10, Access: vk.Write},
+		{Name: "ToDone", Index: 11, Access: vk.Write},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "ELEMENT", ID: 30, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// keepKernel is shaders/envs/keep.comp.
+type keepKernel struct {
+	Obs       vk.Range // readonly float
+	NextObs   vk.Range // readonly float
+	Action    vk.Range // readonly float
+	LogProb   vk.Range // readonly float
+	Reward    vk.Range // readonly float
+	Done      vk.Range // readonly uint
+	ToObs     vk.Range // writeonly uint
+	ToNextObs vk.Range // writeonly uint
+	ToAction  vk.Range // writeonly float
+	ToLogProb vk.Range // writeonly float
+	ToReward  vk.Range // writeonly float
+	ToDone    vk.Range // writeonly uint
+
+	From     uint32 // push constants, in order
+	Step     uint32
+	Count    uint32
+	Features uint32
+	Actions  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Element    uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k keepKernel) call(x, y, z uint32) vk.Call { return vk.Pack(keepShader, &k, x, y, z) }
+
 var matchesShader = &vk.Shader{
 	Name:  "envs/matches",
 	SPIRV: shaders.Code("envs/matches"),

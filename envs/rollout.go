@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -20,6 +21,9 @@ type RolloutConfig struct {
 	Policy *Policy
 	// Trajectory keeps every transition, for learning; otherwise only returns are kept.
 	Trajectory bool
+	// Packed allows trajectories with observations as the space's elements, packed into words, where these are not float32 and the rollout is stepped
+	// (Trajectory.Element).
+	Packed bool
 	// Actions is the form of the actions in trajectories.
 	Actions ActionForm
 	// Mode takes the most likely actions, without exploration, instead of samples.
@@ -59,6 +63,7 @@ type Rollout struct {
 	stepped *stepped // nil: fused
 	seated  *seated  // nil: one agent
 	hosted  *hosted  // of environments that the host steps; nil: others
+	packing *packing // of trajectories; nil: observations are floats
 
 	stream, actionStream uint32 // of the random numbers of environments and of actions
 
@@ -112,6 +117,14 @@ type Trajectory struct {
 	// Global and NextGlobal, [T, P, worlds, Spec.Global], are the world's state for critics when the action was chosen,
 	// and after it, before any reset; nil unless the environment has one.
 	Global, NextGlobal *engine.Tensor
+}
+
+// Element returns how observations are stored: Floats, or as the space's elements.
+func (t *Trajectory) Element() nn.Element {
+	if t.Obs.Type() == engine.Uint32 {
+		return t.Space.Element
+	}
+	return nn.Floats
 }
 
 // NewRollout allocates a rollout's tensors in s: the state of the environments is saved, trajectories are not. An
@@ -180,19 +193,27 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	if cfg.Seen {
 		ro.seen = s.Scratch("seen", engine.Float32, engine.Axis("sum", 1+2*env.ObsSize()), p, e)
 	}
+	steps := ro.steps(cfg.Policy, s.Engine().Device().Info())
 	if cfg.Trajectory {
+		word := engine.Float32
+		if ro.packs(steps) {
+			word, o = engine.Uint32, engine.Axis("word", env.Observation.Words())
+		}
 		ro.Trajectory = Trajectory{
-			Obs:     s.Scratch("obs", engine.Float32, t, p, e, o),
+			Obs:     s.Scratch("obs", word, t, p, e, o),
 			Action:  s.Scratch("action", engine.Float32, t, p, e, a),
 			LogProb: s.Scratch("log_prob", engine.Float32, t, p, e),
 			Reward:  s.Scratch("reward", engine.Float32, t, p, e),
 			Done:    s.Scratch("done", engine.Uint32, t, p, e),
-			NextObs: s.Scratch("next_obs", engine.Float32, t, p, e, o),
+			NextObs: s.Scratch("next_obs", word, t, p, e, o),
 			Actions: cfg.Actions,
 			Space:   env.Observation,
 		}
+		if ro.packs(steps) {
+			ro.packing = newPacking(s, ro)
+		}
 	}
-	if ro.steps(cfg.Policy, s.Engine().Device().Info()) {
+	if steps {
 		if ro.stepped, err = newStepped(s, ro); err != nil {
 			return nil, err
 		}
@@ -295,9 +316,12 @@ func (ro *Rollout) RecordReset(r *engine.Recorder) {
 		r.Fail(fmt.Errorf("envs: resetting %q; want a rollout with a trajectory and without a window", ro.env.Name))
 		return
 	}
-	c := ro.cfg
+	c, obs := ro.cfg, ro.Obs
+	if ro.packing != nil {
+		obs = ro.packing.step.Obs
+	}
 	k := resetKernel{
-		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Obs: ro.Obs.Range(),
+		EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Obs: obs.Range(),
 		Clock: ro.seed.Range(), Stream: ro.stream, Members: uint32(c.Members), Environments: uint32(c.Environments),
 	}
 	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5, &k.Option6, &k.Option7, &k.Option8,
@@ -336,8 +360,12 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		&k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
 	k.DrawWindow, k.DrawStride, k.DrawFirst, k.DrawStep = ro.draws(firstCandidate)
 	if c.Trajectory {
-		k.Obs, k.Action, k.LogProb = ro.Obs.Range(), ro.Action.Range(), ro.LogProb.Range()
-		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
+		t := &ro.Trajectory
+		if p := ro.packing; p != nil {
+			t, k.Clock = &p.step, p.begin(r, clock, before).Tensor().Range()
+		}
+		k.Obs, k.Action, k.LogProb = t.Obs.Range(), t.Action.Range(), t.LogProb.Range()
+		k.Reward, k.Done, k.NextObs = t.Reward.Range(), t.Done.Range(), t.NextObs.Range()
 		k.Applied = c.Actions == Applied
 	}
 	if ro.tables != nil {
@@ -387,18 +415,22 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	k.SubgroupEnvironments = uint32(together)
 	groups := n.groups(c.Members, c.Environments, together)
 	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + n.iterations + ro.env.transfers())
-	if ro.mapping == Cooperative && !info.Type.GPU() || n.placement == PlacementStepped {
+	if ro.mapping == Cooperative && !info.Type.GPU() || n.placement == PlacementStepped || ro.packing != nil {
 		most = 1
 	}
 	dispatch := func(r *engine.Recorder, first, steps int) {
 		if n.placement == PlacementStepped && steps > 0 {
 			ro.stepped.evaluate(r, policy)
 		}
-		k.First, k.Steps = uint32(first), uint32(steps)
+		if k.First, k.Steps = uint32(first), uint32(steps); ro.packing != nil {
+			k.First = min(k.First, 1)
+		}
 		call := k.call(ro.shader, uint32(groups), 1, 1)
 		call.Subgroup = info.SubgroupSize
 		r.Dispatch(call)
-		k.Begin = false
+		if k.Begin = false; ro.packing != nil && steps > 0 {
+			ro.packing.keep(r, &ro.Trajectory, first)
+		}
 	}
 	if n.placement == PlacementStepped && steps > 0 {
 		dispatch(r, before, 0) // writes the observations that the first step is to act on

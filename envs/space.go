@@ -16,7 +16,8 @@ type Space struct {
 	Low, High []float32 // inclusive bounds of a box, one per dimension; infinite if unbounded
 	Axes      nn.Shape  // of a box, such as [height, width, channels], row-major; nil: a vector
 
-	// Element is how replays store a box's elements: as floats, bytes (multiples of 1/255 from 0 to 1) or bits (0 and 1).
+	// Element is how replays, and trajectories (RolloutConfig.Packed), store a box's elements: as floats,
+	// bytes (multiples of 1/255 from 0 to 1) or bits (0 and 1).
 	Element nn.Element
 	// Frames is the number of frames of which observations are stacks along their last axis, oldest first; 0 and 1: none. The stack of an
 	// episode's first observation is its first frame, repeated (as in Gymnasium's FrameStackObservation), so that replays store each frame

@@ -72,14 +72,12 @@ func (a *Agent) behaviour() behaviour {
 	return behaviour{policy: a.Policy(), normalizer: a.normalizer, rewards: a.rewards}
 }
 
-// Values records the critic's values of observations [T, P, E, O].
-func (a *Agent) Values(r *engine.Recorder, obs, values *engine.Tensor) {
-	a.valuesAt(r, obs, nil, values)
-}
-
-// valuesAt is Values, with ends only where they say that values are needed (nn.Inputs).
-func (a *Agent) valuesAt(r *engine.Recorder, obs, ends, values *engine.Tensor) {
-	inputs := nn.Inputs{Parts: []*engine.Tensor{obs}, Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit), Ends: ends}
+// Values records the critic's values [T, P, E] of observations [T, P, E, O], or [T, P, E, words] of packed elements; with ends, the done flags of
+// their steps, only where these say that values are needed (nn.Inputs).
+func (a *Agent) Values(r *engine.Recorder, obs *engine.Tensor, element nn.Element, ends, values *engine.Tensor) {
+	inputs := nn.Inputs{
+		Parts: []*engine.Tensor{obs}, Element: element, Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit), Ends: ends,
+	}
 	a.critic.Evaluate(r, a.critic.weights(), inputs, values)
 }
 

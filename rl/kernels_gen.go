@@ -773,7 +773,7 @@ var minibatchRowsShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/minibatch_rows"),
 	Bindings: []vk.Binding{
 		{Name: "Obs", Index: 0, Access: vk.Read},
-		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Obs"},
 		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
 		{Name: "Clock", Index: 4, Access: vk.Read},
@@ -784,6 +784,7 @@ var minibatchRowsShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
+		{Name: "ELEMENT", ID: 30, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
 	},
@@ -793,7 +794,7 @@ var minibatchRowsShader = &vk.Shader{
 
 // minibatchRowsKernel is shaders/rl/minibatch_rows.comp.
 type minibatchRowsKernel struct {
-	Obs        vk.Range // readonly float
+	Obs        vk.Range // readonly uint
 	Normalizer vk.Range // readonly float, optional
 	Clock      vk.Range // readonly uint
 	Batch      vk.Range // writeonly float
@@ -809,6 +810,7 @@ type minibatchRowsKernel struct {
 	ObsLimit     float32
 
 	LocalSizeX   uint32 // specialization constants, zero for their default 64
+	Element      uint32 // default 0
 	TexelLoads   uint32 // default 0
 	Trajectories bool   // default false
 }

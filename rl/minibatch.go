@@ -77,13 +77,13 @@ func (m minibatch) recordObs(r *engine.Recorder, a *Agent) {
 	m.gather(r, a, m.Trajectory.Obs, m.Obs)
 }
 
-// gather records gathering the minibatch's rows [P, rows, O] of observations [T, P, E, O], normalized.
+// gather records gathering the minibatch's rows [P, rows, O] of the trajectory's observations or next observations, unpacked and normalized.
 func (m minibatch) gather(r *engine.Recorder, a *Agent, obs, rows *engine.Tensor) {
 	k := minibatchRowsKernel{
 		Obs: obs.Range(), Clock: m.Clock.Tensor().Range(), Batch: rows.Range(),
 		Horizon: uint32(m.Horizon), Environments: uint32(m.Environments), Features: uint32(rows.Size("feature")), Rows: uint32(m.Rows),
 		Seed: r.Engine().Seed(), Stream: m.Stream, Update: m.update.Range(), Minibatches: uint32(m.Count), Trajectories: m.Trajectories,
-		ObsLimit: float32(a.cfg.ObsLimit),
+		ObsLimit: float32(a.cfg.ObsLimit), Element: uint32(m.Trajectory.Element()),
 	}
 	if values := a.normalizerValues(); values != nil {
 		k.Normalizer = values.Range()

@@ -128,6 +128,7 @@ func (o *onPolicy) complete(ctx context.Context, options envs.Options, record fu
 	c, s, m := o.common, o.State(), o.Metrics()
 	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.agent.behaviour(), o.env, envs.RolloutConfig{
 		Members: c.Members, Environments: c.Environments / o.env.Seats(), Horizon: c.RolloutLength, Options: options,
+		Packed: o.packs(),
 	})
 	if err != nil {
 		return err
@@ -141,6 +142,12 @@ func (o *onPolicy) complete(ctx context.Context, options envs.Options, record fu
 		return err
 	}
 	return o.Complete(engine.Parts{Description: o.description(), Record: record, Init: o.begin, Evaluator: o.evaluator})
+}
+
+// packs reports whether trajectories may have packed observations: all that read them gather minibatches, or evaluate networks layer by layer.
+func (o *onPolicy) packs() bool {
+	a := o.agent
+	return o.minibatches.Obs != nil && a.actor.Layered() && a.critic.Layered() && a.normalizer == nil && o.env.Seats() == 1
 }
 
 // buildAgent makes the agent in the scope s, and its optimizers with the learning rate [P].

@@ -180,8 +180,8 @@ func newEstimates(s *engine.State, discount, lambda *engine.Tensor, c onPolicyCo
 
 // Record records the estimates of a trajectory.
 func (e *estimates) Record(r *engine.Recorder, a *Agent, t *envs.Trajectory) {
-	a.Values(r, t.Obs, e.value)
-	a.valuesAt(r, t.NextObs, t.Done, e.nextValue)
+	a.Values(r, t.Obs, t.Element(), nil, e.value)
+	a.Values(r, t.NextObs, t.Element(), t.Done, e.nextValue)
 	gae(r, t.Reward, t.Done, e.value, e.nextValue, e.discount, e.lambda, e.advantage, e.target)
 }
 

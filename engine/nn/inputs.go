@@ -12,6 +12,9 @@ type Inputs struct {
 	// A]. With two parts, the last axis of each is its features. A part with the axis NetworkAxis has separate rows
 	// for each network of a stack.
 	Parts []*engine.Tensor
+	// Element is how the first part's elements are stored: if packed, its last axis is words (Element.Words), and only networks that are computed
+	// layer by layer take it.
+	Element Element
 	// Normalizer [P, 2, features of the first part] holds mean and reciprocal deviation of the first part; nil: not
 	// normalized.
 	Normalizer *engine.Tensor
@@ -49,6 +52,7 @@ type part struct {
 	at       int // index of its first feature
 	features int
 	shared   int // number of consecutive networks that share its rows
+	element  Element
 }
 
 // rowsOf splits a tensor of rows into blocks [outer, networks / shared, inner elements].
@@ -78,7 +82,7 @@ func (n *Network) batch(w Weights, in Inputs, outputs *engine.Tensor) (batch, er
 		return batch{}, fmt.Errorf("nn: %v: outputs %v; want [member %d, network %d, rows, %d]", n, outputs, n.members, n.stack, n.model.Outputs())
 	}
 	b.outer, b.inner = outer, inner/n.model.Outputs()
-	if err := n.parts(&b, in.Parts); err != nil {
+	if err := n.parts(&b, in.Parts, in.Element); err != nil {
 		return batch{}, err
 	}
 	if v := in.Normalizer; v != nil {
@@ -95,24 +99,27 @@ func (n *Network) batch(w Weights, in Inputs, outputs *engine.Tensor) (batch, er
 }
 
 // parts checks the parts of the inputs against the rows of the outputs.
-func (n *Network) parts(b *batch, tensors []*engine.Tensor) error {
+func (n *Network) parts(b *batch, tensors []*engine.Tensor, first Element) error {
 	if len(tensors) < 1 || len(tensors) > MaxParts {
 		return fmt.Errorf("nn: %v: inputs of %d parts; want 1 to %d", n, len(tensors), MaxParts)
 	}
 	if len(tensors) > 1 && len(n.model.Inputs()) > 1 {
 		return fmt.Errorf("nn: %v: inputs of %d parts, which are no image; want one", n, len(tensors))
 	}
+	if first.Packed() && (!n.Layered() || len(tensors) > 1) {
+		return fmt.Errorf("nn: %v: inputs %v of packed elements (%v); want one part, and a network that is computed layer by layer", n, tensors, first)
+	}
 	features := 0
 	for _, t := range tensors {
-		p := part{tensor: t, at: features, features: n.model.Inputs().Size()}
+		p := part{tensor: t, at: features, features: n.model.Inputs().Size(), element: first}
 		if len(tensors) > 1 {
 			dims := t.Dims()
 			p.features = dims[len(dims)-1].Size
 		}
 		outer, shared, inner, ok := n.rowsOf(t)
-		if !ok || outer != b.outer || inner != b.inner*p.features {
-			return fmt.Errorf("nn: %v: inputs %v to outputs %v; want %d blocks of member %d with %d rows of %d features",
-				n, t, b.outputs, b.outer, n.members, b.inner, p.features)
+		if words := first.Words(p.features); !ok || outer != b.outer || inner != b.inner*words || first.Packed() && t.Type() != first.Word() {
+			return fmt.Errorf("nn: %v: inputs %v to outputs %v; want %d blocks of member %d with %d rows of %d features (%v: %d words)",
+				n, t, b.outputs, b.outer, n.members, b.inner, p.features, first, words)
 		}
 		p.shared = shared
 		b.inputs, features = append(b.inputs, p), features+p.features

@@ -1442,7 +1442,7 @@ var rowsShader = &vk.Shader{
 	SPIRV: shaders.Code("engine/nn/rows"),
 	Bindings: []vk.Binding{
 		{Name: "Source", Index: 0, Access: vk.Read},
-		{Name: "source_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Source"},
+		{Name: "source_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Source"},
 		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
 		{Name: "Rows", Index: 4, Access: vk.Write},
@@ -1451,6 +1451,7 @@ var rowsShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
+		{Name: "ELEMENT", ID: 30, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1459,7 +1460,7 @@ var rowsShader = &vk.Shader{
 
 // rowsKernel is shaders/engine/nn/rows.comp.
 type rowsKernel struct {
-	Source     vk.Range // readonly float
+	Source     vk.Range // readonly uint
 	Normalizer vk.Range // readonly float, optional
 	Rows       vk.Range // writeonly float
 
@@ -1476,6 +1477,7 @@ type rowsKernel struct {
 	Limit            float32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Element    uint32 // default 0
 	TexelLoads uint32 // default 0
 }
 

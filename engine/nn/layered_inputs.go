@@ -11,10 +11,10 @@ type input struct {
 	features int
 }
 
-// direct reports whether products can read the parts of a batch in place: if they are not normalized, the rows of
+// direct reports whether products can read the parts of a batch in place: if they are floats and not normalized, the rows of
 // each network are contiguous and, for two parts, a scratch tensor exists for the product of the first.
 func (l *layered) direct(b batch) bool {
-	return b.normalizer == nil && b.outer == 1 && (len(b.inputs) == 1 || len(l.scratch) > 0)
+	return b.normalizer == nil && !b.inputs[0].element.Packed() && b.outer == 1 && (len(b.inputs) == 1 || len(l.scratch) > 0)
 }
 
 // take returns the inputs of count rows of each network, beginning at row first. If products cannot read them in
@@ -43,7 +43,7 @@ func (l *layered) copy(r *engine.Recorder, b batch, i, first, count int) {
 		Source: p.tensor.Range(), Rows: l.inputs.Range(),
 		Inner: uint32(b.inner), Features: uint32(p.features), Width: uint32(l.in), Column: uint32(p.at), SharedBy: uint32(p.shared),
 		NormalizerShared: uint32(b.stack), Block: uint32(begin), First: uint32(first), Count: uint32(count), Capacity: uint32(l.capacity), Limit: b.limit,
-		LocalSizeX: l.line(),
+		LocalSizeX: l.line(), Element: uint32(p.element),
 	}
 	if b.normalizer != nil && i == 0 {
 		k.Normalizer = b.normalizer.Range()

@@ -1,17 +1,18 @@
 #version 450
 
-// Copies rows of [blocks, N / shared, inner, features] into columns of [N, capacity, width], normalized if there is a
-// normalizer, as matrix products read them.
+// Copies rows of [blocks, N / shared, inner, features], or of packed words, into columns of [N, capacity, width], normalized if there is
+// a normalizer, as matrix products read them.
 //
 // Groups: x = ceil(inner * features / local size), y = blocks, z = N.
 
 #include "engine/load.glsl"
+#include "engine/nn/element.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool HAS_NORMALIZER = false;
 
-layout(std430, set = 0, binding = 0) readonly buffer Source { float source[]; };          // [blocks, N / shared, inner, features]
-layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer source_texels;
+layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };           // [blocks, N / shared, inner, features]: floats, or packed
+layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer source_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; };  // [N / normalizer_shared, 2, features]: mean, 1 / deviation
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;
 layout(std430, set = 0, binding = 4) writeonly buffer Rows { float rows[]; };             // [N, capacity, width]
@@ -34,7 +35,8 @@ void main() {
     uint at = (block + gl_WorkGroupID.y) * size + i - first * features; // element of the network's rows; wraps below 0
     if (i >= size || at >= count * features) return;
     uint from = ((block + gl_WorkGroupID.y) * (gl_NumWorkGroups.z / shared_by) + network / shared_by) * size + i, feature = i % features;
-    float x = LOAD(source, source_texels, from);
+    if (ELEMENT != ELEMENT_FLOATS) from = from / features * element_words(features) + feature / ELEMENTS;
+    float x = element_value(LOAD(source, source_texels, from), feature);
     if (HAS_NORMALIZER) {
         uint f = network / normalizer_shared * 2u * features + feature;
         x = clamp((x - LOAD(normalizer, normalizer_texels, f)) * LOAD(normalizer, normalizer_texels, f + features), -limit, limit);
