@@ -41,7 +41,7 @@ validate: setup-test
 # unrolled network, so these are the tests that it can take in reasonable time. rl/internal/lane/policy_update is not among them: Debian 12's layer
 # (1.3.239) turns its loops of one block into SPIR-V that is invalid. Nor are products by panels, which only software drivers choose: it takes minutes
 # each to compile them, and does not know that buffers end with whole texels.
-kernels = Gemm|Normalizer|Returns|Slices|Sampling|Mode|Noise|Ranking|GAE|Gradient|Patches|Choosing|Exchange|Lineage|VTrace
+kernels = Gemm|Normalizer|Returns|Slices|Sampling|Mode|Noise|Ranking|GAE|Gradient|Patches|Choosing|Exchange|Lineage|Packing|VTrace
 panels = GemmPanel|Gemm/.*panel|ConvolutionGradients/(parameters|inputs|one_input)
 validate-gpu: setup-test
 	$(must) go run ./tools/validate -gpu -- -timeout 20m ./engine ./engine/optim
@@ -67,7 +67,7 @@ wide: setup-test
 	@tools/mesa.sh wide "$(wide_folder)"
 	$(call as,nvidia) ./engine ./engine/optim
 	$(call as,nvidia) -short -run '$(kernels)|GPU' ./engine/nn ./ec ./hybrid
-	$(call as,nvidia) -run GPU ./envs
+	$(call as,nvidia) -run 'GPU|Packing' ./envs
 	$(call as,gcn-reversed) ./engine ./engine/optim
 	$(call as,gcn-reversed) -short -run '$(kernels)|GPU' ./rl
 	$(call as,gcn-reversed) -run 'TestBuild$$' .

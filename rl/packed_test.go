@@ -1,33 +1,35 @@
 package rl
 
 import (
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
 )
 
-// catch returns a small game whose observations are images of bits or bytes, and the same with observations stored as floats.
-func catch(t *testing.T, element nn.Element) (stored, floats *envs.Environment) {
+// catch returns a small game whose observations are images of bytes: by default the rows have different brightness, else that given, which with
+// "1.0" is one of bits.
+func catch(t *testing.T, bright string) *envs.Environment {
 	t.Helper()
 	source, err := os.ReadFile("../envs/testdata/catch.glsl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := string(source)
-	if element == nn.Bytes {
-		text = strings.Replace(text, `"bit"`, `"uint8"`, 1)
-		text = strings.Replace(text, "#ifndef BRIGHT", "#define BRIGHT(row) (float(255 - 30 * (row)) * (1.0 / 255.0))\n#ifndef BRIGHT", 1)
+	if bright != "" {
+		text = strings.Replace(text, "#ifndef BRIGHT", "#define BRIGHT(row) "+bright+"\n#ifndef BRIGHT", 1)
 	}
-	if stored, err = envs.FromGLSL("catch.glsl", []byte(text)); err != nil {
+	env, err := envs.FromGLSL("catch.glsl", []byte(text))
+	if err != nil {
 		t.Fatal(err)
 	}
-	other := *stored
-	other.Observation.Element = nn.Floats
-	return stored, &other
+	return env
 }
 
 // catcher is a network of a convolution for the game.
@@ -36,61 +38,129 @@ func catcher(c NetworkConfig) NetworkConfig {
 	return c
 }
 
-// TestPackedObservations: agents learn the same, bit by bit, whether their trajectories have observations as bits and bytes or as floats, and PPO
-// learns the game.
+// TestPackingMinibatch: gathered observations are the same whether they are packed or the floats that they stand for.
+func TestPackingMinibatch(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(5))
+	for _, c := range []struct {
+		element  nn.Element
+		features int
+	}{{nn.Bits, 67}, {nn.Bytes, 9}} {
+		s := eng.NewState()
+		defer s.Close()
+		env := spaces(c.features, envs.Space{N: 2})
+		env.Observation.Element = c.element
+		m := newMinibatches(s, engine.NewClock(s), onPolicyConfig{
+			OnPolicyConfig: OnPolicyConfig{Members: 2, Environments: 5, RolloutLength: 7}, epochs: 1, minibatches: 3, // of 11 and 12 transitions
+		})
+		dims := []engine.Dim{engine.Time(m.Horizon), engine.Members(m.Members), engine.Environments(m.Environments)}
+		words := c.element.Words(c.features)
+		floats := s.Tensor("floats", engine.Float32, append(dims, engine.Axis("feature", c.features))...)
+		packed := s.Tensor("packed", engine.Uint32, append(dims[:3:3], engine.Axis("word", words))...)
+		want, got := m.observations(s, "want", env), m.observations(s, "got", env)
+		update := s.Tensor("update", engine.Uint32, engine.Axis("word", 1))
+		if err := s.Err(); err != nil {
+			t.Fatal(err)
+		}
+		values, stored := make([]float32, floats.Len()), make([]uint32, packed.Len())
+		for i := range values {
+			level, row, f := rand.Uint32N(uint32(c.element.Levels())), i/c.features, i%c.features
+			if c.element == nn.Bits {
+				values[i] = float32(level)
+				stored[row*words+f/32] |= level << (f % 32)
+			} else {
+				values[i] = float32(level) * (float32(1) / 255)
+				stored[row*words+f/4] |= level << (f % 4 * 8)
+			}
+		}
+		if err := floats.WriteFloat32(t.Context(), values); err != nil {
+			t.Fatal(err)
+		}
+		if err := packed.WriteUint32(t.Context(), stored); err != nil {
+			t.Fatal(err)
+		}
+		write(t, m.Clock.Tensor(), []float64{9, 0})
+		for i := range m.Count {
+			write(t, update, []float64{float64(i)})
+			poison(t, want, got)
+			run(t, eng, func(r *engine.Recorder) {
+				for from, to := range map[*engine.Tensor]*engine.Tensor{floats: want, packed: got} {
+					m.Trajectory = &envs.Trajectory{Obs: from, Space: env.Observation}
+					minibatch{m, update}.gather(r, &Agent{}, from, to)
+				}
+			})
+			if a, b := read(t, got), read(t, want); !slices.Equal(a, b) {
+				t.Errorf("%v, minibatch %d: %v; want %v", c.element, i, a, b)
+			}
+		}
+	}
+}
+
+// TestPackedObservations: agents learn the same, bit by bit, whether they store observations as bits and bytes or as floats, and PPO and DQN learn the
+// game. Random play has a mean return of -0.5, since the paddle is anywhere with the same probability; the best is 1.
 func TestPackedObservations(t *testing.T) {
+	dev := open(t, vk.Validate(false))
+	images, bytes := catch(t, "1.0"), catch(t, "") // cases share environments and the device: kernels are compiled once
 	for _, c := range []struct {
 		name    string
+		env     *envs.Environment
 		element nn.Element
 		steps   int
-		least   float64 // mean return of the last iterations; random play: about -0.5
-		make    func(eng *engine.Engine, env *envs.Environment) (engine.Workflow, *envs.Trajectory, error)
+		least   float64 // mean return of the last quarter of the iterations, with exploration
+		make    func(eng *engine.Engine, env *envs.Environment) (w engine.Workflow, stored nn.Element, err error)
 	}{
-		{"PPO on bits", nn.Bits, 40, 0.6, func(eng *engine.Engine, env *envs.Environment) (engine.Workflow, *envs.Trajectory, error) {
+		{"PPO on bits", images, nn.Bits, 40, 0.6, func(eng *engine.Engine, env *envs.Environment) (engine.Workflow, nn.Element, error) {
 			cfg := DefaultPPO()
 			cfg.Environments, cfg.RolloutLength, cfg.LearningRate, cfg.Minibatches = 64, 8, 5e-3, 2
 			p, err := NewPPO(t.Context(), eng, env, cfg, Network(catcher(DefaultNetwork())))
 			if err != nil {
-				return nil, nil, err
+				return nil, 0, err
 			}
-			return p, p.collector.Trajectory(), nil
+			return p, p.collector.Trajectory().Element(), nil
 		}},
-		{"IMPALA on bytes", nn.Bytes, 3, -1, func(eng *engine.Engine, env *envs.Environment) (engine.Workflow, *envs.Trajectory, error) {
+		{"IMPALA on bytes", images, nn.Bytes, 3, -1, func(eng *engine.Engine, env *envs.Environment) (engine.Workflow, nn.Element, error) {
 			cfg := DefaultIMPALA()
-			cfg.Environments, cfg.RolloutLength, cfg.Minibatches = 6, 5, 2
+			cfg.Environments, cfg.RolloutLength, cfg.Minibatches = 64, 8, 2
 			p, err := NewIMPALA(t.Context(), eng, env, cfg, Network(catcher(DefaultNetwork())))
 			if err != nil {
-				return nil, nil, err
+				return nil, 0, err
 			}
-			return p, p.collector.Trajectory(), nil
+			return p, p.collector.Trajectory().Element(), nil
+		}},
+		{"DQN on bytes", bytes, nn.Bytes, 80, 0.6, func(eng *engine.Engine, env *envs.Environment) (engine.Workflow, nn.Element, error) {
+			cfg, replay := DefaultDQN(), DefaultDQNReplay()
+			cfg.Environments, cfg.RolloutLength, cfg.LearningStarts, cfg.UpdatesPerStep, cfg.LearningRate = 16, 4, 128, 0.25, 2e-3
+			cfg.TargetInterval, cfg.ExplorationSteps = 20, 2000
+			replay.Capacity, replay.Batch = 2048, 64
+			o, err := NewDQN(t.Context(), eng, env, cfg, Network(catcher(DefaultDQNNetwork())), Replays(replay))
+			if err != nil {
+				return nil, 0, err
+			}
+			return o, o.Replay().store.element, nil
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			stored, floats := catch(t, c.element)
-			var rows [2]map[string][]float64
-			for i, env := range []*envs.Environment{stored, floats} {
-				w, trajectory, err := c.make(engine.New(open(t), engine.Seed(3)), env)
+			run := func(element nn.Element, steps int) map[string][]float64 {
+				t.Helper()
+				c.env.Observation.Element = element
+				w, stored, err := c.make(engine.New(dev, engine.Seed(3)), c.env)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer w.Close()
-				if want := []nn.Element{c.element, nn.Floats}[i]; trajectory != nil && trajectory.Element() != want {
-					t.Errorf("trajectories have observations as %v; want %v", trajectory.Element(), want)
+				if stored != element {
+					t.Errorf("observations are stored as %v; want %v", stored, element)
 				}
-				steps := c.steps
-				if i == 1 {
-					steps = min(steps, 5) // enough to compare
-				}
-				rows[i] = metricsOf(t, w, steps)
+				return metricsOf(t, w, steps)
 			}
-			for name, want := range rows[1] {
+			packed := run(c.element, c.steps)
+			for name, want := range run(nn.Floats, 3) {
 				for k, v := range want {
-					if got := rows[0][name][k]; got != v && (got == got || v == v) {
+					if got := packed[name][k]; got != v && (got == got || v == v) {
 						t.Fatalf("%s of step %d is %v; with observations as floats %v", name, k, got, v)
 					}
 				}
 			}
-			returns, sum := rows[0][engine.ReturnMetric], 0.0
+			returns, sum := packed[engine.ReturnMetric], 0.0
 			last := returns[len(returns)*3/4:]
 			for _, v := range last {
 				sum += v / float64(len(last))

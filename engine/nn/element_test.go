@@ -8,8 +8,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestPackedInputs: networks give the same outputs and gradients, bit by bit, for inputs that are packed and for the floats that they stand for.
-func TestPackedInputs(t *testing.T) {
+// TestPackingInputs: networks give the same outputs and gradients, bit by bit, for inputs that are packed and for the floats that they stand for.
+func TestPackingInputs(t *testing.T) {
 	for _, c := range []struct {
 		element   Element
 		features  int
@@ -33,7 +33,8 @@ func TestPackedInputs(t *testing.T) {
 				return s.Tensor(name, typ, dims...)
 			}
 			x, out := engine.Axis("feature", c.features), engine.Axis("output", outputs)
-			floats, packed := tensor("floats", engine.Float32, engine.Time(steps), p, b, x), tensor("packed", engine.Uint32, engine.Time(steps), p, b, engine.Axis("word", words))
+			floats := tensor("floats", engine.Float32, engine.Time(steps), p, b, x)
+			packed := tensor("packed", engine.Uint32, engine.Time(steps), p, b, engine.Axis("word", words))
 			params := tensor("params", engine.Float32, p, engine.Axis("parameter", Align(model.Size())))
 			normalizer := tensor("normalizer", engine.Float32, p, engine.Axis("moment", 2), x)
 			var got, gradients [2]*engine.Tensor

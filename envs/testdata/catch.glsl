@@ -1,7 +1,7 @@
 // environment: Catch-v0
 //! summary = "catch a ball that falls down a board"
 //! observation_shape = [5, 4, 2]
-//! observation_type = "bit"
+//! observation_type = "uint8"
 //! max_steps = 100
 //! iterations = 40
 
@@ -12,8 +12,9 @@
 #define ACTION_SIZE 3
 #define DISCRETE 1
 
+// By row, a multiple of 1/255.
 #ifndef BRIGHT
-#define BRIGHT(row) 1.0
+#define BRIGHT(row) (float(255 - 30 * (row)) * (1.0 / 255.0))
 #endif
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
