@@ -28,6 +28,7 @@ type listed struct {
 
 	Observation string   `json:"observation,omitempty"` // of an environment
 	Action      string   `json:"action,omitempty"`
+	Agents      int      `json:"agents,omitempty"` // if there are several; spaces are each one's
 	MaxSteps    int      `json:"max_steps,omitempty"`
 	Threshold   *float64 `json:"reward_threshold,omitempty"` // the mean return that counts as solved
 }
@@ -94,6 +95,9 @@ func everything(known *evorl.Catalog) ([]listed, error) {
 		x := listed{
 			Kind: "environment", Name: name, Summary: e.Summary, Source: e.Source,
 			Observation: e.Observation.String(), Action: e.Action.String(), MaxSteps: e.MaxSteps, Threshold: e.RewardThreshold,
+		}
+		if e.Seats() > 1 {
+			x.Agents = e.Seats()
 		}
 		if e.Options != nil {
 			keys, err := config.Schema(e.Options)
@@ -194,12 +198,18 @@ func (l *lister) entry(x listed) {
 	lines := []string{x.Summary}
 	if x.Kind == "environment" {
 		facts := fmt.Sprintf("observations %s, actions %s, at most %d steps", x.Observation, x.Action, x.MaxSteps)
+		if x.Agents > 1 {
+			facts = fmt.Sprintf("%d agents, of each ", x.Agents) + facts
+		}
 		if x.Threshold != nil {
 			facts += fmt.Sprintf(", solved at %g", *x.Threshold)
 		}
 		lines = append(lines, facts)
 	}
-	l.pair(x.Name, 26, append(lines, x.Source)...)
+	if x.Source != "" {
+		lines = append(lines, x.Source)
+	}
+	l.pair(x.Name, 26, lines...)
 }
 
 // pair writes a name and, beside it, wrapped lines.

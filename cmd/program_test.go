@@ -125,3 +125,54 @@ func TestOwnEnvironmentInGo(t *testing.T) {
 		b.must(strings.Fields(args)...)
 	}
 }
+
+// Every command takes the runs of a program whose environments have two agents, images, or are stepped in Go, or says why it does not.
+func TestOwnWorlds(t *testing.T) {
+	b := newBox(t)
+	if _, err := exec.LookPath("glslc"); err != nil && os.Getenv("CI") == "" {
+		t.Skip("no glslc: ", err)
+	}
+	program := b.path("worlds")
+	if out, err := exec.Command("go", "build", "-o", program, "./testdata/worlds").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b.program = program
+	const settings = "iterations = 2\n[ppo]\nenvironments = 4\nrollout_length = 10\nepochs = 1\nminibatches = 1\n[evaluation]\nepisodes = 2\n"
+	const convolution = "[[network.layers]]\ntype = \"conv\"\nchannels = 2\nkernel = 2\n[[network.layers]]\ntype = \"dense\"\nunits = 4\n"
+	for name, layers := range map[string]string{
+		"Duel-v0": "[network]\nhidden = [4]\n", "Spot-v0": convolution, "Lamp-v0": convolution, "Recall-v0": "[[network.layers]]\ntype = \"gru\"\nunits = 4\n",
+	} {
+		b.write(name+".toml", "workflow = \"ppo\"\nenv = \""+name+"\"\n"+settings+layers)
+	}
+	for name, want := range map[string]string{
+		"Duel-v0": "2 agents, of each observations Box(-Inf, +Inf, (2)), actions Discrete(2), at most 12 steps",
+		"Lamp-v0": "observations Box(0, 1, (3, 3, 1)), actions Discrete(2), at most 9 steps",
+	} {
+		if text := strings.Join(strings.Fields(b.must("list", name)), " "); !strings.Contains(text, want) {
+			t.Errorf("%s; want %s", text, want)
+		}
+	}
+	for _, name := range []string{"Duel-v0", "Spot-v0", "Lamp-v0"} {
+		b.must("run", "-q", "--out", name, name+".toml")
+		e := b.object(b.must("eval", "--json", "--seed", "3", "--episodes", "1", name))
+		if stdout, stderr, status := b.run("view", "--json", "--seed", "3", name); name == "Lamp-v0" {
+			if status != statusUsage || !strings.Contains(stderr, "Lamp-v0 cannot be seen: it has no geometry") {
+				t.Errorf("status %d, %s", status, stderr)
+			}
+		} else if v := b.object(stdout); status != 0 || v["return"] != e["mean_return"] {
+			t.Errorf("%s: status %d, viewed %v, evaluated %v, %s", name, status, v, e, stderr)
+		} else if seats, ok := v["seats"].([]any); ok != (name == "Duel-v0") || ok && (len(seats) != 2 || seats[0].(float64) != -seats[1].(float64)) {
+			t.Errorf("%s: returns %v of the seats; want two opposite ones of Duel-v0 alone", name, seats)
+		}
+		b.must("export", "--onnx", "p.onnx", "--policy", "p.json", "--safetensors", "p.safetensors", "--csv", "m.csv", name)
+		if p := b.object(string(b.read("p.json"))); p["env"] != name || p["layers"].([]any)[0].(map[string]any)["window"] != nil == (name == "Duel-v0") {
+			t.Errorf("%s: the policy is %v", name, p)
+		}
+		if text := b.must("inspect", name); !strings.Contains(text, name) {
+			t.Errorf("%s", text)
+		}
+	}
+	if _, stderr, status := b.run("run", "Recall-v0.toml"); status != statusUsage || !strings.Contains(stderr, "layer 1 has a memory (gru)") {
+		t.Errorf("a memory: status %d, %s", status, stderr)
+	}
+}

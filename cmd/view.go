@@ -29,15 +29,16 @@ type viewFlags struct {
 
 // viewed is the output of evorl view --json.
 type viewed struct {
-	Workflow  string       `json:"workflow"`
-	Env       string       `json:"env"`
-	Seed      uint32       `json:"seed"` // of the episode
-	Iteration int          `json:"iteration"`
-	Member    int          `json:"member"`
-	Return    evorl.Number `json:"return"`
-	Length    int          `json:"length"` // environment steps
-	Seconds   float64      `json:"seconds"`
-	Files     []string     `json:"files"`
+	Workflow  string         `json:"workflow"`
+	Env       string         `json:"env"`
+	Seed      uint32         `json:"seed"` // of the episode
+	Iteration int            `json:"iteration"`
+	Member    int            `json:"member"`
+	Return    evorl.Number   `json:"return"`
+	Seats     []evorl.Number `json:"seats,omitempty"` // returns of the seats, of which Return is the mean; absent: there is one
+	Length    int            `json:"length"`          // environment steps
+	Seconds   float64        `json:"seconds"`
+	Files     []string       `json:"files"`
 
 	Choice *evorl.Choice `json:"choice,omitempty"` // unless --member named the member, or it is the only one
 
@@ -144,6 +145,11 @@ func (f *viewFlags) show(ctx context.Context, cmd *cobra.Command, dev *vk.Device
 		Return: evorl.Number(episode.Return()), Length: episode.Steps, Seconds: show.Seconds(), Files: []string{},
 		Origin: origin(restored, member, func(format string, args ...any) { warn(cmd.ErrOrStderr(), format, args...) }),
 	}
+	if n := len(episode.Seats); n > 0 {
+		for _, sum := range episode.Seats[n-1] {
+			v.Seats = append(v.Seats, evorl.Number(sum))
+		}
+	}
 	for _, file := range []struct {
 		path  string
 		write func(io.Writer) error
@@ -177,6 +183,13 @@ func (f *viewFlags) report(cmd *cobra.Command, v viewed) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s at iteration %d, member %d: return %s in %s\n",
 		v.Workflow, v.Env, v.Iteration, v.Member, short(float64(v.Return)), plural(v.Length, "step"))
+	if len(v.Seats) > 0 {
+		b.WriteString("of the seats:")
+		for _, sum := range v.Seats {
+			fmt.Fprintf(&b, " %s", short(float64(sum)))
+		}
+		b.WriteByte('\n')
+	}
 	if v.Choice != nil {
 		fmt.Fprintf(&b, "%s\n", choiceText(*v.Choice))
 	}

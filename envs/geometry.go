@@ -1,5 +1,11 @@
 package envs
 
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
 // Geometry is what a viewer shows of an environment: shapes fixed to bodies, and the poses of the bodies in a state.
 // Lengths are in the environment's unit; z is up, and planar motion is in the plane of x (to the right) and z.
 type Geometry struct {
@@ -11,6 +17,28 @@ type Geometry struct {
 	Time   float64 // duration of an environment step in seconds
 	// Actions names the actions of a discrete space, or the dimensions of a box; nil: no names.
 	Actions []string
+}
+
+// check validates what a viewer relies on, for a state of the given size.
+func (g *Geometry) check(state int) error {
+	switch {
+	case g == nil:
+		return nil
+	case state == 0:
+		return errors.New("the Spec has a Geometry and no State; want the names of the state's elements, whose poses it shows")
+	case len(g.Bodies) == 0 || g.Poses == nil:
+		return errors.New("the Geometry has no Bodies or no Poses; want the world as the first body, and a function that places all of them")
+	case !(g.Time > 0) || math.IsInf(g.Time, 0) || !(g.Camera.Distance > 0) || math.IsInf(g.Camera.Distance, 0):
+		return fmt.Errorf("the Geometry has a Time of %g and a camera at the Distance %g; want more than 0 of each", g.Time, g.Camera.Distance)
+	case g.Camera.Body < 0 || g.Camera.Body >= len(g.Bodies):
+		return fmt.Errorf("the Geometry's camera follows body %d; want 0 to %d", g.Camera.Body, len(g.Bodies)-1)
+	}
+	for i, s := range g.Shapes {
+		if s.Body < 0 || s.Body >= len(g.Bodies) || int(s.Form) >= len(formNames) {
+			return fmt.Errorf("shape %d of the Geometry is a %v of body %d; want a form that there is, and body 0 to %d", i, s.Form, s.Body, len(g.Bodies)-1)
+		}
+	}
+	return nil
 }
 
 // Shape is a solid fixed to a body.

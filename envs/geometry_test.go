@@ -189,3 +189,30 @@ func TestGeometryTime(t *testing.T) {
 		}
 	}
 }
+
+// TestGeometryRefused: a Geometry that no viewer can show is refused with the Spec.
+func TestGeometryRefused(t *testing.T) {
+	maker := Worlds(func() (World, error) { return nil, nil })
+	for want, spoil := range map[string]func(*Spec){
+		"":                    func(*Spec) {},
+		"no State":            func(s *Spec) { s.State = nil },
+		"no Bodies":           func(s *Spec) { s.Geometry.Bodies = nil },
+		"no Poses":            func(s *Spec) { s.Geometry.Poses = nil },
+		"a Time of 0":         func(s *Spec) { s.Geometry.Time = 0 },
+		"the Distance NaN":    func(s *Spec) { s.Geometry.Camera.Distance = math.NaN() },
+		"camera follows body": func(s *Spec) { s.Geometry.Camera.Body = 2 },
+		"sphere of body 2":    func(s *Spec) { s.Geometry.Shapes[0].Body = 2 },
+		"no form of body 1":   func(s *Spec) { s.Geometry.Shapes[0].Form = 17 },
+	} {
+		s := Spec{
+			Name: "Seen-v0", Observation: Image(2, 3, 1), Action: Discrete(2), State: []string{"x"}, Geometry: &Geometry{
+				Bodies: []string{"world", "ball"}, Shapes: []Shape{{Body: 1, Form: SphereShape}}, Poses: func([]float32) []Pose { return make([]Pose, 2) },
+				Camera: Camera{Distance: 3}, Time: 0.1,
+			},
+		}
+		spoil(&s)
+		if _, err := NewOutside(s, maker); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+}

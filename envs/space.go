@@ -40,6 +40,16 @@ func Symmetric(high ...float32) Space {
 	return Box(low, high)
 }
 
+// Image returns the space of images [height, width, channels] of values from 0 to 1, which convolutions take.
+func Image(height, width, channels int) Space {
+	n := max(0, height) * max(0, width) * max(0, channels)
+	high := make([]float32, n)
+	for i := range high {
+		high[i] = 1
+	}
+	return Space{Low: make([]float32, n), High: high, Axes: nn.Shape{height, width, channels}}
+}
+
 // IsDiscrete reports whether the space is discrete.
 func (s Space) IsDiscrete() bool { return s.N > 0 }
 

@@ -119,6 +119,7 @@ func (s Spec) check() error {
 	if s.Global < 0 || s.Global > 0 && s.Agents < 2 {
 		errs = append(errs, fmt.Errorf("the Spec has a Global state of %d with %d Agents; want 0, or several agents", s.Global, s.Agents))
 	}
+	errs = append(errs, s.Geometry.check(s.StateSize()))
 	return errors.Join(errs...)
 }
 

@@ -33,8 +33,14 @@ func (s *Show) WritePage(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("view: the page of %q: %w", s.env.Name, err)
 	}
-	// json.Marshal escapes text that could end a script.
-	return page.Execute(w, map[string]any{"Title": s.Title, "Caption": s.Caption, "Data": template.JS(text), "Script": template.JS(solidsJS + sceneJS + panelJS)})
+	mean := ""
+	if s.env.Seats() > 1 {
+		mean = ", mean of the seats"
+	}
+	return page.Execute(w, map[string]any{
+		"Title": s.Title, "Mean": mean, "Caption": s.Caption, "Data": template.JS(text), // json.Marshal escapes text that could end a script
+		"Script": template.JS(solidsJS + sceneJS + panelJS),
+	})
 }
 
 // pageData is the input of the page's script.
@@ -52,9 +58,10 @@ type pageData struct {
 
 	Poses   string `json:"poses"`   // [T + 1][bodies][7] of little-endian float32 in base 64: position, quaternion w x y z
 	Path    string `json:"path"`    // [T + 1][2]: the position that the camera follows
-	Values  string `json:"values"`  // [T][A]: actions
+	Values  string `json:"values"`  // [T][A][dimensions]: actions of each seat
 	Rewards string `json:"rewards"` // [T]
 	Returns string `json:"returns"` // [T]
+	Seats   string `json:"seats"`   // [T][A]: returns of each seat; "": there is one
 }
 
 type pageShape struct {
@@ -75,8 +82,9 @@ type pageCamera struct {
 	Elevation float64    `json:"elevation"`
 }
 
-// pageActions describes actions: the names of a discrete space's actions, or of a box's dimensions and their bounds.
+// pageActions describes actions: the names of a discrete space's actions, or of a box's dimensions and their bounds, of one seat.
 type pageActions struct {
+	Seats    int       `json:"seats"`
 	Discrete bool      `json:"discrete"`
 	Names    []string  `json:"names"`
 	Low      []float64 `json:"low"`
@@ -100,7 +108,7 @@ func (s *Show) data() pageData {
 		rot := shape.On(envs.Pose{}).Rot // of length 1
 		d.Shapes = append(d.Shapes, pageShape{shape.Name, shape.Body, shape.Form.String(), shape.Size, shape.Pos, rot, shape.Color})
 	}
-	var poses, path, values []float32
+	var poses, path, values, seats []float32
 	for i, bodies := range s.poses {
 		for _, b := range bodies {
 			rot := b.On(envs.Pose{}).Rot
@@ -113,6 +121,10 @@ func (s *Show) data() pageData {
 	for _, a := range e.Actions {
 		values = append(values, a...)
 	}
+	for _, sums := range e.Seats {
+		seats = append(seats, sums...)
+	}
+	d.Seats = pack(seats)
 	d.Poses, d.Path, d.Values, d.Rewards, d.Returns = pack(poses), pack(path), pack(values), pack(e.Rewards), pack(e.Returns)
 	return d
 }
@@ -120,7 +132,7 @@ func (s *Show) data() pageData {
 // actions returns the names and bounds of actions. If the environment has no bounds, they are taken from the episode.
 func (s *Show) actions() pageActions {
 	space := s.env.Action
-	a := pageActions{Discrete: space.IsDiscrete(), Names: s.env.Geometry.Actions, Low: []float64{}, High: []float64{}}
+	a := pageActions{Seats: s.env.Seats(), Discrete: space.IsDiscrete(), Names: s.env.Geometry.Actions, Low: []float64{}, High: []float64{}}
 	for i := range space.Size() {
 		if len(a.Names) <= i {
 			a.Names = append(a.Names[:i:i], fmt.Sprint(i))
@@ -132,8 +144,10 @@ func (s *Show) actions() pageActions {
 		if !finite(low, high) {
 			low, high = -1, 1
 			for _, values := range s.episode.Actions {
-				if v := float64(values[i]); finite(v) {
-					low, high = min(low, v), max(high, v)
+				for at := i; at < len(values); at += space.Size() {
+					if v := float64(values[at]); finite(v) {
+						low, high = min(low, v), max(high, v)
+					}
 				}
 			}
 		}

@@ -49,6 +49,18 @@ function chart(canvas, height, values, low, high, steps, bars) {
     pen.fillRect(Math.round((part * n - first) / shown * (canvas.width - ratio)), 0, ratio, canvas.height);
   };
 }
+// acted returns, for each name of each seat, the action's values over the steps: of a discrete action 1 where it was taken, else 0.
+function acted(values, { seats, names, discrete }, steps) {
+  const width = discrete ? 1 : names.length; // numbers of a seat's action
+  return Array.from({ length: seats * names.length }, (_, row) => {
+    const seat = Math.floor(row / names.length), k = row % names.length;
+    const title = seats > 1 ? "seat " + seat + ": " + names[k] : names[k];
+    return { title, k, series: Array.from({ length: steps }, (_, i) => {
+      const at = (i * seats + seat) * width;
+      return discrete ? (values[at] === k ? 1 : 0) : values[at + k];
+    }) };
+  });
+}
 function extent(x) {
   let low = Infinity, high = -Infinity;
   for (const v of x) if (Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); }
@@ -61,22 +73,25 @@ let now = 0, playing = true, before = 0, charts = [], rows = [];
 function seek(part) { now = Math.min(Math.max(part, 0), 1) * end; show(); }
 
 function layout() {
-  const sums = [0, ...returns];
-  const [low, high] = extent(sums), [worst, best] = extent([0, ...rewards]);
+  const { seats, discrete, low: least, high: most } = episode.actions;
+  const [low, high] = extent([0, ...returns]), [worst, best] = extent([0, ...rewards]);
   charts = [chart($("returns"), 110, returns, low, high, Infinity), chart($("rewards"), 60, rewards, worst, best, Infinity)];
   const list = $("actions");
   list.textContent = "";
-  rows = episode.actions.names.map((name, a) => {
-    const row = document.createElement("div"), title = document.createElement("span"), value = document.createElement("output"), line = document.createElement("canvas");
-    row.className = "action";
+  function row(text, series, low, high, discrete) {
+    const box = document.createElement("div"), title = document.createElement("span"), value = document.createElement("output"), line = document.createElement("canvas");
+    box.className = "action";
     line.className = "chart";
-    title.textContent = name;
-    row.append(title, value, line);
-    list.append(row);
-    const series = Array.from({ length: episode.steps }, (_, i) => episode.actions.discrete ? (values[i] === a ? 1 : 0) : values[i * width + a]);
-    const bounds = episode.actions.discrete ? [0, 1] : [episode.actions.low[a], episode.actions.high[a]];
-    return { row, value, series, draw: chart(line, episode.actions.discrete ? 18 : 34, series, bounds[0], bounds[1], 100, episode.actions.discrete) };
-  });
+    title.textContent = text;
+    box.append(title, value, line);
+    list.append(box);
+    return { row: box, value, series, discrete, draw: chart(line, discrete ? 18 : 34, series, low, high, 100, discrete) };
+  }
+  rows = acted(values, episode.actions, episode.steps).map(a => row(a.title, a.series, discrete ? 0 : least[a.k], discrete ? 1 : most[a.k], discrete));
+  for (let seat = 0; seatReturns.length > 0 && seat < seats; seat++) {
+    const sums = Array.from({ length: episode.steps }, (_, i) => seatReturns[i * seats + seat]);
+    rows.push(row("seat " + seat + ": return", sums, ...extent([0, ...sums]), false));
+  }
 }
 
 function show() {
@@ -94,8 +109,8 @@ function show() {
   for (const r of rows) {
     r.draw(part);
     const v = acting < 0 ? 0 : r.series[acting];
-    r.value.textContent = episode.actions.discrete ? "" : short(v);
-    r.row.classList.toggle("on", episode.actions.discrete && v === 1);
+    r.value.textContent = r.discrete ? "" : short(v);
+    r.row.classList.toggle("on", r.discrete && v === 1);
   }
   draw(now);
 }

@@ -5,6 +5,7 @@ package view
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/evorl/evorl/envs"
 )
@@ -31,12 +32,16 @@ func New(env *envs.Environment, episode *envs.Episode, actionRepeat int) (*Show,
 	}
 	n := len(episode.Actions)
 	if len(episode.States) != n+1 || len(episode.Returns) != n || len(episode.Rewards) != n ||
-		len(episode.States[0]) != env.StateSize() {
+		env.Seats() > 1 && len(episode.Seats) != n || slices.ContainsFunc(episode.States, sized(env.StateSize())) ||
+		slices.ContainsFunc(episode.Actions, sized(env.Seats()*env.ActionWords())) || slices.ContainsFunc(episode.Seats, sized(env.Seats())) {
 		return nil, fmt.Errorf("view: an episode of %d states, %d actions, %d returns; want one of %q", len(episode.States), n, len(episode.Returns), env.Name)
 	}
 	s := &Show{Title: env.Name, env: env, episode: episode, step: g.Time * float64(max(1, actionRepeat))}
 	for _, state := range episode.States {
-		poses := g.Poses(state)
+		poses, err := placed(g, state)
+		if err != nil {
+			return nil, fmt.Errorf("view: the Geometry of %q: %w", env.Name, err)
+		}
 		if len(poses) != len(g.Bodies) {
 			return nil, fmt.Errorf("view: %q has %d bodies and places %d", env.Name, len(g.Bodies), len(poses))
 		}
@@ -45,6 +50,19 @@ func New(env *envs.Environment, episode *envs.Episode, actionRepeat int) (*Show,
 	s.follow()
 	return s, nil
 }
+
+// placed returns the poses of a state; a panic of their function is an error.
+func placed(g *envs.Geometry, state []float32) (poses []envs.Pose, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("Poses panics with %v", v)
+		}
+	}()
+	return g.Poses(state), nil
+}
+
+// sized returns whether a row has another length.
+func sized(n int) func([]float32) bool { return func(row []float32) bool { return len(row) != n } }
 
 // Seconds returns the duration of the episode.
 func (s *Show) Seconds() float64 { return s.step * float64(len(s.episode.Actions)) }

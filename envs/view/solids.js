@@ -11,7 +11,7 @@ function floats(text) {
 }
 const poses = floats(episode.poses), path = floats(episode.path), values = floats(episode.values);
 const rewards = floats(episode.rewards), returns = floats(episode.returns);
-const width = episode.actions.discrete ? 1 : episode.actions.names.length; // numbers of an action
+const seatReturns = floats(episode.seats); // empty: there is one seat
 
 // Vectors and matrices; matrices by columns, as WebGL takes them.
 const add = (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];

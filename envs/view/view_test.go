@@ -303,6 +303,56 @@ func TestSolids(t *testing.T) {
 	}
 }
 
+// TestSeats: the page has every seat's actions and returns apart.
+func TestSeats(t *testing.T) {
+	env := &envs.Environment{Spec: envs.Spec{
+		Name: "Pair", Agents: 2, State: []string{"x"}, Action: envs.Box([]float32{-1, -2, -3}, []float32{1, 2, 3}), Geometry: &envs.Geometry{
+			Bodies: []string{"world"}, Poses: func([]float32) []envs.Pose { return []envs.Pose{{}} }, Camera: envs.Camera{Distance: 3}, Time: 1,
+		},
+	}}
+	e := &envs.Episode{
+		States: [][]float32{{0}, {1}, {2}}, Actions: [][]float32{{1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, 12}}, Rewards: []float32{0, 1}, Returns: []float32{0, 1},
+		Seats: [][]float32{{1, -1}, {3, -1}}, Steps: 2,
+	}
+	s, err := New(env, e, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.data()
+	if got, want := unpack(t, d.Seats), []float32{1, -1, 3, -1}; !slices.Equal(got, want) || d.Actions.Seats != 2 {
+		t.Errorf("returns %v of %d seats; want %v of 2", got, d.Actions.Seats, want)
+	}
+	var page strings.Builder
+	if err := s.WritePage(&page); err != nil || !strings.Contains(page.String(), "<h2>return, mean of the seats</h2>") {
+		t.Errorf("the page does not say that it shows means (%v)", err)
+	}
+	for what, spoil := range map[string]func(*envs.Episode){
+		"no seats":          func(e *envs.Episode) { e.Seats = nil },
+		"a seat too few":    func(e *envs.Episode) { e.Seats = [][]float32{{1, 2}, {3}} },
+		"one seat's action": func(e *envs.Episode) { e.Actions = [][]float32{{1, 2, 3, 4, 5, 6}, {7, 8, 9}} },
+	} {
+		bad := *e
+		spoil(&bad)
+		if _, err := New(env, &bad, 1); err == nil || !strings.Contains(err.Error(), "Pair") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return
+	}
+	function := panelJS[strings.Index(panelJS, "function acted("):strings.Index(panelJS, "function extent(")]
+	out, err := exec.Command(node, "-e", function+`
+const box = acted([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], { seats: 2, names: ["a", "b", "c"], discrete: false }, 2);
+const one = acted([1, 0, 1, 1], { seats: 2, names: ["left", "right"], discrete: true }, 2);
+console.log(JSON.stringify([...box, ...one].map(a => a.title + " " + a.series)));`).Output()
+	const want = `["seat 0: a 1,7","seat 0: b 2,8","seat 0: c 3,9","seat 1: a 4,10","seat 1: b 5,11","seat 1: c 6,12",` +
+		`"seat 0: left 0,0","seat 0: right 1,1","seat 1: left 1,0","seat 1: right 0,1"]`
+	if err != nil || strings.TrimSpace(string(out)) != want {
+		t.Errorf("%v\n%s; want\n%s", err, out, want)
+	}
+}
+
 // TestNewRefuses: episodes and environments that cannot be shown give errors.
 func TestNewRefuses(t *testing.T) {
 	env, err := envs.Lookup("Hopper-v5")
