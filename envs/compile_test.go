@@ -16,7 +16,7 @@ func TestCustomEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	dev := open(t)
-	for _, options := range []Options{{}, {SparseReward: true, ActionRepeat: 2, AutoReset: Fast}, {TimeLimit: 6, AutoReset: NextStep}} {
+	for _, options := range []Options{{}, {SparseReward: true, ActionRepeat: 2, AutoReset: Fast}, {TimeLimit: 6, AutoReset: Disabled}} {
 		b, err := NewBatch(t.Context(), dev, env, 2, 19, options)
 		if err != nil {
 			t.Fatal(err)

@@ -52,7 +52,7 @@ func TestDiverges(t *testing.T) {
 	dev := open(t, vk.Validate(false))
 	for _, fault := range []string{"0u", "1u", "2u"} {
 		env := lostEnvironment(t, fault)
-		for _, mode := range []AutoReset{Normal, Fast, NextStep, Disabled} {
+		for _, mode := range []AutoReset{Normal, Fast, Disabled} {
 			const n, steps = 11, 9
 			b, err := NewBatch(t.Context(), dev, env, 1, n, Options{AutoReset: mode})
 			if err != nil {
@@ -70,7 +70,7 @@ func TestDiverges(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, d := range got.Done {
-					skipped := over[i] && (mode == NextStep || mode == Disabled)
+					skipped := over[i] && mode == Disabled
 					lost := !skipped && state[2*i] == 2
 					if want := map[bool]Done{true: Terminated | Diverged}[lost]; !skipped && d != want {
 						t.Fatalf("fault %s, mode %v, step %d: flags %d of environment %d in state %g; want %d", fault, mode, step, d, i, state[2*i], want)

@@ -181,13 +181,13 @@ func TestOptions(t *testing.T) {
 	}
 	for _, o := range []Options{
 		{TimeLimit: -2}, {TimeLimit: 1 << 30}, {ActionRepeat: -1}, {ActionRepeat: 1001},
-		{RewardScale: float32(math.NaN())}, {AutoReset: 4},
+		{RewardScale: float32(math.NaN())}, {AutoReset: 3},
 	} {
 		if _, err := o.resolved(spec); err == nil || !strings.Contains(err.Error(), `options of "Walk-v0"`) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	for _, mode := range []AutoReset{Normal, Fast, NextStep, Disabled} {
+	for _, mode := range []AutoReset{Normal, Fast, Disabled} {
 		text, err := mode.MarshalText()
 		var back AutoReset
 		if err != nil || back.UnmarshalText(text) != nil || back != mode {
@@ -195,7 +195,7 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	var mode AutoReset
-	if err := mode.UnmarshalText([]byte("never")); err == nil || !strings.Contains(err.Error(), "next-step") {
+	if err := mode.UnmarshalText([]byte("never")); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("unknown mode: %v", err)
 	}
 }

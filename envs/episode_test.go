@@ -20,10 +20,10 @@ func TestEpisode(t *testing.T) {
 	}{
 		{modelCartPole(), Options{}, 60},
 		{modelCartPole(), Options{AutoReset: Fast, TimeLimit: 12}, 60},
-		{modelCartPole(), Options{AutoReset: NextStep, TimeLimit: 15, SparseReward: true}, 60},
+		{modelCartPole(), Options{TimeLimit: 15, SparseReward: true}, 60},
 		{modelCartPole(), Options{AutoReset: Disabled, SparseReward: true, RewardScale: 0.5}, 60},
 		{modelCartPole(), Options{ActionRepeat: 3, TimeLimit: 20}, 30},
-		{modelCartPole(), Options{ActionRepeat: 4, TimeLimit: 8, SparseReward: true, AutoReset: NextStep}, 30},
+		{modelCartPole(), Options{ActionRepeat: 4, TimeLimit: 8, SparseReward: true, AutoReset: Disabled}, 30},
 		{modelPendulum(), Options{TimeLimit: 7, RewardScale: -0.25}, 30},
 		{modelPendulum(), Options{TimeLimit: 1}, 5},
 		{modelPendulum(), Options{TimeLimit: 7, ActionRepeat: 2, SparseReward: true, RewardScale: 2, AutoReset: Fast}, 30},

@@ -182,7 +182,7 @@ func TestCooperativeRollout(t *testing.T) {
 	var ended [2][]float32
 	for i, m := range []Mapping{Lane, Cooperative} {
 		f := newFixture(t, eng, "Ant-v5", RolloutConfig{Members: 2, Environments: 3, Horizon: 4, Options: Options{
-			Mapping: m, ActionRepeat: 2, TimeLimit: 3, AutoReset: NextStep,
+			Mapping: m, ActionRepeat: 2, TimeLimit: 3, AutoReset: Disabled,
 		}}, nil)
 		f.begin()
 		f.run(func(r *engine.Recorder) { f.ro.Record(r, f.clock, nil) })

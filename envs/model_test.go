@@ -91,11 +91,6 @@ func (e *episode) advance(action float64) transition {
 		obs := e.observe(e.state)
 		return transition{obs, obs, 0, ended | Void}
 	}
-	if ended.Over() && e.options.AutoReset == NextStep {
-		e.state, e.word, e.ret = e.reset(e.rng(e.steps)), 0, 0
-		obs := e.observe(e.state)
-		return transition{obs, obs, 0, Void}
-	}
 	length := e.word.Steps()
 	if ended.Over() {
 		length, e.ret = 0, 0

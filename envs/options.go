@@ -21,7 +21,7 @@ type Options struct {
 	// SparseReward withholds rewards until the end of the episode and pays their sum there.
 	SparseReward bool `doc:"Rewards are held back and paid as one sum at the episode's end."`
 	// AutoReset defines what happens after the end of an episode.
-	AutoReset AutoReset `doc:"After an episode's end: normal (a new one begins), fast (as normal, from the first initial state each time), next-step, disabled."`
+	AutoReset AutoReset `doc:"After an episode's end: normal (a new one begins), fast (as normal, from the first initial state each time), disabled."`
 	// Mapping defines how a device's lanes compute environments; the results of both forms differ by rounding.
 	Mapping Mapping `doc:"Ant, Humanoid(Standup): lane (an environment per lane), cooperative (one per subgroup), by-device (cooperative if few on a GPU)."`
 }
@@ -30,7 +30,7 @@ type Options struct {
 const NoTimeLimit = -1
 
 // AutoReset defines what happens after the end of an episode. The values are those of AUTO_RESET in
-// shaders/envs/wrapper.glsl; the modes are EvoRL's.
+// shaders/envs/wrapper.glsl; the modes are among EvoRL's.
 type AutoReset uint32
 
 const (
@@ -39,14 +39,11 @@ const (
 	Normal AutoReset = iota
 	// Fast is Normal with the environment's first initial state every time.
 	Fast
-	// NextStep: the step after the end ignores its action, resets, and has no reward (the default of Gymnasium and
-	// EnvPool).
-	NextStep
 	// Disabled: the final state stays and further steps change nothing, until Reset.
 	Disabled
 )
 
-var autoResetNames = [...]string{"normal", "fast", "next-step", "disabled"}
+var autoResetNames = [...]string{"normal", "fast", "disabled"}
 
 func (a AutoReset) String() string {
 	if int(a) < len(autoResetNames) {
@@ -55,7 +52,7 @@ func (a AutoReset) String() string {
 	return fmt.Sprintf("AutoReset(%d)", uint32(a))
 }
 
-// UnmarshalText parses a mode's name: normal, fast, next-step or disabled.
+// UnmarshalText parses a mode's name: normal, fast or disabled.
 func (a *AutoReset) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(a, "auto-reset mode", autoResetNames[:], text)
 }
@@ -71,7 +68,7 @@ type Done uint32
 const (
 	Terminated Done = 1 // the environment terminated: no bootstrapping
 	Truncated  Done = 2 // the time limit was reached; may be combined with Terminated
-	Void       Done = 4 // no transition: the reset of NextStep, or a step after the end with Disabled
+	Void       Done = 4 // no transition: a step after the end with Disabled
 	// Diverged is combined with Terminated: a robot's state left all bounds (beyond 1e10), or a state, an observation
 	// or a reward was not finite. The next observation of such a step is 0, and so is a reward that is not finite.
 	// The next episode begins as usual, and other environments are not affected. A policy that often causes it

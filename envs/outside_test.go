@@ -325,14 +325,14 @@ func TestOutsideErrors(t *testing.T) {
 	if err := r.s.Close(); err != nil || second.closed != 1 || first.closed != 1 {
 		t.Errorf("closing: %v; closed %d and %d times", err, first.closed, second.closed)
 	}
-	next := RolloutConfig{Members: 1, Environments: 1, Horizon: 1, Options: Options{AutoReset: NextStep}}
+	next := RolloutConfig{Members: 1, Environments: 1, Horizon: 1, Options: Options{AutoReset: Fast}}
 	none := Spec{Name: "None-v0", Observation: env.Observation, Action: env.Action}
 	counted := none
 	counted.Iterations = 3
 	for what, err := range map[string]error{
 		"a batch":        errorOf(NewBatch(t.Context(), open(t), env, 1, 1, Options{})),
 		"ActionRepeat":   errorOf(NewEvaluator(t.Context(), r.s, env, Options{ActionRepeat: 2}, r.policy)),
-		"next-step":      errorOf(NewRollout(t.Context(), r.s.Engine().NewState(), env, next)),
+		"mode fast":      errorOf(NewRollout(t.Context(), r.s.Engine().NewState(), env, next)),
 		"constructor":    errorOf(NewOutside(none, nil)),
 		"has Iterations": errorOf(NewOutside(counted, nil)),
 	} {

@@ -25,7 +25,6 @@ func TestSeats(t *testing.T) {
 		{sample, Options{}, func(*Policy) {}, Sampled},
 		{sample, Options{TimeLimit: 7, ActionRepeat: 2, RewardScale: 0.5}, func(p *Policy) { p.Normalizer = nil }, Sampled},
 		{sample, Options{TimeLimit: 6, AutoReset: Fast, SparseReward: true}, valueOutputs(0, false), Sampled},
-		{sample, Options{TimeLimit: 9, AutoReset: NextStep}, func(*Policy) {}, Sampled},
 		{sample, Options{TimeLimit: 12, AutoReset: Disabled}, func(*Policy) {}, Sampled},
 		{drift, Options{}, gaussian, Applied},
 		{drift, Options{TimeLimit: 10, ActionRepeat: 3}, func(*Policy) {}, Sampled},
@@ -131,8 +130,7 @@ func (e *emulation) compare() {
 				}
 				continue
 			}
-			turns := over && o.AutoReset == NextStep
-			if over && !turns {
+			if over {
 				w.begin(e.seatWorld)
 			}
 			if env.Global > 0 {
@@ -142,7 +140,7 @@ func (e *emulation) compare() {
 			for seat := range seats {
 				at := first + seat
 				e.near(what+": observation", obs[at*size:][:size], e.observed(w, seat))
-				acted[seat] = !turns && w.seats[seat].done == 0
+				acted[seat] = w.seats[seat].done == 0
 				a := action[at*width:][:width]
 				actions[seat] = make([]float32, width)
 				if !env.Action.IsDiscrete() {
@@ -158,9 +156,7 @@ func (e *emulation) compare() {
 			}
 			rewards, ended := make([]float32, seats), make([]Done, seats)
 			rng := e.rng(i, e.steps-c.Horizon+step+1)
-			if !turns {
-				e.advanceWorld(w, actions, rewards, rng)
-			}
+			e.advanceWorld(w, actions, rewards, rng)
 			if env.Global > 0 {
 				e.near(what+": next global", nextGlobal[(step*len(e.worlds)+i)*env.Global:][:env.Global], e.global(w.state))
 			}
@@ -174,10 +170,7 @@ func (e *emulation) compare() {
 			}
 			flags := make([]Done, seats)
 			for seat := range seats {
-				if flags[seat] = w.seats[seat].done; turns {
-					flags[seat] = 0
-				}
-				if !acted[seat] {
+				if flags[seat] = w.seats[seat].done; !acted[seat] {
 					flags[seat] |= Void
 				}
 				paid := rewards[seat] * o.RewardScale
@@ -200,7 +193,7 @@ func (e *emulation) compare() {
 					}
 				}
 			}
-			resets := turns || w.done != 0 && (o.AutoReset == Normal || o.AutoReset == Fast)
+			resets := w.done != 0 && o.AutoReset != Disabled
 			following := emulated{state: w.state, seats: w.seats}
 			if resets {
 				if o.AutoReset == Fast {
@@ -209,9 +202,6 @@ func (e *emulation) compare() {
 				w.state = e.reset(rng)
 				following.state = w.state
 				following.begin(e.seatWorld)
-				if turns {
-					*w = following
-				}
 			}
 			for seat := range seats {
 				want := e.observe(final, seat)

@@ -11,7 +11,7 @@ import (
 // TestSeen: the sums over observations agree with the trajectory's transitions, however episodes are reset.
 func TestSeen(t *testing.T) {
 	const members, environments, horizon = 2, 3, 70 // random actions end CartPole's episodes after some 20 steps
-	for _, mode := range []AutoReset{Normal, Fast, NextStep, Disabled} {
+	for _, mode := range []AutoReset{Normal, Fast, Disabled} {
 		eng := engine.New(open(t), engine.Seed(3))
 		s := eng.NewState()
 		clock := engine.NewClock(s)

@@ -181,7 +181,7 @@ func TestNewRefuses(t *testing.T) {
 	env := lookup(t, "CartPole-v1")
 	for name, c := range map[string]func(*envs.Options, *NetworkConfig, *PPOConfig){
 		"more minibatches than transitions": func(_ *envs.Options, _ *NetworkConfig, c *PPOConfig) { c.RolloutLength, c.Minibatches = 1, 5 },
-		"a mode that loses transitions":     func(o *envs.Options, _ *NetworkConfig, _ *PPOConfig) { o.AutoReset = envs.NextStep },
+		"a mode that loses transitions":     func(o *envs.Options, _ *NetworkConfig, _ *PPOConfig) { o.AutoReset = envs.Disabled },
 		"an empty layer":                    func(_ *envs.Options, n *NetworkConfig, _ *PPOConfig) { n.Hidden = []int{0} },
 		"no members":                        func(_ *envs.Options, _ *NetworkConfig, c *PPOConfig) { c.Members = 0 },
 		"no environments":                   func(_ *envs.Options, _ *NetworkConfig, c *PPOConfig) { c.Environments = 0 },

@@ -89,7 +89,7 @@ func (s settings) check() error {
 	if err := config.Check(s.network); err != nil {
 		return fmt.Errorf("network: %w", err)
 	}
-	if mode := s.options.AutoReset; mode != envs.Normal && mode != envs.Fast {
+	if mode := s.options.AutoReset; mode == envs.Disabled {
 		return fmt.Errorf("auto-reset mode %v; want %v or %v, which lose no transition", mode, envs.Normal, envs.Fast)
 	}
 	if s.actors > 1 && s.network.NormalizeObs {

@@ -180,7 +180,7 @@ func (s *Setup) Check(environment envs.Options) error {
 	case s.Env == nil:
 	case environment.TimeLimit == envs.NoTimeLimit || environment.TimeLimit == 0 && s.Env.MaxSteps == 0:
 		return config.Invalid("environment.time_limit", "without a time limit an evaluation episode might never end: want at least 1")
-	case environment.AutoReset != envs.Normal && environment.AutoReset != envs.Fast:
+	case environment.AutoReset == envs.Disabled:
 		return config.Invalid("environment.auto_reset", "%q loses transitions that learning needs: want \"normal\" or \"fast\"", environment.AutoReset)
 	}
 	return s.Settings.Check(s.Env, environment)

@@ -14,13 +14,13 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/workgroup.glsl"
 #include "ec/magnitude.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };  // [M, P], finite
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };  // [M, N], finite
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };         // [M, P / 2]: of directions
-layout(std430, set = 0, binding = 3) writeonly buffer Weight { float weight[]; };   // [M, P]
+layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };         // [M, N / 2]: of directions
+layout(std430, set = 0, binding = 3) writeonly buffer Weight { float weight[]; };   // [M, N]
 
 layout(push_constant) uniform Push {
-    uint directions; // P / 2
+    uint directions; // N / 2
     uint elites;     // b, at most directions
 };
 

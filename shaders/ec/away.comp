@@ -6,11 +6,11 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer X { vec4 x[]; };         // [M, P, row]
+layout(std430, set = 0, binding = 0) readonly buffer X { vec4 x[]; };         // [M, N, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer x_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Mean { vec4 mean[]; };   // [M, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer mean_texels;
-layout(std430, set = 0, binding = 4) writeonly buffer Away { vec4 away[]; };  // [M, P, row]
+layout(std430, set = 0, binding = 4) writeonly buffer Away { vec4 away[]; };  // [M, N, row]
 
 layout(push_constant) uniform Push {
     uint population;

@@ -11,15 +11,15 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) buffer Given { vec4 given[]; };                     // [M, P, row]
+layout(std430, set = 0, binding = 0) buffer Given { vec4 given[]; };                     // [M, N, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer given_texels;         // the same
-layout(std430, set = 0, binding = 2) readonly buffer Proposed { vec4 proposed[]; };      // [M, P, row]
+layout(std430, set = 0, binding = 2) readonly buffer Proposed { vec4 proposed[]; };      // [M, N, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer proposed_texels;      // the same
-layout(std430, set = 0, binding = 4) writeonly buffer Changed { uint changed[]; };       // [M, P]: 1 or 0
-layout(std430, set = 0, binding = 5) writeonly buffer Fitness { float fitness[]; };      // [M, P]
+layout(std430, set = 0, binding = 4) writeonly buffer Changed { uint changed[]; };       // [M, N]: 1 or 0
+layout(std430, set = 0, binding = 5) writeonly buffer Fitness { float fitness[]; };      // [M, N]
 
 layout(push_constant) uniform Push {
-    uint count; // M P
+    uint count; // M N
     uint row;
 };
 

@@ -16,8 +16,8 @@ layout(std430, set = 0, binding = 0) readonly buffer Basis { vec4 basis[]; };   
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer basis_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Path { vec4 path[]; };            // [M, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer path_texels;
-layout(std430, set = 0, binding = 4) writeonly buffer Noise { float noise[]; };        // [M, P + 1, row]
-layout(std430, set = 0, binding = 5) writeonly buffer Weighted { float weighted[]; };  // [M, P + 1, row]
+layout(std430, set = 0, binding = 4) writeonly buffer Noise { float noise[]; };        // [M, N + 1, row]
+layout(std430, set = 0, binding = 5) writeonly buffer Weighted { float weighted[]; };  // [M, N + 1, row]
 
 layout(push_constant) uniform Push {
     uint population;

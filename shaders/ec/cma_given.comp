@@ -13,10 +13,10 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
 layout(std430, set = 0, binding = 2) readonly buffer MeanLow { vec4 mean_low[]; };    // [M, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer mean_low_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Sigma { float sigma[]; };        // [M]
-layout(std430, set = 0, binding = 5) readonly buffer Given { vec4 given[]; };         // [M, P, row]
+layout(std430, set = 0, binding = 5) readonly buffer Given { vec4 given[]; };         // [M, N, row]
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer given_texels;
-layout(std430, set = 0, binding = 7) readonly buffer Changed { uint changed[]; };     // [M, P]
-layout(std430, set = 0, binding = 8) writeonly buffer Steps { vec4 steps[]; };        // [M, P + 1, row]
+layout(std430, set = 0, binding = 7) readonly buffer Changed { uint changed[]; };     // [M, N]
+layout(std430, set = 0, binding = 8) writeonly buffer Steps { vec4 steps[]; };        // [M, N + 1, row]
 
 layout(push_constant) uniform Push {
     uint population;

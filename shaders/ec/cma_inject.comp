@@ -11,12 +11,12 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Projected { vec4 projected[]; };  // [M, P, row]: steps times eigenvectors
+layout(std430, set = 0, binding = 0) readonly buffer Projected { vec4 projected[]; };  // [M, N, row]: steps times eigenvectors
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer projected_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Scale { vec4 scale[]; };          // [M, row]: D
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer scale_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Changed { uint changed[]; };      // [M, P]
-layout(std430, set = 0, binding = 5) writeonly buffer Noise { vec4 noise[]; };         // [M, P + 1, row]
+layout(std430, set = 0, binding = 4) readonly buffer Changed { uint changed[]; };      // [M, N]
+layout(std430, set = 0, binding = 5) writeonly buffer Noise { vec4 noise[]; };         // [M, N + 1, row]
 
 layout(push_constant) uniform Push {
     uint population;

@@ -9,10 +9,10 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Noise { vec4 noise[]; };     // [M, P + 1, row]: D z
+layout(std430, set = 0, binding = 0) readonly buffer Noise { vec4 noise[]; };     // [M, N + 1, row]: D z
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer noise_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Scale { vec4 scale[]; };     // [M, row]: D
-layout(std430, set = 0, binding = 3) readonly buffer Weight { float weight[]; };  // [M, P]
+layout(std430, set = 0, binding = 3) readonly buffer Weight { float weight[]; };  // [M, N]
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer weight_texels;
 layout(std430, set = 0, binding = 5) writeonly buffer Sums { vec4 sums[]; };      // [M, 2, row]
 

@@ -10,9 +10,9 @@ layout(constant_id = 1) const uint FOURS = 1; // vec4s of a candidate's objectiv
 
 layout(std430, set = 0, binding = 0) readonly buffer Parents { float parents[]; };      // [M, kept, K]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer parents_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Offspring { float offspring[]; };  // [M, P, K]
+layout(std430, set = 0, binding = 2) readonly buffer Offspring { float offspring[]; };  // [M, N, K]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer offspring_texels;
-layout(std430, set = 0, binding = 4) writeonly buffer Merged { vec4 merged[]; };        // [M, kept + P, FOURS]
+layout(std430, set = 0, binding = 4) writeonly buffer Merged { vec4 merged[]; };        // [M, kept + N, FOURS]
 
 layout(push_constant) uniform Push {
     uint kept;

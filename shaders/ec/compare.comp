@@ -7,10 +7,10 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 
 #include "ec/worth.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer CandidateFitness { float candidate_fitness[]; };           // [M, P]: as evaluated
-layout(std430, set = 0, binding = 1) buffer Fitness { float fitness[]; };            // [M, P]: of the stored candidates; NaN: not evaluated
-layout(std430, set = 0, binding = 2) writeonly buffer Verdict { uint verdict[]; };   // [M, P]: 0: keep the stored one, 1: equally good, 2: better, 3: the first
-layout(std430, set = 0, binding = 3) writeonly buffer Gain { float gain[]; };        // [M, P]: increase in fitness; 0 unless the verdict is 2
+layout(std430, set = 0, binding = 0) readonly buffer CandidateFitness { float candidate_fitness[]; };           // [M, N]: as evaluated
+layout(std430, set = 0, binding = 1) buffer Fitness { float fitness[]; };            // [M, N]: of the stored candidates; NaN: not evaluated
+layout(std430, set = 0, binding = 2) writeonly buffer Verdict { uint verdict[]; };   // [M, N]: 0: keep the stored one, 1: equally good, 2: better, 3: the first
+layout(std430, set = 0, binding = 3) writeonly buffer Gain { float gain[]; };        // [M, N]: increase in fitness; 0 unless the verdict is 2
 
 layout(push_constant) uniform Push { uint population; };
 

@@ -12,7 +12,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(std430, set = 0, binding = 0) readonly buffer V { vec4 v[]; };                      // [M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer v_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Projection { vec2 projection[]; };   // [M, P, 2]
+layout(std430, set = 0, binding = 2) writeonly buffer Projection { vec2 projection[]; };   // [M, N, 2]
 
 layout(push_constant) uniform Push {
     uint seed;

@@ -18,7 +18,7 @@ layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer deviation_tex
 layout(std430, set = 0, binding = 4) readonly buffer V { vec4 v[]; };                      // [M, row]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer v_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Sigma { float sigma[]; };             // [M]
-layout(std430, set = 0, binding = 7) readonly buffer Projection { vec2 projection[]; };    // [M, P, 2]
+layout(std430, set = 0, binding = 7) readonly buffer Projection { vec2 projection[]; };    // [M, N, 2]
 layout(std430, set = 0, binding = 11) readonly buffer Pick { uint pick[]; };               // [M, count]
 layout(std430, set = 0, binding = 12) writeonly buffer Candidates { vec4 candidates[]; };  // [M, count, row]
 

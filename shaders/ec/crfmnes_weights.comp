@@ -16,9 +16,9 @@ layout(std430, set = 0, binding = 0) readonly buffer First { vec4 first[]; };   
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer first_texels;
 layout(std430, set = 0, binding = 2) buffer Path { vec4 path[]; };                         // [M, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer path_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Projection { vec2 projection[]; };    // [M, P, 2]
-layout(std430, set = 0, binding = 5) buffer Weight { float weight[]; };                    // [M, P]: by rank; replaced by the weights to use
-layout(std430, set = 0, binding = 6) writeonly buffer Along { float along[]; };            // [M, P]: weight times q, the product of z with v's direction
+layout(std430, set = 0, binding = 4) readonly buffer Projection { vec2 projection[]; };    // [M, N, 2]
+layout(std430, set = 0, binding = 5) buffer Weight { float weight[]; };                    // [M, N]: by rank; replaced by the weights to use
+layout(std430, set = 0, binding = 6) writeonly buffer Along { float along[]; };            // [M, N]: weight times q, the product of z with v's direction
 layout(std430, set = 0, binding = 7) writeonly buffer Factors { vec4 factors[]; };         // [M]: sum w q, sum w q^2, sum w |z|^2, the learning rate of sigma
 
 layout(push_constant) uniform Push {

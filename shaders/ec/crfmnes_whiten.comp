@@ -21,11 +21,11 @@ layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer deviation_tex
 layout(std430, set = 0, binding = 4) readonly buffer V { vec4 v[]; };                    // [M, row]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer v_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Sigma { float sigma[]; };           // [M]
-layout(std430, set = 0, binding = 7) readonly buffer Changed { uint changed[]; };        // [M, P]
-layout(std430, set = 0, binding = 11) readonly buffer Given { vec4 given[]; };           // [M, P, row]
+layout(std430, set = 0, binding = 7) readonly buffer Changed { uint changed[]; };        // [M, N]
+layout(std430, set = 0, binding = 11) readonly buffer Given { vec4 given[]; };           // [M, N, row]
 layout(set = 0, binding = 12, rgba32f) readonly uniform imageBuffer given_texels;
-layout(std430, set = 0, binding = 13) writeonly buffer Noise { vec4 noise[]; };          // [M, P, row]
-layout(std430, set = 0, binding = 14) writeonly buffer Projection { vec2 projection[]; }; // [M, P]: z^T w, |z|^2
+layout(std430, set = 0, binding = 13) writeonly buffer Noise { vec4 noise[]; };          // [M, N, row]
+layout(std430, set = 0, binding = 14) writeonly buffer Projection { vec2 projection[]; }; // [M, N]: z^T w, |z|^2
 
 layout(push_constant) uniform Push {
     uint seed;

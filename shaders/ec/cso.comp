@@ -6,17 +6,17 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Swarm { vec4 swarm[]; };            // [M, 2 P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Swarm { vec4 swarm[]; };            // [M, 2 N, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer swarm_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Velocity { vec4 velocity[]; };      // [M, 2 P, row]
+layout(std430, set = 0, binding = 2) readonly buffer Velocity { vec4 velocity[]; };      // [M, 2 N, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer velocity_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Center { vec4 center[]; };          // [M, row]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer center_texels;
-layout(std430, set = 0, binding = 6) readonly buffer Pair { uvec2 pair[]; };             // [M, P, 2]: loser, winner
+layout(std430, set = 0, binding = 6) readonly buffer Pair { uvec2 pair[]; };             // [M, N, 2]: loser, winner
 layout(std430, set = 0, binding = 7) readonly buffer Attraction { float attraction[]; }; // [M]: phi
 layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };            // [0]: the generation
-layout(std430, set = 0, binding = 9) writeonly buffer Moved { vec4 moved[]; };           // [M, P, row]: x of the losers
-layout(std430, set = 0, binding = 10) writeonly buffer Speed { vec4 speed[]; };          // [M, P, row]: v of the losers
+layout(std430, set = 0, binding = 9) writeonly buffer Moved { vec4 moved[]; };           // [M, N, row]: x of the losers
+layout(std430, set = 0, binding = 10) writeonly buffer Speed { vec4 speed[]; };          // [M, N, row]: v of the losers
 
 layout(push_constant) uniform Push {
     uint seed;

@@ -9,9 +9,9 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; }; // [M, 2 P]: NaN: not evaluated
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; }; // [M, 2 N]: NaN: not evaluated
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };      // [0]: the generation
-layout(std430, set = 0, binding = 2) writeonly buffer Pair { uvec2 pair[]; };      // [M, P, 2]: loser, winner
+layout(std430, set = 0, binding = 2) writeonly buffer Pair { uvec2 pair[]; };      // [M, N, 2]: loser, winner
 
 layout(push_constant) uniform Push {
     uint seed;

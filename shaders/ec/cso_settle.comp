@@ -8,15 +8,15 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer CandidateFitness { float candidate_fitness[]; };             // [M, P]: as evaluated
-layout(std430, set = 0, binding = 1) readonly buffer Pair { uvec2 pair[]; };           // [M, P, 2]: loser, winner
-layout(std430, set = 0, binding = 2) readonly buffer Moved { vec4 moved[]; };          // [M, P, row]
+layout(std430, set = 0, binding = 0) readonly buffer CandidateFitness { float candidate_fitness[]; };             // [M, N]: as evaluated
+layout(std430, set = 0, binding = 1) readonly buffer Pair { uvec2 pair[]; };           // [M, N, 2]: loser, winner
+layout(std430, set = 0, binding = 2) readonly buffer Moved { vec4 moved[]; };          // [M, N, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer moved_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Speed { vec4 speed[]; };          // [M, P, row]
+layout(std430, set = 0, binding = 4) readonly buffer Speed { vec4 speed[]; };          // [M, N, row]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer speed_texels;
-layout(std430, set = 0, binding = 6) writeonly buffer Swarm { vec4 swarm[]; };         // [M, 2 P, row]
-layout(std430, set = 0, binding = 7) writeonly buffer Velocity { vec4 velocity[]; };   // [M, 2 P, row]
-layout(std430, set = 0, binding = 8) writeonly buffer Fitness { float fitness[]; };    // [M, 2 P]
+layout(std430, set = 0, binding = 6) writeonly buffer Swarm { vec4 swarm[]; };         // [M, 2 N, row]
+layout(std430, set = 0, binding = 7) writeonly buffer Velocity { vec4 velocity[]; };   // [M, 2 N, row]
+layout(std430, set = 0, binding = 8) writeonly buffer Fitness { float fitness[]; };    // [M, 2 N]
 
 layout(push_constant) uniform Push {
     uint row;

@@ -17,13 +17,13 @@ const uint RAND_TO_BEST = 3u;     // x_r + F (x_best - x_r)
 const uint CURRENT_TO_PBEST = 4u; // x_i + F (x_pbest - x_i)
 layout(constant_id = 2) const bool HISTORY = false; // SHADE
 
-layout(std430, set = 0, binding = 0) readonly buffer Order { uint order[]; };     // [M, P]: candidates ordered by rank
+layout(std430, set = 0, binding = 0) readonly buffer Order { uint order[]; };     // [M, N]: candidates ordered by rank
 layout(std430, set = 0, binding = 1) readonly buffer Weight { float weight[]; };  // [M]: F, or [M, H] with a memory
 layout(std430, set = 0, binding = 2) readonly buffer Rate { float rate[]; };      // [M]: CR, or [M, H]
 layout(std430, set = 0, binding = 3) readonly buffer Stored { uint in_archive[]; }; // [M]: candidates in the archive; optional, with HISTORY
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };     // [0]: the generation
-layout(std430, set = 0, binding = 5) writeonly buffer Index { uint index[]; };    // [M, P, 8]: base, to, from, a, b, c, d, coordinate that is always crossed
-layout(std430, set = 0, binding = 6) writeonly buffer Scale { float scale[]; };   // [M, P, 2]: F, CR
+layout(std430, set = 0, binding = 5) writeonly buffer Index { uint index[]; };    // [M, N, 8]: base, to, from, a, b, c, d, coordinate that is always crossed
+layout(std430, set = 0, binding = 6) writeonly buffer Scale { float scale[]; };   // [M, N, 2]: F, CR
 
 layout(push_constant) uniform Push {
     uint seed;
@@ -99,7 +99,7 @@ void main() {
         CR = rate[search];
     }
     uint crossed = below(word(), dim), best = order[search * population];
-    if (BASE == CURRENT_TO_PBEST) { // (6): p is drawn from [2 / P, pbest]
+    if (BASE == CURRENT_TO_PBEST) { // (6): p is drawn from [2 / N, pbest]
         float part = mix(2.0 / float(population), pbest, rng_unit(word()));
         uint among = clamp(uint(part * float(population)), 1u, population);
         best = order[search * population + below(word(), among)];

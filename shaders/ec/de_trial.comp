@@ -8,21 +8,21 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool HAS_ARCHIVE = false;
 
-layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; }; // [M, P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; }; // [M, N, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Archive { vec4 archive[]; };       // [M, P, row]
+layout(std430, set = 0, binding = 2) readonly buffer Archive { vec4 archive[]; };       // [M, N, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer archive_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Index { uvec4 index[]; };          // [M, P, 8]: see de_choose.comp
-layout(std430, set = 0, binding = 5) readonly buffer Scale { vec2 scale[]; };           // [M, P, 2]: F, CR
-layout(std430, set = 0, binding = 6) readonly buffer Fitness { float fitness[]; };      // [M, P]: NaN: not evaluated
+layout(std430, set = 0, binding = 4) readonly buffer Index { uvec4 index[]; };          // [M, N, 8]: see de_choose.comp
+layout(std430, set = 0, binding = 5) readonly buffer Scale { vec2 scale[]; };           // [M, N, 2]: F, CR
+layout(std430, set = 0, binding = 6) readonly buffer Fitness { float fitness[]; };      // [M, N]: NaN: not evaluated
 layout(std430, set = 0, binding = 7) readonly buffer Clock { uint clock[]; };           // [0]: the generation
-layout(std430, set = 0, binding = 8) writeonly buffer Trial { vec4 trial[]; };          // [M, P, row]
+layout(std430, set = 0, binding = 8) writeonly buffer Trial { vec4 trial[]; };          // [M, N, row]
 
 layout(push_constant) uniform Push {
     uint seed;
     uint stream;
     uint dim;
-    uint size;        // P
+    uint size;        // N
     uint differences; // pairs of random candidates: 1 or 2
 };
 

@@ -8,11 +8,11 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool CENTROIDS = false; // the cell is that of the nearest centroid (V. Vassiliades et al., 2018), else of a grid
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };                // [M, P]: as evaluated
-layout(std430, set = 0, binding = 1) readonly buffer Descriptor { float descriptor[]; };  // [M, P, B]
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };                // [M, N]: as evaluated
+layout(std430, set = 0, binding = 1) readonly buffer Descriptor { float descriptor[]; };  // [M, N, B]
 layout(std430, set = 0, binding = 2) readonly buffer Grid { float grid[]; };              // [3, B]: low, high, cells; then centroids [K, B] between 0 and 1
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer grid_texels;
-layout(std430, set = 0, binding = 4) writeonly buffer Cell { uint cell[]; };              // [M, P]: K: none
+layout(std430, set = 0, binding = 4) writeonly buffer Cell { uint cell[]; };              // [M, N]: K: none
 
 layout(push_constant) uniform Push {
     uint population;

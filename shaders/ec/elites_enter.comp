@@ -7,13 +7,13 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer CandidateFitness { float candidate_fitness[]; };               // [M, P]: as evaluated
-layout(std430, set = 0, binding = 1) readonly buffer Rank { uint rank[]; };              // [M, P]
-layout(std430, set = 0, binding = 2) readonly buffer Descriptor { float descriptor[]; }; // [M, P, B]
-layout(std430, set = 0, binding = 3) readonly buffer Cell { uint cell[]; };              // [M, P]: K: none
+layout(std430, set = 0, binding = 0) readonly buffer CandidateFitness { float candidate_fitness[]; };               // [M, N]: as evaluated
+layout(std430, set = 0, binding = 1) readonly buffer Rank { uint rank[]; };              // [M, N]
+layout(std430, set = 0, binding = 2) readonly buffer Descriptor { float descriptor[]; }; // [M, N, B]
+layout(std430, set = 0, binding = 3) readonly buffer Cell { uint cell[]; };              // [M, N]: K: none
 layout(set = 0, binding = 4, r32ui) readonly uniform uimageBuffer cell_texels;
 layout(set = 0, binding = 7, r32ui) readonly uniform uimageBuffer rank_texels;
-layout(std430, set = 0, binding = 8) writeonly buffer Entered { uint entered[]; };       // [M, P]: the cell; K for candidates that do not enter
+layout(std430, set = 0, binding = 8) writeonly buffer Entered { uint entered[]; };       // [M, N]: the cell; K for candidates that do not enter
 layout(std430, set = 0, binding = 5) buffer Fitness { float fitness[]; };                // [M, K]: NaN: the cell is empty
 layout(std430, set = 0, binding = 6) writeonly buffer Behaviour { float behaviour[]; };  // [M, K, B]
 

@@ -7,8 +7,8 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Cell { uint cell[]; };             // [M, P]: K: does not enter
-layout(std430, set = 0, binding = 1) readonly buffer Candidates { vec4 candidates[]; }; // [M, P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Cell { uint cell[]; };             // [M, N]: K: does not enter
+layout(std430, set = 0, binding = 1) readonly buffer Candidates { vec4 candidates[]; }; // [M, N, row]
 layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer candidates_texels;
 layout(std430, set = 0, binding = 3) writeonly buffer Archive { vec4 archive[]; };      // [M, K, row]
 

@@ -6,7 +6,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool WORST = false; // the worst ones, the worst first
 
-layout(std430, set = 0, binding = 0) readonly buffer Rank { uint rank[]; };    // [M, P]
+layout(std430, set = 0, binding = 0) readonly buffer Rank { uint rank[]; };    // [M, N]
 layout(std430, set = 0, binding = 1) writeonly buffer Index { uint index[]; }; // [M, count]
 
 layout(push_constant) uniform Push {

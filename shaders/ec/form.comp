@@ -25,7 +25,7 @@ layout(std430, set = 0, binding = 7) readonly buffer Pick { uint pick[]; };     
 layout(std430, set = 0, binding = 8) writeonly buffer Candidates { vec4 candidates[]; }; // [M, count, row]
 
 layout(push_constant) uniform Push {
-    uint stride; // candidates with steps per search, P or more
+    uint stride; // candidates with steps per search, N or more
     uint row;
     uint count;
     uint first;

@@ -10,7 +10,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Objectives { float objectives[]; };   // [M, P, K]: finite
+layout(std430, set = 0, binding = 0) readonly buffer Objectives { float objectives[]; };   // [M, N, K]: finite
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer objectives_texels;
 layout(std430, set = 0, binding = 2) writeonly buffer Summary { float summary[]; };        // [1 + K, M]: the number, then the values
 

@@ -11,11 +11,11 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer High { float fitness[]; };      // [M, P]
+layout(std430, set = 0, binding = 0) readonly buffer High { float fitness[]; };      // [M, N]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;   // the same
-layout(std430, set = 0, binding = 2) readonly buffer Low { float fitness_low[]; };   // [M, P]: to be added to it
+layout(std430, set = 0, binding = 2) readonly buffer Low { float fitness_low[]; };   // [M, N]: to be added to it
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer fitness_low_texels; // the same
-layout(std430, set = 0, binding = 4) writeonly buffer Gap { float gap[]; };          // [M, P]: at most 0
+layout(std430, set = 0, binding = 4) writeonly buffer Gap { float gap[]; };          // [M, N]: at most 0
 layout(std430, set = 0, binding = 5) writeonly buffer BestLow { float best_low[]; }; // [M]: to be added to the best fitness
 
 layout(push_constant) uniform Push { uint population; };

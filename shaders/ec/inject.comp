@@ -6,7 +6,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Index { uint index[]; };  // [M, count]: indices of candidates
 layout(std430, set = 0, binding = 1) readonly buffer Rows { float rows[]; };   // [M, count, row]
-layout(std430, set = 0, binding = 2) writeonly buffer Into { float into[]; };  // [M, P, row]
+layout(std430, set = 0, binding = 2) writeonly buffer Into { float into[]; };  // [M, N, row]
 
 layout(push_constant) uniform Push {
     uint population;

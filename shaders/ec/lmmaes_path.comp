@@ -17,8 +17,8 @@ layout(std430, set = 0, binding = 0) readonly buffer First { vec4 first[]; };   
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer first_texels;
 layout(std430, set = 0, binding = 2) buffer Path { vec4 path[]; };                   // [M, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer path_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Weight { float weight[]; };     // [M, P]
-layout(std430, set = 0, binding = 5) readonly buffer Shares { float shares[]; };     // [M, P, vectors + 1]
+layout(std430, set = 0, binding = 4) readonly buffer Weight { float weight[]; };     // [M, N]
+layout(std430, set = 0, binding = 5) readonly buffer Shares { float shares[]; };     // [M, N, vectors + 1]
 layout(std430, set = 0, binding = 6) buffer Sigma { float sigma[]; };                // [M]
 layout(std430, set = 0, binding = 7) writeonly buffer Factors { float factors[]; };  // [M, vectors + 1]: the old sigma times the sums
 

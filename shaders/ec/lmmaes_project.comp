@@ -13,7 +13,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(std430, set = 0, binding = 0) readonly buffer Memory { vec4 memory[]; };             // [M, vectors, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer memory_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Projection { float projection[]; };   // [M, P, vectors]
+layout(std430, set = 0, binding = 2) writeonly buffer Projection { float projection[]; };   // [M, N, vectors]
 
 layout(push_constant) uniform Push {
     uint seed;

@@ -14,7 +14,7 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Memory { vec4 memory[]; };            // [M, vectors, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer memory_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Sigma { float sigma[]; };             // [M]
-layout(std430, set = 0, binding = 5) readonly buffer Shares { float shares[]; };           // [M, P, vectors + 1]: that of the noise last
+layout(std430, set = 0, binding = 5) readonly buffer Shares { float shares[]; };           // [M, N, vectors + 1]: that of the noise last
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer shares_texels;
 layout(std430, set = 0, binding = 7) readonly buffer Pick { uint pick[]; };                // [M, count]
 layout(std430, set = 0, binding = 11) writeonly buffer Candidates { vec4 candidates[]; };  // [M, count, row]

@@ -19,10 +19,10 @@ layout(std430, set = 0, binding = 2) readonly buffer Memory { vec4 memory[]; }; 
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer memory_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Sigma { float sigma[]; };       // [M]
 layout(std430, set = 0, binding = 5) readonly buffer Rates { vec4 rates[]; };        // [vectors]: c_d first
-layout(std430, set = 0, binding = 6) readonly buffer Changed { uint changed[]; };    // [M, P]
-layout(std430, set = 0, binding = 7) readonly buffer Given { vec4 given[]; };        // [M, P, row]
+layout(std430, set = 0, binding = 6) readonly buffer Changed { uint changed[]; };    // [M, N]
+layout(std430, set = 0, binding = 7) readonly buffer Given { vec4 given[]; };        // [M, N, row]
 layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer given_texels;
-layout(std430, set = 0, binding = 12) buffer Noise { vec4 noise[]; };                // [M, P, row]
+layout(std430, set = 0, binding = 12) buffer Noise { vec4 noise[]; };                // [M, N, row]
 
 layout(push_constant) uniform Push {
     uint seed;

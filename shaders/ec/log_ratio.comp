@@ -22,9 +22,9 @@ layout(constant_id = 3) const bool HAS_FACTOR = false;
 #include "engine/math.glsl"
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer X { vec4 x[]; };                             // [M, P, row]
+layout(std430, set = 0, binding = 0) readonly buffer X { vec4 x[]; };                             // [M, N, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer x_texels;
-layout(std430, set = 0, binding = 2) readonly buffer EarlierX { vec4 earlier_x[]; };              // [M, P, row]
+layout(std430, set = 0, binding = 2) readonly buffer EarlierX { vec4 earlier_x[]; };              // [M, N, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer earlier_x_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Mean { vec4 mean[]; };                       // [M, row]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer mean_texels;
@@ -36,7 +36,7 @@ layout(std430, set = 0, binding = 10) readonly buffer EarlierDeviation { vec4 ea
 layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer earlier_deviation_texels;
 layout(std430, set = 0, binding = 12) readonly buffer Factor { float factor[]; };                 // [M]
 layout(std430, set = 0, binding = 13) readonly buffer EarlierFactor { float earlier_factor[]; };  // [M], optional like Factor
-layout(std430, set = 0, binding = 14) writeonly buffer Ratio { float ratio[]; };                  // [M, P]
+layout(std430, set = 0, binding = 14) writeonly buffer Ratio { float ratio[]; };                  // [M, N]
 
 layout(push_constant) uniform Push {
     uint dim;

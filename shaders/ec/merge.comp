@@ -9,8 +9,8 @@ layout(constant_id = 1) const bool PLUS = false; // parents compete, else they d
 #include "ec/worth.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Parents { float parents[]; };     // [M, kept]; NaN: not evaluated
-layout(std430, set = 0, binding = 1) readonly buffer Offspring { float offspring[]; }; // [M, P]: as evaluated
-layout(std430, set = 0, binding = 2) writeonly buffer Merged { float merged[]; };      // [M, kept + P]
+layout(std430, set = 0, binding = 1) readonly buffer Offspring { float offspring[]; }; // [M, N]: as evaluated
+layout(std430, set = 0, binding = 2) writeonly buffer Merged { float merged[]; };      // [M, kept + N]
 
 layout(push_constant) uniform Push {
     uint kept;

@@ -18,14 +18,14 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/rng.glsl"
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Old { uint old[]; };               // [M, P]: 1: a sample of p' that may be kept
-layout(std430, set = 0, binding = 1) readonly buffer Open { uint open[]; };             // [M, P]: 1: a place to be taken
-layout(std430, set = 0, binding = 2) readonly buffer OldRatio { float old_ratio[]; };   // [M, P]: log p / p' of the previous candidates
-layout(std430, set = 0, binding = 3) readonly buffer NewRatio { float new_ratio[]; };   // [M, P]: of the samples
+layout(std430, set = 0, binding = 0) readonly buffer Old { uint old[]; };               // [M, N]: 1: a sample of p' that may be kept
+layout(std430, set = 0, binding = 1) readonly buffer Open { uint open[]; };             // [M, N]: 1: a place to be taken
+layout(std430, set = 0, binding = 2) readonly buffer OldRatio { float old_ratio[]; };   // [M, N]: log p / p' of the previous candidates
+layout(std430, set = 0, binding = 3) readonly buffer NewRatio { float new_ratio[]; };   // [M, N]: of the samples
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };           // [0]: the generation
-layout(std430, set = 0, binding = 5) coherent buffer Taken { uint taken[]; };           // [M, P]: what takes the last places, in their order
-layout(std430, set = 0, binding = 6) writeonly buffer Source { uint source[]; };        // [M, P]: 0: own, 1 + i: previous candidate i, 1 + P + i: sample i
-layout(std430, set = 0, binding = 7) writeonly buffer Reused { uint reused[]; };        // [M, P]: 1: a previous candidate, else 0
+layout(std430, set = 0, binding = 5) coherent buffer Taken { uint taken[]; };           // [M, N]: what takes the last places, in their order
+layout(std430, set = 0, binding = 6) writeonly buffer Source { uint source[]; };        // [M, N]: 0: own, 1 + i: previous candidate i, 1 + N + i: sample i
+layout(std430, set = 0, binding = 7) writeonly buffer Reused { uint reused[]; };        // [M, N]: 1: a previous candidate, else 0
 layout(std430, set = 0, binding = 8) writeonly buffer Share { float share[]; };         // [M]: of the population that is reused
 
 layout(push_constant) uniform Push {

@@ -5,9 +5,9 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };        // [M, P]: see mix_choose.comp
-layout(std430, set = 0, binding = 1) readonly buffer Old { float old[]; };             // [M, P]: fitness of the previous generation
-layout(std430, set = 0, binding = 2) writeonly buffer Fitness { float fitness[]; };    // [M, P]
+layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };        // [M, N]: see mix_choose.comp
+layout(std430, set = 0, binding = 1) readonly buffer Old { float old[]; };             // [M, N]: fitness of the previous generation
+layout(std430, set = 0, binding = 2) writeonly buffer Fitness { float fitness[]; };    // [M, N]
 
 layout(push_constant) uniform Push { uint population; };
 

@@ -7,12 +7,12 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };          // [M, P]: see mix_choose.comp
-layout(std430, set = 0, binding = 1) readonly buffer Old { vec4 old[]; };                // [M, P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };          // [M, N]: see mix_choose.comp
+layout(std430, set = 0, binding = 1) readonly buffer Old { vec4 old[]; };                // [M, N, row]
 layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer old_texels;
-layout(std430, set = 0, binding = 3) readonly buffer Samples { vec4 samples[]; };        // [M, P, row]
+layout(std430, set = 0, binding = 3) readonly buffer Samples { vec4 samples[]; };        // [M, N, row]
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer samples_texels;
-layout(std430, set = 0, binding = 5) writeonly buffer Candidates { vec4 candidates[]; }; // [M, P, row]
+layout(std430, set = 0, binding = 5) writeonly buffer Candidates { vec4 candidates[]; }; // [M, N, row]
 
 layout(push_constant) uniform Push {
     uint population;

@@ -10,7 +10,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Children { float children[]; };   // [M, P, K]
+layout(std430, set = 0, binding = 0) readonly buffer Children { float children[]; };   // [M, N, K]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer children_texels;
 layout(std430, set = 0, binding = 2) buffer Ideal { float ideal[]; };                  // [M, K]
 

@@ -1,20 +1,20 @@
 #version 450
 
 // Chooses two different neighbours of every subproblem as parents, stored at 2 i and 2 i + 1 for subproblem i (Q.
-// Zhang, H. Li, 2007, step 2.1). Groups: x = ceil(P / local size), y = searches.
+// Zhang, H. Li, 2007, step 2.1). Groups: x = ceil(N / local size), y = searches.
 
 #include "ec/draw.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Neighbor { uint neighbor[]; }; // [P, T]
+layout(std430, set = 0, binding = 0) readonly buffer Neighbor { uint neighbor[]; }; // [N, T]
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };       // [0]: the generation
-layout(std430, set = 0, binding = 2) writeonly buffer Parent { uint parent[]; };    // [M, 2 P]
+layout(std430, set = 0, binding = 2) writeonly buffer Parent { uint parent[]; };    // [M, 2 N]
 
 layout(push_constant) uniform Push {
     uint seed;
     uint stream;
-    uint population; // P
+    uint population; // N
     uint neighbors;  // T
 };
 

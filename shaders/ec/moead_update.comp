@@ -2,7 +2,7 @@
 
 // The solution of every subproblem: its own, unless a child of a subproblem that has it as a neighbour is no worse at
 // its objective; of several best ones the last (Q. Zhang, H. Li, 2007, step 2.4). The first children are the initial
-// solutions. Losses are the ideal point minus the maximised objectives. Groups: x = ceil(P / local size), y =
+// solutions. Losses are the ideal point minus the maximised objectives. Groups: x = ceil(N / local size), y =
 // searches.
 
 #include "engine/load.glsl"
@@ -13,15 +13,15 @@ layout(constant_id = 2) const uint DECOMPOSITION = 0; // one of the following
 const uint TCHEBYCHEFF = 0u; // equation 5
 const uint PBI = 1u;         // equation 7
 
-layout(std430, set = 0, binding = 0) readonly buffer Children { float children[]; };   // [M, P, K]
+layout(std430, set = 0, binding = 0) readonly buffer Children { float children[]; };   // [M, N, K]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer children_texels;
-layout(std430, set = 0, binding = 2) buffer Own { float own[]; };                      // [M, P, K]
+layout(std430, set = 0, binding = 2) buffer Own { float own[]; };                      // [M, N, K]
 layout(std430, set = 0, binding = 3) readonly buffer Ideal { float ideal[]; };         // [M, K]
-layout(std430, set = 0, binding = 4) readonly buffer Weight { vec4 weight[]; };        // [P, FOURS]: padded with zeros
+layout(std430, set = 0, binding = 4) readonly buffer Weight { vec4 weight[]; };        // [N, FOURS]: padded with zeros
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer weight_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Reader { uint reader[]; };        // of subproblem i: from reader[i] to before reader[i + 1]
 layout(std430, set = 0, binding = 7) readonly buffer Clock { uint clock[]; };          // [0]: the generation
-layout(std430, set = 0, binding = 8) writeonly buffer Order { uint order[]; };         // [M, P]: child c has index P + c
+layout(std430, set = 0, binding = 8) writeonly buffer Order { uint order[]; };         // [M, N]: child c has index N + c
 
 layout(push_constant) uniform Push {
     uint population;

@@ -12,7 +12,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool HAS_SECOND = false;   // also compute second
 layout(constant_id = 2) const bool HAS_DEVIATION = false; // divide first by the search's deviation
 
-layout(std430, set = 0, binding = 0) readonly buffer Weight { float weight[]; };  // [M, P]
+layout(std430, set = 0, binding = 0) readonly buffer Weight { float weight[]; };  // [M, N]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer weight_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Deviation { float deviation[]; }; // [M]
 layout(std430, set = 0, binding = 3) writeonly buffer First { vec4 first[]; };    // [splits, M, row]

@@ -11,9 +11,9 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/workgroup.glsl"
 #include "ec/worth.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Objectives { float objectives[]; };                 // [M, P, K]
+layout(std430, set = 0, binding = 0) readonly buffer Objectives { float objectives[]; };                 // [M, N, K]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer objectives_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Finite { float finite_objectives[]; };  // [M, P, K]
+layout(std430, set = 0, binding = 2) writeonly buffer Finite { float finite_objectives[]; };  // [M, N, K]
 layout(std430, set = 0, binding = 3) writeonly buffer NotFinite { float not_finite[]; };   // [M]: number of such candidates
 
 layout(push_constant) uniform Push {

@@ -6,9 +6,9 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };  // [M, P], finite
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };  // [M, N], finite
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Better { float better[]; };   // [M, P / 2]
+layout(std430, set = 0, binding = 2) writeonly buffer Better { float better[]; };   // [M, N / 2]
 
 layout(push_constant) uniform Push { uint pairs; };
 

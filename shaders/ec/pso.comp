@@ -7,7 +7,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Best { vec4 best[]; };             // [M, P, row]: p
+layout(std430, set = 0, binding = 0) readonly buffer Best { vec4 best[]; };             // [M, N, row]: p
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer best_texels;
 layout(std430, set = 0, binding = 2) readonly buffer SwarmBest { vec4 swarm_best[]; };  // [M, row]: g
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer swarm_best_texels;
@@ -15,8 +15,8 @@ layout(std430, set = 0, binding = 4) readonly buffer Inertia { float inertia[]; 
 layout(std430, set = 0, binding = 5) readonly buffer Cognitive { float cognitive[]; };  // [M]: c1
 layout(std430, set = 0, binding = 6) readonly buffer Social { float social[]; };        // [M]: c2
 layout(std430, set = 0, binding = 7) readonly buffer Clock { uint clock[]; };           // [0]: the generation
-layout(std430, set = 0, binding = 8) buffer Position { vec4 position[]; };              // [M, P, row]: x
-layout(std430, set = 0, binding = 9) buffer Velocity { vec4 velocity[]; };              // [M, P, row]: v
+layout(std430, set = 0, binding = 8) buffer Position { vec4 position[]; };              // [M, N, row]: x
+layout(std430, set = 0, binding = 9) buffer Velocity { vec4 velocity[]; };              // [M, N, row]: v
 
 layout(push_constant) uniform Push {
     uint seed;

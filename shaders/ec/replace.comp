@@ -8,12 +8,12 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool HAS_ARCHIVE = false;
 
-layout(std430, set = 0, binding = 0) readonly buffer Verdict { uint verdict[]; };      // [M, P]: see compare.comp
-layout(std430, set = 0, binding = 1) readonly buffer Candidates { vec4 candidates[]; }; // [M, P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Verdict { uint verdict[]; };      // [M, N]: see compare.comp
+layout(std430, set = 0, binding = 1) readonly buffer Candidates { vec4 candidates[]; }; // [M, N, row]
 layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer candidates_texels;
-layout(std430, set = 0, binding = 3) buffer Stored { vec4 stored[]; };                 // [M, P, row]
-layout(std430, set = 0, binding = 4) readonly buffer Slot { uint slot[]; };            // [M, P]: index in the archive; P: none; optional, as is the archive
-layout(std430, set = 0, binding = 5) writeonly buffer Archive { vec4 archive[]; };     // [M, P, row]
+layout(std430, set = 0, binding = 3) buffer Stored { vec4 stored[]; };                 // [M, N, row]
+layout(std430, set = 0, binding = 4) readonly buffer Slot { uint slot[]; };            // [M, N]: index in the archive; N: none; optional, as is the archive
+layout(std430, set = 0, binding = 5) writeonly buffer Archive { vec4 archive[]; };     // [M, N, row]
 
 layout(push_constant) uniform Push {
     uint row;

@@ -12,16 +12,16 @@ layout(constant_id = 1) const bool HAS_CHANGED = false; // some candidates were 
 #include "engine/permutation.glsl"
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Verdict { uint verdict[]; };  // [M, P]: see compare.comp
-layout(std430, set = 0, binding = 1) readonly buffer Gain { float gain[]; };       // [M, P]
-layout(std430, set = 0, binding = 2) readonly buffer Scale { float scale[]; };     // [M, P, 2]: F, CR
+layout(std430, set = 0, binding = 0) readonly buffer Verdict { uint verdict[]; };  // [M, N]: see compare.comp
+layout(std430, set = 0, binding = 1) readonly buffer Gain { float gain[]; };       // [M, N]
+layout(std430, set = 0, binding = 2) readonly buffer Scale { float scale[]; };     // [M, N, 2]: F, CR
 layout(std430, set = 0, binding = 3) readonly buffer Clock { uint clock[]; };      // [0]: the generation
 layout(std430, set = 0, binding = 4) buffer Weight { float weight[]; };            // [M, H]: M_F
 layout(std430, set = 0, binding = 5) buffer Rate { float rate[]; };                // [M, H]: M_CR
 layout(std430, set = 0, binding = 6) buffer State { uint state[]; };               // [M, 2]: position in the memory, total successes
 layout(std430, set = 0, binding = 7) buffer Stored { uint in_archive[]; };         // [M]: candidates in the archive
-layout(std430, set = 0, binding = 8) writeonly buffer Slot { uint slot[]; };       // [M, P]: index in the archive; P: none
-layout(std430, set = 0, binding = 9) readonly buffer Changed { uint changed[]; };  // [M, P]; optional
+layout(std430, set = 0, binding = 8) writeonly buffer Slot { uint slot[]; };       // [M, N]: index in the archive; N: none
+layout(std430, set = 0, binding = 9) readonly buffer Changed { uint changed[]; };  // [M, N]; optional
 
 layout(push_constant) uniform Push {
     uint seed;

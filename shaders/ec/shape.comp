@@ -21,11 +21,11 @@ const uint STANDARDIZE = 2u;   // to mean 0 and deviation 1
 const uint NORMALIZE = 3u;     // from -1 for the worst to 1 for the best
 const uint BY_RANK = 4u;       // as listed in `utility`
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [M, P], finite
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [M, N], finite
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };          // [M, P]: 0 for the best
-layout(std430, set = 0, binding = 3) readonly buffer Utility { float utility[]; };   // [P]
-layout(std430, set = 0, binding = 4) writeonly buffer Weight { float weight[]; };    // [M, P]
+layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };          // [M, N]: 0 for the best
+layout(std430, set = 0, binding = 3) readonly buffer Utility { float utility[]; };   // [N]
+layout(std430, set = 0, binding = 4) writeonly buffer Weight { float weight[]; };    // [M, N]
 
 layout(push_constant) uniform Push { uint population; };
 

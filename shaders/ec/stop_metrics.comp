@@ -11,15 +11,15 @@ layout(constant_id = 1) const bool HAS_CANDIDATES_LOW = false; // candidates are
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };        // [M, P]
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };        // [M, N]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };               // [M, P]
+layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };               // [M, N]
 layout(std430, set = 0, binding = 3) readonly buffer Candidates { vec4 candidates[]; };   // [M, window, row]
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer candidates_texels;
 layout(std430, set = 0, binding = 10) readonly buffer CandidatesLow { vec4 candidates_low[]; };     // [M, window, row]: to be added to the candidates
 layout(set = 0, binding = 11, rgba32f) readonly uniform imageBuffer candidates_low_texels;
-layout(std430, set = 0, binding = 5) writeonly buffer Median { float median[]; };         // [M]: of rank P / 2
-layout(std430, set = 0, binding = 6) writeonly buffer Quarter { float quarter[]; };       // [M]: of rank 3 P / 4
+layout(std430, set = 0, binding = 5) writeonly buffer Median { float median[]; };         // [M]: of rank N / 2
+layout(std430, set = 0, binding = 6) writeonly buffer Quarter { float quarter[]; };       // [M]: of rank 3 N / 4
 layout(std430, set = 0, binding = 7) writeonly buffer Worst { float worst[]; };           // [M]
 layout(std430, set = 0, binding = 8) writeonly buffer Spread { float spread[]; };         // [M]: the largest range of a coordinate
 layout(std430, set = 0, binding = 9) writeonly buffer Relative { float relative[]; };     // [M]: the largest range of a coordinate, relative to its magnitude

@@ -13,9 +13,9 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/workgroup.glsl"
 #include "ec/magnitude.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };              // [M, P]
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };              // [M, N]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Finite { float finite_fitness[]; };     // [M, P]: finite
+layout(std430, set = 0, binding = 2) writeonly buffer Finite { float finite_fitness[]; };     // [M, N]: finite
 layout(std430, set = 0, binding = 3) buffer Best { float best[]; };                     // [M]: of all generations; NaN before the first
 layout(std430, set = 0, binding = 4) writeonly buffer Candidate { uint candidate[]; };  // [M]: the generation's best
 layout(std430, set = 0, binding = 5) writeonly buffer Improved { uint improved[]; };    // [M]: 1: it is the best of all generations

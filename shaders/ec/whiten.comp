@@ -18,10 +18,10 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Deviation4 { vec4 deviation4[]; };
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer deviation_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Deviation { float deviation[]; };    // [M] or, if DIAGONAL, [M, row]
-layout(std430, set = 0, binding = 5) readonly buffer Given { vec4 given[]; };             // [M, P, row]
+layout(std430, set = 0, binding = 5) readonly buffer Given { vec4 given[]; };             // [M, N, row]
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer given_texels;
-layout(std430, set = 0, binding = 7) readonly buffer Changed { uint changed[]; };         // [M, P]
-layout(std430, set = 0, binding = 11) writeonly buffer Noise { vec4 noise[]; };           // [M, P, row]
+layout(std430, set = 0, binding = 7) readonly buffer Changed { uint changed[]; };         // [M, N]
+layout(std430, set = 0, binding = 11) writeonly buffer Noise { vec4 noise[]; };           // [M, N, row]
 
 layout(push_constant) uniform Push {
     uint seed;

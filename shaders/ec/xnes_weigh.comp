@@ -8,10 +8,10 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Noise { vec4 noise[]; };        // [M, P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Noise { vec4 noise[]; };        // [M, N, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer noise_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Weight { float weight[]; };     // [M, P]
-layout(std430, set = 0, binding = 3) writeonly buffer Weighted { vec4 weighted[]; }; // [M, P, row]
+layout(std430, set = 0, binding = 2) readonly buffer Weight { float weight[]; };     // [M, N]
+layout(std430, set = 0, binding = 3) writeonly buffer Weighted { vec4 weighted[]; }; // [M, N, row]
 
 layout(push_constant) uniform Push {
     uint population;

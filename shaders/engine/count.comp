@@ -5,8 +5,8 @@
 
 layout(local_size_x = 8) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Count { uint count[]; }; // [P]
-layout(std430, set = 0, binding = 1) writeonly buffer Row { float row[]; };   // [P]
+layout(std430, set = 0, binding = 0) readonly buffer Count { uint count[]; }; // [M]
+layout(std430, set = 0, binding = 1) writeonly buffer Row { float row[]; };   // [M]
 
 layout(push_constant) uniform Push { uint members; };
 

@@ -5,8 +5,8 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; }; // [P]
-layout(std430, set = 0, binding = 1) buffer Values { uint values[]; };          // [outer, P, inner] 32-bit words of any type
+layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; }; // [M]
+layout(std430, set = 0, binding = 1) buffer Values { uint values[]; };          // [outer, M, inner] 32-bit words of any type
 
 layout(push_constant) uniform Push {
     uint outer;

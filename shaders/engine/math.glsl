@@ -18,7 +18,7 @@ const float M_LN2_HIGH = 0.693145751953125;
 const float M_LN2_LOW = 1.42860682030941723e-6;
 const float M_LOG2_E = 1.44269504088896341;
 
-// 1.5 * 2^23: the lowest bits of an integer below 2^22 plus this are those of the integer. A conversion would do too, but
+// 1.5 * 2^23: an integer below 2^22 plus this has the integer as its lowest bits. A conversion would do too, but
 // newer software drivers convert lane by lane.
 const float M_INTEGER = 12582912.0;
 

@@ -9,9 +9,9 @@ layout(constant_id = 1) const bool HAS_WEIGHT = false;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Value { float value[]; };   // [outer, P, inner]
+layout(std430, set = 0, binding = 0) readonly buffer Value { float value[]; };   // [outer, M, inner]
 layout(std430, set = 0, binding = 1) readonly buffer Weight { float weight[]; }; // the same shape
-layout(std430, set = 0, binding = 2) writeonly buffer Mean { float mean[]; };    // [P]
+layout(std430, set = 0, binding = 2) writeonly buffer Mean { float mean[]; };    // [M]
 
 layout(push_constant) uniform Push {
     uint outer;

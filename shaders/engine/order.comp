@@ -4,8 +4,8 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Rank { uint rank[]; };    // [N, P]
-layout(std430, set = 0, binding = 1) writeonly buffer Order { uint order[]; }; // [N, P]
+layout(std430, set = 0, binding = 0) readonly buffer Rank { uint rank[]; };    // [M, N]
+layout(std430, set = 0, binding = 1) writeonly buffer Order { uint order[]; }; // [M, N]
 
 layout(push_constant) uniform Push { uint count; };
 

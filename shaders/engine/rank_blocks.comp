@@ -8,10 +8,10 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };        // [N, P]
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };        // [M, N]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Rank { uint rank[]; };              // [N, P]: within the block
-layout(std430, set = 0, binding = 3) writeonly buffer Sorted { float sorted[]; };         // [N, P]
+layout(std430, set = 0, binding = 2) writeonly buffer Rank { uint rank[]; };              // [M, N]: within the block
+layout(std430, set = 0, binding = 3) writeonly buffer Sorted { float sorted[]; };         // [M, N]
 
 layout(push_constant) uniform Push {
     uint count;

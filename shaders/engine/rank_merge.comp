@@ -8,11 +8,11 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };     // [N, P]
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };     // [M, N]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Sorted { float sorted[]; };       // [N, P]: each block in the order of rank_blocks.comp
+layout(std430, set = 0, binding = 2) readonly buffer Sorted { float sorted[]; };       // [M, N]: each block in the order of rank_blocks.comp
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer sorted_texels;
-layout(std430, set = 0, binding = 4) buffer Rank { uint rank[]; };                     // [N, P]: in the block, then among all
+layout(std430, set = 0, binding = 4) buffer Rank { uint rank[]; };                     // [M, N]: in the block, then among all
 
 layout(push_constant) uniform Push {
     uint count;

@@ -13,7 +13,7 @@ const uint SUM = 1u;
 const uint LARGEST = 2u;
 const uint SMALLEST = 3u;
 
-layout(std430, set = 0, binding = 0) readonly buffer Value { float value[]; };     // [P, inner]
+layout(std430, set = 0, binding = 0) readonly buffer Value { float value[]; };     // [M, inner]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer value_texels;
 layout(std430, set = 0, binding = 2) writeonly buffer Result { float result[]; };  // [inner]
 

@@ -6,8 +6,8 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool HAS_FROM = false;
 
-layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };     // [P]
-layout(std430, set = 0, binding = 1) readonly buffer From { uint from[]; };         // [outer, P, inner] 32-bit words of any type; optional
+layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };     // [M]
+layout(std430, set = 0, binding = 1) readonly buffer From { uint from[]; };         // [outer, M, inner] 32-bit words of any type; optional
 layout(std430, set = 0, binding = 2) writeonly buffer Values { uint values[]; };    // the same
 
 layout(push_constant) uniform Push {

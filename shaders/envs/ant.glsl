@@ -19,7 +19,7 @@
 #include "envs/physics/advance.glsl"
 
 const int S_Z = 2;
-const int S_LAG = 43; // x and y of the torso in the last forward pass, minus those of the state
+const int S_LAG = 43; // x and y of the torso in the last forward pass, minus x and y in the state
 const int S_FORCES = 45, FORCES = 78; // torque and force of the contacts on each of 13 bodies, in the last forward pass
 
 const uint FRAME_SKIP = 5u;

@@ -5,11 +5,11 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Counts { float counts[]; };  // [1 + F, P, E]
+layout(std430, set = 0, binding = 0) readonly buffer Counts { float counts[]; };  // [1 + F, M, E]
 layout(std430, set = 0, binding = 1) writeonly buffer Shares { float shares[]; }; // [populations, candidates, F]
 
 layout(push_constant) uniform Push {
-    uint members; // P
+    uint members; // M
     uint environments;
     uint feet;       // F
     uint window;     // members per population

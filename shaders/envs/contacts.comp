@@ -13,14 +13,14 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };     // [T, P, E, O]: after each step
+layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };     // [T, M, E, O]: after each step
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer obs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Done { uint done[]; };    // [T, P, E]: flags
+layout(std430, set = 0, binding = 2) readonly buffer Done { uint done[]; };    // [T, M, E]: flags
 layout(std430, set = 0, binding = 3) readonly buffer Link { vec4 link[]; };    // [L, 3]: kind, observation, reference; axis or quaternion; place
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer link_texels;
 layout(std430, set = 0, binding = 5) readonly buffer Point { vec4 point[]; };  // [N, 2]: first link, links, foot, distance; place
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer point_texels;
-layout(std430, set = 0, binding = 7) writeonly buffer Counts { float counts[]; }; // [1 + F, P, E]
+layout(std430, set = 0, binding = 7) writeonly buffer Counts { float counts[]; }; // [1 + F, M, E]
 
 layout(push_constant) uniform Push {
     uint steps; // T

@@ -14,15 +14,15 @@ layout(constant_id = 10) const bool APPLIED = false;   // trajectories store app
 
 #include "engine/nn/head.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };     // [P, E, OUT]: of the networks; optional
-layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };       // [P, row]; optional
-layout(std430, set = 0, binding = 2) readonly buffer Noise { float noise[]; };         // [P]: of the head's exploration; optional
+layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };     // [M, E, OUT]: of the networks; optional
+layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };       // [M, row]; optional
+layout(std430, set = 0, binding = 2) readonly buffer Noise { float noise[]; };         // [M]: of the head's exploration; optional
 layout(std430, set = 0, binding = 3) readonly buffer ActionScale { float action_scale[]; }; // [2, DIMS]: middle, half range
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };          // [1]: environment steps per environment so far
 layout(std430, set = 0, binding = 5) readonly buffer Step { uint step_index[]; };      // [1]: index on the time axis
-layout(std430, set = 0, binding = 6) writeonly buffer Chosen { float chosen[]; };      // [P, E, DIMS]: index, or the environment's units; NaN: broken outputs
-layout(std430, set = 0, binding = 7) writeonly buffer Action { float action_out[]; };  // [T, P, E, DIMS]: as sampled or as applied; optional
-layout(std430, set = 0, binding = 8) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E]: of the action in that form; optional
+layout(std430, set = 0, binding = 6) writeonly buffer Chosen { float chosen[]; };      // [M, E, DIMS]: index, or the environment's units; NaN: broken outputs
+layout(std430, set = 0, binding = 7) writeonly buffer Action { float action_out[]; };  // [T, M, E, DIMS]: as sampled or as applied; optional
+layout(std430, set = 0, binding = 8) writeonly buffer LogProb { float log_prob_out[]; }; // [T, M, E]: of the action in that form; optional
 
 layout(push_constant) uniform Push {
     uint members;
@@ -32,14 +32,14 @@ layout(push_constant) uniform Push {
     uint seed;
     uint action_stream;
     uint params_period; // members m and m + k * params_period share parameters
-    uint draw_window;   // random numbers are those of member m / draw_window * draw_stride + (m % draw_window + draw_first) * draw_step
+    uint draw_window;   // random numbers as of member m / draw_window * draw_stride + (m % draw_window + draw_first) * draw_step
     uint draw_stride;
     uint draw_first;
     uint draw_step;
 };
 
 void main() {
-    uint at = gl_GlobalInvocationID.x, all = members * environments; // index in [P, E]
+    uint at = gl_GlobalInvocationID.x, all = members * environments; // index in [M, E]
     if (at >= all) return;
     uint member = at / environments, owner = member % params_period;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
@@ -51,7 +51,7 @@ void main() {
     }
     const bool discrete = HEAD == CATEGORICAL || HEAD == EPSILON_GREEDY;
     float exploration = EXPLORE ? noise[owner] : 0.0, log_prob = 0.0;
-    uint i = step_index[0] * all + at; // index in [T, P, E]
+    uint i = step_index[0] * all + at; // index in [T, M, E]
     Rng rng = rng_new(seed, action_stream, drawer, at % environments, clock[1] + step_index[0]);
     [[unroll]] for (uint o = 0u; o < DIMS; o++) {
         float applied, kept;

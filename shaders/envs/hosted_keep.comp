@@ -9,23 +9,23 @@ layout(constant_id = 6) const bool TRAJECTORY = false;     // write every transi
 layout(constant_id = 7) const bool HAS_NORMALIZER = false;
 layout(constant_id = 8) const bool HAS_SEEN = false;
 
-layout(std430, set = 0, binding = 0) readonly buffer Arrived { float arrived[]; };  // [P, E, O]: to act on next
-layout(std430, set = 0, binding = 1) readonly buffer Final { float final[]; };      // [P, E, O]: the last of an episode, where the step ended one
-layout(std430, set = 0, binding = 2) readonly buffer Gain { float gain[]; };        // [P, E]: scaled rewards
-layout(std430, set = 0, binding = 3) readonly buffer Flags { uint flags[]; };       // [P, E]: DONE_* of the step
-layout(std430, set = 0, binding = 4) readonly buffer Word { uint word[]; };         // [P, E]: steps of the episode and flags, as wrapper.glsl packs them
-layout(std430, set = 0, binding = 5) readonly buffer Sum { float sum[]; };          // [P, E]: return of the episode
-layout(std430, set = 0, binding = 6) readonly buffer Normalizer { float normalizer[]; }; // [P / share, 2, O]: means and reciprocal deviations
+layout(std430, set = 0, binding = 0) readonly buffer Arrived { float arrived[]; };  // [M, E, O]: to act on next
+layout(std430, set = 0, binding = 1) readonly buffer Final { float final[]; };      // [M, E, O]: the last of an episode, where the step ended one
+layout(std430, set = 0, binding = 2) readonly buffer Gain { float gain[]; };        // [M, E]: scaled rewards
+layout(std430, set = 0, binding = 3) readonly buffer Flags { uint flags[]; };       // [M, E]: DONE_* of the step
+layout(std430, set = 0, binding = 4) readonly buffer Word { uint word[]; };         // [M, E]: steps of the episode and flags, as wrapper.glsl packs them
+layout(std430, set = 0, binding = 5) readonly buffer Sum { float sum[]; };          // [M, E]: return of the episode
+layout(std430, set = 0, binding = 6) readonly buffer Normalizer { float normalizer[]; }; // [M / share, 2, O]: means and reciprocal deviations
 layout(std430, set = 0, binding = 7) readonly buffer Step { uint step_index[]; };   // [1]: index on the time axis
-layout(std430, set = 0, binding = 8) buffer Observed { float observed[]; };         // [P, E, O]
-layout(std430, set = 0, binding = 9) writeonly buffer EpisodeStep { uint episode_step[]; };     // [P, E]
-layout(std430, set = 0, binding = 10) writeonly buffer EpisodeReturn { float episode_return[]; }; // [P, E]
-layout(std430, set = 0, binding = 11) buffer Finished { float finished[]; };        // [4, P, E]: episodes ended, their returns, lengths, how many diverged
-layout(std430, set = 0, binding = 12) buffer Seen { float seen[]; };                // [1 + 2 O, P, E]: see rollout.comp
-layout(std430, set = 0, binding = 13) writeonly buffer Obs { float obs_out[]; };    // [T, P, E, O]; optional
-layout(std430, set = 0, binding = 14) writeonly buffer Reward { float reward_out[]; }; // [T, P, E]; optional
-layout(std430, set = 0, binding = 15) writeonly buffer Done { uint done_out[]; };   // [T, P, E]; optional
-layout(std430, set = 0, binding = 16) writeonly buffer NextObs { float next_obs_out[]; }; // [T, P, E, O]; optional
+layout(std430, set = 0, binding = 8) buffer Observed { float observed[]; };         // [M, E, O]
+layout(std430, set = 0, binding = 9) writeonly buffer EpisodeStep { uint episode_step[]; };     // [M, E]
+layout(std430, set = 0, binding = 10) writeonly buffer EpisodeReturn { float episode_return[]; }; // [M, E]
+layout(std430, set = 0, binding = 11) buffer Finished { float finished[]; };        // [4, M, E]: episodes ended, their returns, lengths, how many diverged
+layout(std430, set = 0, binding = 12) buffer Seen { float seen[]; };                // [1 + 2 O, M, E]: see rollout.comp
+layout(std430, set = 0, binding = 13) writeonly buffer Obs { float obs_out[]; };    // [T, M, E, O]; optional
+layout(std430, set = 0, binding = 14) writeonly buffer Reward { float reward_out[]; }; // [T, M, E]; optional
+layout(std430, set = 0, binding = 15) writeonly buffer Done { uint done_out[]; };   // [T, M, E]; optional
+layout(std430, set = 0, binding = 16) writeonly buffer NextObs { float next_obs_out[]; }; // [T, M, E, O]; optional
 
 layout(push_constant) uniform Push {
     uint members;
@@ -42,8 +42,8 @@ const uint DONE_DIVERGED = 8u;
 void main() {
     uint all = members * environments, index = gl_GlobalInvocationID.x;
     if (index >= all * features) return;
-    uint at = index / features, k = index % features; // at is the index in [P, E]
-    uint i = step_index[0] * all + at;                // in [T, P, E]
+    uint at = index / features, k = index % features; // at is the index in [M, E]
+    uint i = step_index[0] * all + at;                // in [T, M, E]
     uint done = flags[at];
     float acted_on = observed[index];
     if (TRAJECTORY) {

@@ -11,10 +11,10 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(constant_id = 1) const bool HAS_WEIGHTS = false; // rows are drawn in proportion to weights; else uniformly
 
-layout(std430, set = 0, binding = 0) readonly buffer WorldStep { uint world_step[]; }; // [P, E]: step, and in the high two bits how it ended
-layout(std430, set = 0, binding = 1) readonly buffer Weights { float weights[]; };     // [P, K]: at least 0
+layout(std430, set = 0, binding = 0) readonly buffer WorldStep { uint world_step[]; }; // [M, E]: step, and in the high two bits how it ended
+layout(std430, set = 0, binding = 1) readonly buffer Weights { float weights[]; };     // [M, K]: at least 0
 layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; };          // [1]: environment steps per environment so far
-layout(std430, set = 0, binding = 3) writeonly buffer Rows { uint rows[]; };           // [P, E, A]
+layout(std430, set = 0, binding = 3) writeonly buffer Rows { uint rows[]; };           // [M, E, A]
 
 layout(push_constant) uniform Push {
     uint members;

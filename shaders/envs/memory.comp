@@ -6,12 +6,12 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Memory { float memory[]; };          // [P, E, floats]
-layout(std430, set = 0, binding = 1) readonly buffer EpisodeStep { uint episode_step[]; }; // [P, E]
-layout(std430, set = 0, binding = 2) writeonly buffer First { float first[]; };           // [P, E, floats]
+layout(std430, set = 0, binding = 0) readonly buffer Memory { float memory[]; };          // [M, E, floats]
+layout(std430, set = 0, binding = 1) readonly buffer EpisodeStep { uint episode_step[]; }; // [M, E]
+layout(std430, set = 0, binding = 2) writeonly buffer First { float first[]; };           // [M, E, floats]
 
 layout(push_constant) uniform Push {
-    uint count;  // P E
+    uint count;  // M E
     uint floats; // of an environment's memory
 };
 

@@ -38,7 +38,7 @@ void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout 
     s[S_POSITION] = position;
     s[S_VELOCITY] = velocity;
     terminated = position >= GOAL_POSITION && velocity >= GOAL_VELOCITY;
-    // The cost is that of the given action, not of the clipped one.
+    // The given action costs, not the clipped one.
     reward = (terminated ? GOAL_REWARD : 0.0) - FORCE_COST * action[0] * action[0];
 }
 

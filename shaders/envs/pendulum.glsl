@@ -31,7 +31,7 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 void env_step(inout float s[STATE_SIZE], const float action[ACTION_SIZE], inout Rng rng, out float reward, out bool terminated) {
     float torque = clamp(action[0], -MAX_TORQUE, MAX_TORQUE);
     float theta = wrap_angle(s[S_THETA]);
-    // The cost is that of the state before the step, and of the clipped torque.
+    // The cost is computed from the state before the step and the clipped torque.
     reward = -(theta * theta + 0.1 * s[S_THETA_DOT] * s[S_THETA_DOT] + 0.001 * torque * torque);
     float acceleration = 3.0 * GRAVITY / (2.0 * LENGTH) * m_sin(theta) + 3.0 / (MASS * LENGTH * LENGTH) * torque;
     // Semi-implicit Euler: the angle advances with the new, clipped velocity.

@@ -13,16 +13,16 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 #include "envs/wrapper.glsl"
 
 layout(std430, set = 0, binding = 0) writeonly buffer EnvState {
-    float env_state[]; // [S, P, E]
+    float env_state[]; // [S, M, E]
 };
 layout(std430, set = 0, binding = 1) writeonly buffer EpisodeStep {
-    uint episode_step[]; // [P, E]
+    uint episode_step[]; // [M, E]
 };
 layout(std430, set = 0, binding = 2) writeonly buffer EpisodeReturn {
-    float episode_return[]; // [P, E]
+    float episode_return[]; // [M, E]
 };
 layout(std430, set = 0, binding = 3) writeonly buffer Obs {
-    float obs[]; // [P, E, O]
+    float obs[]; // [M, E, O]
 };
 
 layout(std430, set = 0, binding = 4) readonly buffer Clock {
@@ -31,7 +31,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Clock {
 
 layout(push_constant) uniform Push {
     uint stream;
-    uint members;      // P
+    uint members;      // M
     uint environments; // E
 };
 

@@ -33,7 +33,7 @@ layout(constant_id = 25) const uint OUT = 1;    // outputs of the network, as th
 layout(constant_id = 20) const uint POLICY = 0;     // one of the following
 const uint POLICY_NETWORK = 0u;
 const uint POLICY_RANDOM = 1u;                      // uniform over the action space
-const uint POLICY_OUTPUTS = 2u;                     // a network whose outputs another kernel has computed, for one step
+const uint POLICY_OUTPUTS = 2u;                     // a network evaluated by another kernel, for one step
 layout(constant_id = 21) const bool TRAJECTORY = false; // write every transition
 layout(constant_id = 22) const bool HAS_NORMALIZER = false;  // observations are normalized
 layout(constant_id = 23) const bool APPLIED = false;    // trajectories store applied actions with their log-probabilities; else sampled ones
@@ -43,33 +43,33 @@ layout(constant_id = 27) const bool HAS_SEEN = false; // sum the observations
 layout(constant_id = 30) const bool HAS_OBSERVED = false; // write the observations to act on next
 layout(constant_id = 29) const bool HAS_SKIP = false; // some members take no steps; only with AUTO_RESET_DISABLED
 
-layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };     // [P, row]; optional
+layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };     // [M, row]; optional
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };    // the same
-layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, OBS_SIZE]: mean, 1 / std
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [M, 2, OBS_SIZE]: mean, 1 / std
 layout(std430, set = 0, binding = 3) readonly buffer ActionScale { float action_scale[]; }; // [2, ACTION_SIZE]: middle, half range
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };        // [1]: environment steps per environment so far
-layout(std430, set = 0, binding = 5) buffer EnvState { float env_state[]; };         // [STATE_SIZE, P, E]
-layout(std430, set = 0, binding = 6) buffer EpisodeStep { uint episode_step[]; };    // [P, E]
-layout(std430, set = 0, binding = 7) buffer EpisodeReturn { float episode_return[]; }; // [P, E]
-// [4, P, E]: episodes ended, their returns, their lengths, how many diverged; summed from first = 0 on.
+layout(std430, set = 0, binding = 5) buffer EnvState { float env_state[]; };         // [STATE_SIZE, M, E]
+layout(std430, set = 0, binding = 6) buffer EpisodeStep { uint episode_step[]; };    // [M, E]
+layout(std430, set = 0, binding = 7) buffer EpisodeReturn { float episode_return[]; }; // [M, E]
+// [4, M, E]: episodes ended, their returns, their lengths, how many diverged; summed from first = 0 on.
 layout(std430, set = 0, binding = 8) buffer Finished { float finished[]; };
-layout(std430, set = 0, binding = 9) writeonly buffer Obs { float obs_out[]; };      // [T, P, E, OBS_SIZE]; optional
-layout(std430, set = 0, binding = 10) writeonly buffer Action { float action_out[]; }; // [T, P, E, DIMS]: as sampled or as applied; optional
-layout(std430, set = 0, binding = 11) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E]: of the action in that form; optional
-layout(std430, set = 0, binding = 12) writeonly buffer Reward { float reward_out[]; };    // [T, P, E]; optional
-layout(std430, set = 0, binding = 13) writeonly buffer Done { uint done_out[]; };         // [T, P, E]: DONE_* flags; optional
-layout(std430, set = 0, binding = 14) writeonly buffer NextObs { float next_obs_out[]; }; // [T, P, E, OBS_SIZE]: before any reset; optional
+layout(std430, set = 0, binding = 9) writeonly buffer Obs { float obs_out[]; };      // [T, M, E, OBS_SIZE]; optional
+layout(std430, set = 0, binding = 10) writeonly buffer Action { float action_out[]; }; // [T, M, E, DIMS]: as sampled or as applied; optional
+layout(std430, set = 0, binding = 11) writeonly buffer LogProb { float log_prob_out[]; }; // [T, M, E]: of the action in that form; optional
+layout(std430, set = 0, binding = 12) writeonly buffer Reward { float reward_out[]; };    // [T, M, E]; optional
+layout(std430, set = 0, binding = 13) writeonly buffer Done { uint done_out[]; };         // [T, M, E]: DONE_* flags; optional
+layout(std430, set = 0, binding = 14) writeonly buffer NextObs { float next_obs_out[]; }; // [T, M, E, OBS_SIZE]: before any reset; optional
 layout(set = 0, binding = 15, rgba32f) readonly uniform imageBuffer params_texels;
 
-layout(std430, set = 0, binding = 16) readonly buffer Cap { uint cap[]; };        // [P / share]: steps; 0: none
-// [1 + 2 OBS_SIZE, P, E]: number of observations acted on, sums of their deviations from the normalizer's mean, and
+layout(std430, set = 0, binding = 16) readonly buffer Cap { uint cap[]; };        // [M / share]: steps; 0: none
+// [1 + 2 OBS_SIZE, M, E]: number of observations acted on, sums of their deviations from the normalizer's mean, and
 // of the squared deviations; from first = 0 on.
 layout(std430, set = 0, binding = 17) buffer Seen { float seen[]; };
-layout(std430, set = 0, binding = 19) readonly buffer Noise { float noise[]; };    // [P]: of the head's exploration; optional
-layout(std430, set = 0, binding = 20) readonly buffer Skip { uint skip[]; };       // [P]: not 0: the member takes no step
+layout(std430, set = 0, binding = 19) readonly buffer Noise { float noise[]; };    // [M]: of the head's exploration; optional
+layout(std430, set = 0, binding = 20) readonly buffer Skip { uint skip[]; };       // [M]: not 0: the member takes no step
 
-layout(std430, set = 0, binding = 21) readonly buffer Outputs { float outputs[]; };   // [P, E, OUT]: for POLICY_OUTPUTS; optional
-layout(std430, set = 0, binding = 22) writeonly buffer Observed { float observed[]; }; // [P, E, OBS_SIZE]
+layout(std430, set = 0, binding = 21) readonly buffer Outputs { float outputs[]; };   // [M, E, OUT]: for POLICY_OUTPUTS; optional
+layout(std430, set = 0, binding = 22) writeonly buffer Observed { float observed[]; }; // [M, E, OBS_SIZE]
 
 layout(push_constant) uniform Push {
     uint members;
@@ -84,7 +84,7 @@ layout(push_constant) uniform Push {
     uint action_stream; // of the policy's
     float obs_limit;   // normalized observations are clipped to +- this
     uint params_period; // members m and m + k * params_period share parameters; the number of members if none do
-    uint draw_window;   // random numbers are those of member m / draw_window * draw_stride + (m % draw_window + draw_first) * draw_step
+    uint draw_window;   // random numbers as of member m / draw_window * draw_stride + (m % draw_window + draw_first) * draw_step
     uint draw_stride;
     uint draw_first;
     uint draw_step;
@@ -125,7 +125,7 @@ void main() {
     env_idle = !mine;
     env_load();
 #endif
-    uint at = member * environments + environment; // index in [P, E]
+    uint at = member * environments + environment; // index in [M, E]
     uint owner = member % params_period;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
 
@@ -192,7 +192,7 @@ void main() {
             UNROLL for (uint o = 0u; o < OUT; o++) y[o] = outputs[(mine ? at : 0u) * OUT + o];
         }
         if (helps) continue;
-        if (HAS_SEEN && (ep.done == 0u || AUTO_RESET == AUTO_RESET_NORMAL || AUTO_RESET == AUTO_RESET_FAST)) {
+        if (HAS_SEEN && (ep.done == 0u || AUTO_RESET != AUTO_RESET_DISABLED)) {
             count += 1.0;
             UNROLL for (uint k = 0u; k < IN; k++) {
                 float d = obs[k] - (HAS_NORMALIZER ? MEAN(k) : 0.0);
@@ -240,7 +240,7 @@ void main() {
             if ((done & DONE_DIVERGED) != 0u) diverged += 1.0;
         }
         if (TRAJECTORY && mine) {
-            uint i = (first + t) * all + at; // index in [T, P, E]
+            uint i = (first + t) * all + at; // index in [T, M, E]
             TRANSFER_STORE(k, IN, before[k], obs_out[i * IN + k] = carried)
             TRANSFER_STORE(k, IN, next_obs[k], next_obs_out[i * IN + k] = carried)
             UNROLL for (uint o = 0u; o < DIMS; o++) action_out[i * DIMS + o] = kept[o];

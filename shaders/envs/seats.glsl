@@ -21,8 +21,8 @@ layout(constant_id = 12) const uint AUTO_RESET = 0;      // one of AUTO_RESET_*
 layout(constant_id = 13) const bool SPARSE_REWARD = false;   // zero until a seat's episode ends, then the sum
 layout(constant_id = 14) const float REWARD_SCALE = 1.0; // factor of the returned rewards, not of Seat.ret
 
-// These are those of envs/wrapper.glsl.
-const uint AUTO_RESET_NORMAL = 0u, AUTO_RESET_FAST = 1u, AUTO_RESET_NEXT_STEP = 2u, AUTO_RESET_DISABLED = 3u;
+// As in envs/wrapper.glsl.
+const uint AUTO_RESET_NORMAL = 0u, AUTO_RESET_FAST = 1u, AUTO_RESET_DISABLED = 2u;
 const uint DONE_TERMINATED = 1u, DONE_TRUNCATED = 2u, DONE_VOID = 4u, DONE_DIVERGED = 8u;
 
 #ifndef ENV_DIVERGES

@@ -24,32 +24,32 @@ layout(constant_id = 27) const bool HAS_SEEN = false;   // sum the observations
 layout(constant_id = 29) const bool HAS_SKIP = false;   // some members take no steps; only with AUTO_RESET_DISABLED
 layout(constant_id = 32) const bool HAS_ROWS = false;   // rows of parameters play seats; steps of seats that another row than the member's plays are void
 
-layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };       // [P, E, A, OUT]; optional
-layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };         // [P, row], for the head's parameters; optional
-layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P / share, 2, OBS_SIZE]: mean, 1 / std
+layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };       // [M, E, A, OUT]; optional
+layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };         // [M, row], for the head's parameters; optional
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [M / share, 2, OBS_SIZE]: mean, 1 / std
 layout(std430, set = 0, binding = 3) readonly buffer ActionScale { float action_scale[]; }; // [2, ACTION_SIZE]: middle, half range
-layout(std430, set = 0, binding = 4) readonly buffer Noise { float noise[]; };           // [P]: of the head's exploration; optional
+layout(std430, set = 0, binding = 4) readonly buffer Noise { float noise[]; };           // [M]: of the head's exploration; optional
 layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };            // [1]: environment steps per environment so far
-layout(std430, set = 0, binding = 6) buffer EnvState { float env_state[]; };             // [STATE_SIZE, P, E]
-layout(std430, set = 0, binding = 7) buffer WorldStep { uint world_step[]; };            // [P, E]
-layout(std430, set = 0, binding = 8) buffer EpisodeStep { uint episode_step[]; };        // [P, E, A]
-layout(std430, set = 0, binding = 9) buffer EpisodeReturn { float episode_return[]; };   // [P, E, A]
-layout(std430, set = 0, binding = 10) buffer Observed { float observed[]; };             // [P, E, A, OBS_SIZE]: to act on next; 0 of agents that left
-// [4, P, E, A]: episodes ended, their returns, their lengths, how many diverged; summed from first = 0 on.
+layout(std430, set = 0, binding = 6) buffer EnvState { float env_state[]; };             // [STATE_SIZE, M, E]
+layout(std430, set = 0, binding = 7) buffer WorldStep { uint world_step[]; };            // [M, E]
+layout(std430, set = 0, binding = 8) buffer EpisodeStep { uint episode_step[]; };        // [M, E, A]
+layout(std430, set = 0, binding = 9) buffer EpisodeReturn { float episode_return[]; };   // [M, E, A]
+layout(std430, set = 0, binding = 10) buffer Observed { float observed[]; };             // [M, E, A, OBS_SIZE]: to act on next; 0 of agents that left
+// [4, M, E, A]: episodes ended, their returns, their lengths, how many diverged; summed from first = 0 on.
 layout(std430, set = 0, binding = 11) buffer Finished { float finished[]; };
-// [1 + 2 OBS_SIZE, P, E, A]: number of observations acted on, sums of their deviations from the normalizer's mean, and
+// [1 + 2 OBS_SIZE, M, E, A]: number of observations acted on, sums of their deviations from the normalizer's mean, and
 // of the squared deviations; from first = 0 on.
 layout(std430, set = 0, binding = 12) buffer Seen { float seen[]; };
-layout(std430, set = 0, binding = 13) readonly buffer Cap { uint cap[]; };               // [P / share]: steps; 0: none
-layout(std430, set = 0, binding = 14) readonly buffer Skip { uint skip[]; };             // [P]: not 0: the member takes no step
-layout(std430, set = 0, binding = 15) readonly buffer Rows { uint rows[]; };             // [P, E, A]: the row that plays the seat
-layout(std430, set = 0, binding = 16) writeonly buffer Obs { float obs_out[]; };         // [T, P, E, A, OBS_SIZE]; optional
-layout(std430, set = 0, binding = 17) writeonly buffer Action { float action_out[]; };   // [T, P, E, A, DIMS]: as sampled or as applied; optional
-layout(std430, set = 0, binding = 18) writeonly buffer LogProb { float log_prob_out[]; }; // [T, P, E, A]: of the action in that form; optional
-layout(std430, set = 0, binding = 19) writeonly buffer Reward { float reward_out[]; };   // [T, P, E, A]; optional
-layout(std430, set = 0, binding = 20) writeonly buffer Done { uint done_out[]; };        // [T, P, E, A]: DONE_* flags; optional
-layout(std430, set = 0, binding = 21) writeonly buffer NextObs { float next_obs_out[]; }; // [T, P, E, A, OBS_SIZE]: before any reset; optional
-layout(std430, set = 0, binding = 22) writeonly buffer Global { float global_out[]; };   // [T, P, E, GLOBAL_SIZE]; optional
+layout(std430, set = 0, binding = 13) readonly buffer Cap { uint cap[]; };               // [M / share]: steps; 0: none
+layout(std430, set = 0, binding = 14) readonly buffer Skip { uint skip[]; };             // [M]: not 0: the member takes no step
+layout(std430, set = 0, binding = 15) readonly buffer Rows { uint rows[]; };             // [M, E, A]: the row that plays the seat
+layout(std430, set = 0, binding = 16) writeonly buffer Obs { float obs_out[]; };         // [T, M, E, A, OBS_SIZE]; optional
+layout(std430, set = 0, binding = 17) writeonly buffer Action { float action_out[]; };   // [T, M, E, A, DIMS]: as sampled or as applied; optional
+layout(std430, set = 0, binding = 18) writeonly buffer LogProb { float log_prob_out[]; }; // [T, M, E, A]: of the action in that form; optional
+layout(std430, set = 0, binding = 19) writeonly buffer Reward { float reward_out[]; };   // [T, M, E, A]; optional
+layout(std430, set = 0, binding = 20) writeonly buffer Done { uint done_out[]; };        // [T, M, E, A]: DONE_* flags; optional
+layout(std430, set = 0, binding = 21) writeonly buffer NextObs { float next_obs_out[]; }; // [T, M, E, A, OBS_SIZE]: before any reset; optional
+layout(std430, set = 0, binding = 22) writeonly buffer Global { float global_out[]; };   // [T, M, E, GLOBAL_SIZE]; optional
 layout(std430, set = 0, binding = 23) writeonly buffer NextGlobal { float next_global_out[]; }; // as Global, before any reset; optional
 
 layout(push_constant) uniform Push {
@@ -64,7 +64,7 @@ layout(push_constant) uniform Push {
     uint env_stream;    // of the environments' random numbers
     uint action_stream; // of the policy's
     uint params_period; // members m and m + k * params_period share parameters; the number of members if none do
-    uint draw_window;   // random numbers are those of member m / draw_window * draw_stride + (m % draw_window + draw_first) * draw_step
+    uint draw_window;   // random numbers as of member m / draw_window * draw_stride + (m % draw_window + draw_first) * draw_step
     uint draw_stride;
     uint draw_first;
     uint draw_step;
@@ -107,7 +107,7 @@ void store(const float s[STATE_SIZE], Episode world, const Episode seats[AGENTS]
 
 void main() {
     unroll_apart();
-    uint at = gl_GlobalInvocationID.x, all = members * environments; // at: index in [P, E]
+    uint at = gl_GlobalInvocationID.x, all = members * environments; // at: index in [M, E]
     if (at >= all) return;
     uint member = at / environments, environment = at % environments, places = all * AGENTS;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
@@ -139,8 +139,8 @@ void main() {
     }
     bool over = world.done != 0u;
     if (steps == 0u) {
-        if (over && AUTO_RESET != AUTO_RESET_DISABLED && AUTO_RESET != AUTO_RESET_NEXT_STEP) {
-            Episode next, nexts[AGENTS]; // the state is that of the next episode already
+        if (over && AUTO_RESET != AUTO_RESET_DISABLED) {
+            Episode next, nexts[AGENTS]; // the state belongs to the next episode already
             seats_begin(s, next, nexts);
             observe(s, nexts, at);
         } else {
@@ -150,12 +150,11 @@ void main() {
         return;
     }
 
-    bool stays = over && AUTO_RESET == AUTO_RESET_DISABLED, turns = over && AUTO_RESET == AUTO_RESET_NEXT_STEP;
-    if (stays) { // of a step after the end only the flags are written
+    if (over && AUTO_RESET == AUTO_RESET_DISABLED) { // of a step after the end only the flags are written
         if (TRAJECTORY) SEATS_LOOP(seat) done_out[first * places + at * AGENTS + seat] = seats[seat].done | DONE_VOID;
         return;
     }
-    if (over && !turns) seats_begin(s, world, seats);
+    if (over) seats_begin(s, world, seats);
     GLOBAL_WRITE(global_out, first * all + at)
 
     // Actions. An agent that left has the action 0, or the middle of the range.
@@ -167,7 +166,7 @@ void main() {
     bool acted[AGENTS], broken[AGENTS], own[AGENTS];
     SEATS_LOOP(seat) {
         uint place = at * AGENTS + seat, owner = HAS_ROWS ? rows[place] : member % params_period;
-        acted[seat] = seats[seat].done == 0u && !turns;
+        acted[seat] = seats[seat].done == 0u;
         own[seat] = !HAS_ROWS || owner == member;
         broken[seat] = false; // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
         float y[OUT], kept[DIMS], log_prob = 0.0;
@@ -199,7 +198,7 @@ void main() {
         }
 #endif
         if (TRAJECTORY) {
-            uint i = first * places + place; // index in [T, P, E, A]
+            uint i = first * places + place; // index in [T, M, E, A]
             UNROLL for (uint o = 0u; o < DIMS; o++) action_out[i * DIMS + o] = acted[seat] ? kept[o] : 0.0;
             log_prob_out[i] = acted[seat] ? log_prob : 0.0;
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) obs_out[i * OBS_SIZE + k] = observed[place * OBS_SIZE + k];
@@ -220,35 +219,32 @@ void main() {
     Rng rng = rng_new(seed, env_stream, drawer, environment, time + 1u);
     float reward[AGENTS];
     SEATS_LOOP(seat) reward[seat] = 0.0;
-    bool diverged = false;
-    if (!turns) {
-        uint limit = HAS_CAP ? cap[member / share] : 0u;
-        if (TIME_LIMIT != 0u) limit = limit == 0u ? TIME_LIMIT : min(limit, TIME_LIMIT);
-        seats_step(s, world, seats, action, rng, limit, reward);
-        float sum = 0.0; // finite if the state, the rewards and the observations are
-        [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) sum += s[f];
-        SEATS_LOOP(seat) {
-            if (!acted[seat]) continue;
-            float next[OBS_SIZE];
-            env_observe(s, seat, next);
-            sum = finite_sum(sum + reward[seat], next);
-            if (TRAJECTORY) {
-                uint i = (first * places + at * AGENTS + seat) * OBS_SIZE;
-                TRANSFER_STORE(k, OBS_SIZE, next[k], next_obs_out[i + k] = carried)
-            }
+    uint limit = HAS_CAP ? cap[member / share] : 0u;
+    if (TIME_LIMIT != 0u) limit = limit == 0u ? TIME_LIMIT : min(limit, TIME_LIMIT);
+    seats_step(s, world, seats, action, rng, limit, reward);
+    float sum = 0.0; // finite if the state, the rewards and the observations are
+    [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) sum += s[f];
+    SEATS_LOOP(seat) {
+        if (!acted[seat]) continue;
+        float next[OBS_SIZE];
+        env_observe(s, seat, next);
+        sum = finite_sum(sum + reward[seat], next);
+        if (TRAJECTORY) {
+            uint i = (first * places + at * AGENTS + seat) * OBS_SIZE;
+            TRANSFER_STORE(k, OBS_SIZE, next[k], next_obs_out[i + k] = carried)
         }
-        bool finite = !isnan(sum) && !isinf(sum);
-        diverged = env_diverged || !finite;
-        if (!finite) world.done |= DONE_TERMINATED;
-        SEATS_LOOP(seat) {
-            if (!acted[seat]) continue;
-            if (isnan(reward[seat]) || isinf(reward[seat])) reward[seat] = 0.0;
-            seats[seat].ret += reward[seat];
-            seats[seat].done |= world.done;
-            if (!finite && TRAJECTORY) { // nothing bootstraps from it
-                uint i = (first * places + at * AGENTS + seat) * OBS_SIZE;
-                [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs_out[i + k] = 0.0;
-            }
+    }
+    bool finite = !isnan(sum) && !isinf(sum);
+    bool diverged = env_diverged || !finite;
+    if (!finite) world.done |= DONE_TERMINATED;
+    SEATS_LOOP(seat) {
+        if (!acted[seat]) continue;
+        if (isnan(reward[seat]) || isinf(reward[seat])) reward[seat] = 0.0;
+        seats[seat].ret += reward[seat];
+        seats[seat].done |= world.done;
+        if (!finite && TRAJECTORY) { // nothing bootstraps from it
+            uint i = (first * places + at * AGENTS + seat) * OBS_SIZE;
+            [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs_out[i + k] = 0.0;
         }
     }
     GLOBAL_WRITE(next_global_out, first * all + at)
@@ -266,18 +262,14 @@ void main() {
         if (TRAJECTORY) {
             uint i = first * places + place;
             reward_out[i] = acted[seat] ? paid * REWARD_SCALE : 0.0;
-            uint flags = (turns ? 0u : seats[seat].done) | (acted[seat] && own[seat] ? 0u : DONE_VOID);
+            uint flags = seats[seat].done | (acted[seat] && own[seat] ? 0u : DONE_VOID);
             done_out[i] = flags | (ended != 0u && diverged ? DONE_DIVERGED : 0u);
         }
     }
-    if (turns || world.done != 0u && (AUTO_RESET == AUTO_RESET_NORMAL || AUTO_RESET == AUTO_RESET_FAST)) {
+    if (world.done != 0u && AUTO_RESET != AUTO_RESET_DISABLED) {
         seats_reset(s, rng);
         Episode next, nexts[AGENTS];
         seats_begin(s, next, nexts);
-        if (turns) {
-            world = next;
-            seats = nexts;
-        }
         observe(s, nexts, at);
     } else {
         observe(s, seats, at);

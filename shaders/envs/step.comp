@@ -19,28 +19,28 @@ layout(std430, set = 0, binding = 9) readonly buffer Tables { uint tables[]; }; 
 #include "envs/wrapper.glsl"
 
 layout(std430, set = 0, binding = 0) buffer EnvState {
-    float env_state[]; // [S, P, E]
+    float env_state[]; // [S, M, E]
 };
 layout(std430, set = 0, binding = 1) buffer EpisodeStep {
-    uint episode_step[]; // [P, E]
+    uint episode_step[]; // [M, E]
 };
 layout(std430, set = 0, binding = 2) buffer EpisodeReturn {
-    float episode_return[]; // [P, E]
+    float episode_return[]; // [M, E]
 };
 layout(std430, set = 0, binding = 3) readonly buffer Action {
-    uint action[]; // [P, E] actions, or [P, E, A] floats as their bits
+    uint action[]; // [M, E] actions, or [M, E, D] floats as their bits
 };
 layout(std430, set = 0, binding = 4) writeonly buffer Obs {
-    float obs[]; // [P, E, O], to act on next
+    float obs[]; // [M, E, O], to act on next
 };
 layout(std430, set = 0, binding = 5) writeonly buffer NextObs {
-    float next_obs[]; // [P, E, O], before any reset
+    float next_obs[]; // [M, E, O], before any reset
 };
 layout(std430, set = 0, binding = 6) writeonly buffer Reward {
-    float reward[]; // [P, E]
+    float reward[]; // [M, E]
 };
 layout(std430, set = 0, binding = 7) writeonly buffer Done {
-    uint done[]; // [P, E], DONE_* flags
+    uint done[]; // [M, E], DONE_* flags
 };
 
 layout(std430, set = 0, binding = 8) readonly buffer Clock {
@@ -49,7 +49,7 @@ layout(std430, set = 0, binding = 8) readonly buffer Clock {
 
 layout(push_constant) uniform Push {
     uint stream;
-    uint members;      // P
+    uint members;      // M
     uint environments; // E
 };
 

@@ -15,25 +15,24 @@ layout(constant_id = 12) const uint AUTO_RESET = 0;      // one of AUTO_RESET_*
 layout(constant_id = 13) const bool SPARSE_REWARD = false;   // zero until the end of the episode, then the sum
 layout(constant_id = 14) const float REWARD_SCALE = 1.0; // factor of the returned reward, not of Episode.ret
 
-const uint AUTO_RESET_NORMAL = 0u;    // the step that ends an episode also begins the next one
-const uint AUTO_RESET_FAST = 1u;      // the same, always from the environment's first initial state
-const uint AUTO_RESET_NEXT_STEP = 2u; // the step after the end ignores its action and resets (Gymnasium, EnvPool)
-const uint AUTO_RESET_DISABLED = 3u;  // the final state stays; further steps do nothing
+const uint AUTO_RESET_NORMAL = 0u;   // the step that ends an episode also begins the next one
+const uint AUTO_RESET_FAST = 1u;     // the same, always from the environment's first initial state
+const uint AUTO_RESET_DISABLED = 2u; // the final state stays; further steps do nothing
 
 const uint DONE_TERMINATED = 1u; // the environment terminated: no bootstrapping
 const uint DONE_TRUNCATED = 2u;  // the time limit was reached; may be combined with DONE_TERMINATED
 // DONE_DIVERGED is combined with DONE_TERMINATED: the state left all bounds, or a state, an observation or a reward
 // is not finite. It is only in a step's flags, not kept in Episode.
 const uint DONE_DIVERGED = 8u;
-const uint DONE_VOID = 4u;       // no transition: the reset of AUTO_RESET_NEXT_STEP, or a step after the end when disabled
+const uint DONE_VOID = 4u;       // no transition: a step after the end when disabled
 
-// An environment whose state may leave all bounds defines ENV_DIVERGES, and sets env_diverged in env_step when it
-// terminates for that reason.
+// An environment defines ENV_DIVERGES if its state may leave all bounds. env_step sets env_diverged when it terminates
+// for that reason.
 #ifndef ENV_DIVERGES
 const bool env_diverged = false;
 #endif
 
-// step and ret are those of the current episode. After the step that ends it they keep the final values for the
+// step and ret belong to the current episode. After the step that ends it they keep the final values for the
 // caller, and done its flags; the next step starts from zero, as in EvoRL's EpisodeWrapper.
 struct Episode {
     uint step;  // environment steps taken: an action counts ACTION_REPEAT, as in EvoRL and Brax
@@ -47,8 +46,8 @@ struct Episode {
 #define EPISODE_ACTION const float action[ACTION_SIZE]
 #endif
 
-// An environment whose lanes compute their environments together defines ENV_TOGETHER: all lanes of a subgroup then
-// reach every env_step. Those with env_idle set have no moving environment and only help.
+// With ENV_TOGETHER the lanes of a subgroup compute their environments together: all of them reach every env_step, and
+// lanes with env_idle set only help.
 #ifndef ENV_TOGETHER
 const bool env_idle = false;
 #endif
@@ -89,7 +88,7 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
 #ifdef ENV_TOGETHER
     bool idle = env_idle;
     uint taken = 0u;
-    env_idle = idle || over && (AUTO_RESET == AUTO_RESET_DISABLED || AUTO_RESET == AUTO_RESET_NEXT_STEP);
+    env_idle = idle || over && AUTO_RESET == AUTO_RESET_DISABLED;
     ep.step = over && !env_idle ? 0u : ep.step;
     ep.ret = over && !env_idle ? 0.0 : ep.ret;
     do {
@@ -112,10 +111,6 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
 #endif
     if (over && AUTO_RESET == AUTO_RESET_DISABLED) {
         done = ep.done | DONE_VOID;
-    } else if (over && AUTO_RESET == AUTO_RESET_NEXT_STEP) {
-        done = DONE_VOID;
-        ep = Episode(0u, 0.0, 0u);
-        resets = true;
     } else {
 #ifndef ENV_TOGETHER
         ep.step = over ? 0u : ep.step;
@@ -142,7 +137,7 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
         ep.ret += reward;
         ep.done = (terminated || !finite ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
         done = ep.done | (env_diverged || !finite ? DONE_DIVERGED : 0u);
-        resets = (AUTO_RESET == AUTO_RESET_NORMAL || AUTO_RESET == AUTO_RESET_FAST) && done != 0u;
+        resets = AUTO_RESET != AUTO_RESET_DISABLED && done != 0u;
         if (SPARSE_REWARD) {
             reward = done != 0u ? ep.ret : 0.0;
         }
@@ -156,8 +151,5 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
         }
         env_reset(s, rng);
         env_observe(s, obs);
-        if (AUTO_RESET == AUTO_RESET_NEXT_STEP) {
-            next_obs = obs;
-        }
     }
 }

@@ -14,14 +14,14 @@ const uint ARMS = 8u; // largest number of arms
 
 layout(std430, set = 0, binding = 0) readonly buffer Return { float returns[]; };     // [M]: of the agents
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };         // [0]: the iteration
-layout(std430, set = 0, binding = 2) readonly buffer Arms { float arms[]; };          // [A]: weights
+layout(std430, set = 0, binding = 2) readonly buffer Arms { float arms[]; };          // [arms]: weights
 layout(std430, set = 0, binding = 3) buffer Outcome { uint outcome[]; };              // [W]: of iteration i at i % W: 2 arm + success
 layout(std430, set = 0, binding = 4) buffer Best { float best[]; };                   // [memory]: best return of iteration i at i % memory
 layout(std430, set = 0, binding = 5) writeonly buffer Weight { float weight[]; };     // [1]: of the chosen arm
 
 layout(push_constant) uniform Push {
     uint agents;
-    uint count;  // A
+    uint count;  // arms
     uint window; // W
     uint memory;
     uint seed;

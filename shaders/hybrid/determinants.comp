@@ -14,14 +14,14 @@ const uint AGENTS = 32u; // largest number of agents
 
 #include "engine/cholesky.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };         // [M, P, N]: of the networks
+layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };         // [M, size, size]: of the networks
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer outputs_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Determinant { float determinant[]; }; // [P]
+layout(std430, set = 0, binding = 2) writeonly buffer Determinant { float determinant[]; }; // [size]
 
 layout(push_constant) uniform Push {
     uint agents;     // M
-    uint candidates; // P
-    uint size;       // N: states times actions
+    uint candidates; // size
+    uint size;       // states times actions
     float scale;     // 1 / width^2
     float jitter;
 };

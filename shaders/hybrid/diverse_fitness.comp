@@ -10,13 +10,13 @@ layout(constant_id = 0) const uint WORKGROUP = 8;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Return { float returns[]; };          // [M, P]
-layout(std430, set = 0, binding = 1) readonly buffer Determinant { float determinant[]; }; // [P]
+layout(std430, set = 0, binding = 0) readonly buffer Return { float returns[]; };          // [M, N]
+layout(std430, set = 0, binding = 1) readonly buffer Determinant { float determinant[]; }; // [N]
 layout(std430, set = 0, binding = 2) readonly buffer Weight { float weight[]; };           // [1]: lambda
-layout(std430, set = 0, binding = 3) writeonly buffer Fitness { float fitness[]; };        // [M, P]
+layout(std430, set = 0, binding = 3) writeonly buffer Fitness { float fitness[]; };        // [M, N]
 
 layout(push_constant) uniform Push {
-    uint candidates; // P
+    uint candidates; // N
 };
 
 bool finite(float x) { return !isnan(x) && !isinf(x); }

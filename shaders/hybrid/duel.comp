@@ -12,11 +12,11 @@
 layout(local_size_x = 8) in;
 layout(constant_id = 0) const bool HAS_VARIANCE = false;
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [P]
-layout(std430, set = 0, binding = 1) readonly buffer Variance { float variance[]; }; // [P]: of the mean; optional
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [M]
+layout(std430, set = 0, binding = 1) readonly buffer Variance { float variance[]; }; // [M]: of the mean; optional
 layout(std430, set = 0, binding = 2) readonly buffer Critical { float critical[]; }; // [n]: critical values of t, by degrees of freedom from n - 1; optional
 layout(std430, set = 0, binding = 3) readonly buffer Clock { uint clock[]; };        // [0]: the iteration
-layout(std430, set = 0, binding = 4) writeonly buffer Source { uint source[]; };     // [P]: the member of which each becomes a copy
+layout(std430, set = 0, binding = 4) writeonly buffer Source { uint source[]; };     // [M]: the member of which each becomes a copy
 
 layout(push_constant) uniform Push {
     uint members; // at least 2

@@ -12,7 +12,7 @@ layout(std430, set = 0, binding = 0) readonly buffer Clock { uint clock[]; };   
 layout(std430, set = 0, binding = 1) writeonly buffer Learners { uint learner[]; };  // [M, L]: indices of candidates
 
 layout(push_constant) uniform Push {
-    uint population; // candidates, P
+    uint population; // candidates, N
     uint count;      // L
     uint seed;
     uint stream;

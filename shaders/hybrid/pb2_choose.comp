@@ -16,12 +16,12 @@ layout(constant_id = 0) const uint WORKGROUP = 256;
 #include "engine/rng.glsl"
 
 layout(std430, set = 0, binding = 3) readonly buffer Likelihood { float likelihood[]; }; // [settings]
-layout(std430, set = 0, binding = 4) readonly buffer Source { uint source[]; };          // [P]
-layout(std430, set = 0, binding = 5) readonly buffer Units { vec4 units[]; };            // [P, QUADS]: before members were copied
-layout(std430, set = 0, binding = 6) readonly buffer Fitness { float fitness[]; };       // [P]
+layout(std430, set = 0, binding = 4) readonly buffer Source { uint source[]; };          // [M]
+layout(std430, set = 0, binding = 5) readonly buffer Units { vec4 units[]; };            // [M, QUADS]: before members were copied
+layout(std430, set = 0, binding = 6) readonly buffer Fitness { float fitness[]; };       // [M]
 layout(std430, set = 0, binding = 7) readonly buffer Clock { uint clock[]; };            // [0]: the iteration
-layout(std430, set = 0, binding = 8) writeonly buffer Chosen { vec4 chosen[]; };         // [P, QUADS]
-layout(std430, set = 0, binding = 9) writeonly buffer Previous { float previous[]; };    // [P]: fitness of the parents, from which members continue
+layout(std430, set = 0, binding = 8) writeonly buffer Chosen { vec4 chosen[]; };         // [M, QUADS]
+layout(std430, set = 0, binding = 9) writeonly buffer Previous { float previous[]; };    // [M]: fitness of the parents, from which members continue
 layout(std430, set = 0, binding = 10) buffer Count { uint count[]; };                    // [0]: number of exchanges
 
 layout(push_constant) uniform Push {

@@ -6,8 +6,8 @@
 
 layout(local_size_x = 8) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Values { float values[]; };  // [P]
-layout(std430, set = 0, binding = 1) writeonly buffer Units { float units[]; };   // [P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Values { float values[]; };  // [M]
+layout(std430, set = 0, binding = 1) writeonly buffer Units { float units[]; };   // [M, row]
 
 layout(push_constant) uniform Push {
     uint members;

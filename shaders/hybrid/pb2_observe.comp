@@ -5,9 +5,9 @@
 
 layout(local_size_x = 8) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [P]
-layout(std430, set = 0, binding = 1) readonly buffer Previous { float previous[]; }; // [P]
-layout(std430, set = 0, binding = 2) readonly buffer Units { float units[]; };       // [P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [M]
+layout(std430, set = 0, binding = 1) readonly buffer Previous { float previous[]; }; // [M]
+layout(std430, set = 0, binding = 2) readonly buffer Units { float units[]; };       // [M, row]
 layout(std430, set = 0, binding = 3) readonly buffer Count { uint count[]; };        // [0]: number of exchanges before
 layout(std430, set = 0, binding = 4) writeonly buffer Inputs { float inputs[]; };    // [R, row]
 layout(std430, set = 0, binding = 5) writeonly buffer Gains { float gains[]; };      // [R]

@@ -9,9 +9,9 @@
 
 layout(local_size_x = 8) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; }; // [P]
+layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; }; // [M]
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };   // [0]: the iteration
-layout(std430, set = 0, binding = 2) buffer Values { float values[]; };         // [P]
+layout(std430, set = 0, binding = 2) buffer Values { float values[]; };         // [M]
 
 layout(push_constant) uniform Push {
     uint members;

@@ -9,11 +9,11 @@ layout(constant_id = 1) const bool HAS_STEADINESS = false;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Returns { float returns[]; };         // [P, n], n > 1
-layout(std430, set = 0, binding = 1) writeonly buffer Fitness { float fitness[]; };        // [P]
-layout(std430, set = 0, binding = 2) writeonly buffer Variance { float variance[]; };      // [P]
-layout(std430, set = 0, binding = 3) writeonly buffer Objectives { float objectives[]; };  // [P, 2]
-layout(std430, set = 0, binding = 4) writeonly buffer Steadiness { float steadiness[]; };  // [P]; optional
+layout(std430, set = 0, binding = 0) readonly buffer Returns { float returns[]; };         // [M, n], n > 1
+layout(std430, set = 0, binding = 1) writeonly buffer Fitness { float fitness[]; };        // [M]
+layout(std430, set = 0, binding = 2) writeonly buffer Variance { float variance[]; };      // [M]
+layout(std430, set = 0, binding = 3) writeonly buffer Objectives { float objectives[]; };  // [M, 2]
+layout(std430, set = 0, binding = 4) writeonly buffer Steadiness { float steadiness[]; };  // [M]; optional
 
 layout(push_constant) uniform Push { uint episodes; }; // n
 

@@ -10,10 +10,10 @@
 
 layout(local_size_x = 8) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };   // [P]: the teacher; teachers have themselves
+layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };   // [M]: the teacher; teachers have themselves
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };     // [0]: the iteration
-layout(std430, set = 0, binding = 2) buffer Values { float values[]; };           // [P]; teachers' are not changed
-layout(std430, set = 0, binding = 3) buffer Velocity { float velocity[]; };       // [P]
+layout(std430, set = 0, binding = 2) buffer Values { float values[]; };           // [M]; teachers' are not changed
+layout(std430, set = 0, binding = 3) buffer Velocity { float velocity[]; };       // [M]
 
 layout(push_constant) uniform Push {
     uint members;

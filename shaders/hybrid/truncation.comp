@@ -8,9 +8,9 @@
 
 layout(local_size_x = 8) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Rank { uint rank[]; };       // [P]: 0 for the best
+layout(std430, set = 0, binding = 0) readonly buffer Rank { uint rank[]; };       // [M]: 0 for the best
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };     // [0]: the iteration
-layout(std430, set = 0, binding = 2) writeonly buffer Source { uint source[]; };  // [P]: the member of which each becomes a copy
+layout(std430, set = 0, binding = 2) writeonly buffer Source { uint source[]; };  // [M]: the member of which each becomes a copy
 
 layout(push_constant) uniform Push {
     uint members;

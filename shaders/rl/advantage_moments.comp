@@ -13,12 +13,12 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/workgroup.glsl"
 #include "rl/minibatch.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Advantage { float advantages[]; }; // [T, P, E]
+layout(std430, set = 0, binding = 0) readonly buffer Advantage { float advantages[]; }; // [T, M, E]
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };           // [0]: the iteration, for the permutation
-layout(std430, set = 0, binding = 2) writeonly buffer Moments { float moments[]; };     // [epochs * minibatches, P, 2]
+layout(std430, set = 0, binding = 2) writeonly buffer Moments { float moments[]; };     // [epochs * minibatches, M, 2]
 
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer advantages_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Order { uint order[]; };           // [epochs, P, T * E]; optional
+layout(std430, set = 0, binding = 4) readonly buffer Order { uint order[]; };           // [epochs, M, T * E]; optional
 layout(set = 0, binding = 5, rgba32ui) readonly uniform uimageBuffer order_texels;
 
 #include "rl/order.glsl"

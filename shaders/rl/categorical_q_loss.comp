@@ -23,18 +23,18 @@ layout(constant_id = 5) const bool HAS_TEMPERATURE = false; // otherwise values 
 #include "engine/load.glsl"
 #include "engine/math.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };             // [P, rows]
-layout(std430, set = 0, binding = 1) readonly buffer Factor { float factor[]; };             // [P, rows]
-layout(std430, set = 0, binding = 2) readonly buffer NextValue { float next_values[]; };     // [P, CRITICS, rows, atoms]: of the targets
+layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };             // [M, rows]
+layout(std430, set = 0, binding = 1) readonly buffer Factor { float factor[]; };             // [M, rows]
+layout(std430, set = 0, binding = 2) readonly buffer NextValue { float next_values[]; };     // [M, CRITICS, rows, atoms]: of the targets
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer next_values_texels;
-layout(std430, set = 0, binding = 4) readonly buffer NextLogProb { float next_log_prob[]; }; // [P, rows]; optional
-layout(std430, set = 0, binding = 5) readonly buffer Temperature { float temperature[]; };   // [P], or [P, 4]; optional
-layout(std430, set = 0, binding = 6) readonly buffer RewardScale { float reward_scale[]; };  // [P]
-layout(std430, set = 0, binding = 7) readonly buffer Value { float values[]; };              // [P, CRITICS, rows, atoms]
+layout(std430, set = 0, binding = 4) readonly buffer NextLogProb { float next_log_prob[]; }; // [M, rows]; optional
+layout(std430, set = 0, binding = 5) readonly buffer Temperature { float temperature[]; };   // [M], or [M, 4]; optional
+layout(std430, set = 0, binding = 6) readonly buffer RewardScale { float reward_scale[]; };  // [M]
+layout(std430, set = 0, binding = 7) readonly buffer Value { float values[]; };              // [M, CRITICS, rows, atoms]
 layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer values_texels;
-layout(std430, set = 0, binding = 9) writeonly buffer AtValue { float at_values[]; };        // [P, CRITICS, rows, atoms]: the gradient
-layout(std430, set = 0, binding = 10) writeonly buffer Loss { float loss[]; };               // [P, rows]: cross-entropies, summed over critics
-layout(std430, set = 0, binding = 11) writeonly buffer Chosen { float chosen[]; };           // [P, CRITICS, rows]: mean returns
+layout(std430, set = 0, binding = 9) writeonly buffer AtValue { float at_values[]; };        // [M, CRITICS, rows, atoms]: the gradient
+layout(std430, set = 0, binding = 10) writeonly buffer Loss { float loss[]; };               // [M, rows]: cross-entropies, summed over critics
+layout(std430, set = 0, binding = 11) writeonly buffer Chosen { float chosen[]; };           // [M, CRITICS, rows]: mean returns
 
 layout(push_constant) uniform Push {
     uint rows;

@@ -17,11 +17,11 @@ layout(constant_id = 3) const bool HAS_AT_MEAN = false;
 #include "engine/load.glsl"
 #include "engine/math.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Value { float values[]; };       // [P, CRITICS, rows, atoms]
+layout(std430, set = 0, binding = 0) readonly buffer Value { float values[]; };       // [M, CRITICS, rows, atoms]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer values_texels;
-layout(std430, set = 0, binding = 2) readonly buffer AtMean { float at_means[]; };    // [P, CRITICS, rows]; optional
-layout(std430, set = 0, binding = 3) writeonly buffer AtValue { float at_values[]; }; // [P, CRITICS, rows, atoms]: the gradient
-layout(std430, set = 0, binding = 4) writeonly buffer Taken { float taken[]; };       // [P, rows]: the value in the actor's loss
+layout(std430, set = 0, binding = 2) readonly buffer AtMean { float at_means[]; };    // [M, CRITICS, rows]; optional
+layout(std430, set = 0, binding = 3) writeonly buffer AtValue { float at_values[]; }; // [M, CRITICS, rows, atoms]: the gradient
+layout(std430, set = 0, binding = 4) writeonly buffer Taken { float taken[]; };       // [M, rows]: the value in the actor's loss
 
 layout(push_constant) uniform Push {
     uint rows;

@@ -8,11 +8,11 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };     // [T, P, E]
-layout(std430, set = 0, binding = 1) readonly buffer Done { uint done[]; };          // [T, P, E]: DONE_* flags
-layout(std430, set = 0, binding = 2) readonly buffer Discount { float discount[]; }; // [P]
-layout(std430, set = 0, binding = 3) buffer Carried { float carried[]; };            // [P, E]: the sum after the last step
-layout(std430, set = 0, binding = 4) writeonly buffer Returns { float returns[]; };  // [T, P, E]
+layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };     // [T, M, E]
+layout(std430, set = 0, binding = 1) readonly buffer Done { uint done[]; };          // [T, M, E]: DONE_* flags
+layout(std430, set = 0, binding = 2) readonly buffer Discount { float discount[]; }; // [M]
+layout(std430, set = 0, binding = 3) buffer Carried { float carried[]; };            // [M, E]: the sum after the last step
+layout(std430, set = 0, binding = 4) writeonly buffer Returns { float returns[]; };  // [T, M, E]
 
 layout(push_constant) uniform Push {
     uint horizon;

@@ -22,17 +22,17 @@ layout(constant_id = 2) const bool HAS_AT_LOG = false;
 #include "engine/math.glsl"
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Logit { float logits[]; };            // [P, rows, actions]
+layout(std430, set = 0, binding = 0) readonly buffer Logit { float logits[]; };            // [M, rows, actions]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer logits_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Value { float values[]; };            // [P, 2, rows, actions]
+layout(std430, set = 0, binding = 2) readonly buffer Value { float values[]; };            // [M, 2, rows, actions]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer values_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Temperature { float temperature[]; }; // [P], or [P, 4]
-layout(std430, set = 0, binding = 5) readonly buffer Entropy { float target[]; };          // [P]: fraction of the largest entropy
-layout(std430, set = 0, binding = 6) writeonly buffer AtLogit { float at_logits[]; };      // [P, rows, actions]: the gradient
-layout(std430, set = 0, binding = 7) writeonly buffer AtLog { vec4 at_log[]; };            // [P]: gradient of the temperature's logarithm; optional
-layout(std430, set = 0, binding = 8) writeonly buffer Loss { float loss[]; };              // [P]: of the actor
-layout(std430, set = 0, binding = 9) writeonly buffer Applied { float applied[]; };        // [P]: the temperature
-layout(std430, set = 0, binding = 10) writeonly buffer Mean { float mean_entropy[]; };     // [P]
+layout(std430, set = 0, binding = 4) readonly buffer Temperature { float temperature[]; }; // [M], or [M, 4]
+layout(std430, set = 0, binding = 5) readonly buffer Entropy { float target[]; };          // [M]: fraction of the largest entropy
+layout(std430, set = 0, binding = 6) writeonly buffer AtLogit { float at_logits[]; };      // [M, rows, actions]: the gradient
+layout(std430, set = 0, binding = 7) writeonly buffer AtLog { vec4 at_log[]; };            // [M]: gradient of the temperature's logarithm; optional
+layout(std430, set = 0, binding = 8) writeonly buffer Loss { float loss[]; };              // [M]: of the actor
+layout(std430, set = 0, binding = 9) writeonly buffer Applied { float applied[]; };        // [M]: the temperature
+layout(std430, set = 0, binding = 10) writeonly buffer Mean { float mean_entropy[]; };     // [M]
 
 layout(push_constant) uniform Push {
     uint rows;

@@ -18,19 +18,19 @@ layout(constant_id = 1) const bool LOG_TEMPERATURE = false; // Temperature holds
 #include "engine/load.glsl"
 #include "engine/math.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };           // [P, rows]
-layout(std430, set = 0, binding = 1) readonly buffer Factor { float factor[]; };           // [P, rows]
-layout(std430, set = 0, binding = 2) readonly buffer Action { float action[]; };           // [P, rows]: taken
-layout(std430, set = 0, binding = 3) readonly buffer Logit { float logits[]; };            // [P, rows, actions]: of the actor, at the next observation
+layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };           // [M, rows]
+layout(std430, set = 0, binding = 1) readonly buffer Factor { float factor[]; };           // [M, rows]
+layout(std430, set = 0, binding = 2) readonly buffer Action { float action[]; };           // [M, rows]: taken
+layout(std430, set = 0, binding = 3) readonly buffer Logit { float logits[]; };            // [M, rows, actions]: of the actor, at the next observation
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer logits_texels;
-layout(std430, set = 0, binding = 5) readonly buffer NextValue { float next_values[]; };   // [P, 2, rows, actions]: of the targets
+layout(std430, set = 0, binding = 5) readonly buffer NextValue { float next_values[]; };   // [M, 2, rows, actions]: of the targets
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer next_values_texels;
-layout(std430, set = 0, binding = 7) readonly buffer Value { float values[]; };            // [P, 2, rows, actions]
-layout(std430, set = 0, binding = 8) readonly buffer Temperature { float temperature[]; }; // [P], or [P, 4]
-layout(std430, set = 0, binding = 9) readonly buffer RewardScale { float reward_scale[]; }; // [P]
-layout(std430, set = 0, binding = 10) writeonly buffer AtValue { float at_values[]; };     // [P, 2, rows, actions]: the gradient
-layout(std430, set = 0, binding = 11) writeonly buffer Loss { float loss[]; };             // [P, rows]: squared errors, summed over critics
-layout(std430, set = 0, binding = 12) writeonly buffer Chosen { float chosen[]; };         // [P, 2, rows]: values of the actions taken
+layout(std430, set = 0, binding = 7) readonly buffer Value { float values[]; };            // [M, 2, rows, actions]
+layout(std430, set = 0, binding = 8) readonly buffer Temperature { float temperature[]; }; // [M], or [M, 4]
+layout(std430, set = 0, binding = 9) readonly buffer RewardScale { float reward_scale[]; }; // [M]
+layout(std430, set = 0, binding = 10) writeonly buffer AtValue { float at_values[]; };     // [M, 2, rows, actions]: the gradient
+layout(std430, set = 0, binding = 11) writeonly buffer Loss { float loss[]; };             // [M, rows]: squared errors, summed over critics
+layout(std430, set = 0, binding = 12) writeonly buffer Chosen { float chosen[]; };         // [M, 2, rows]: values of the actions taken
 
 layout(push_constant) uniform Push {
     uint rows;

@@ -5,12 +5,12 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Action { float action[]; };         // [P, stride], of which the first size are used
-layout(std430, set = 0, binding = 1) writeonly buffer Distance { float distances[]; };   // [P, P]: written where i < j
+layout(std430, set = 0, binding = 0) readonly buffer Action { float action[]; };         // [M, stride], of which the first size are used
+layout(std430, set = 0, binding = 1) writeonly buffer Distance { float distances[]; };   // [M, M]: written where i < j
 
 layout(push_constant) uniform Push {
-    uint agents; // P
-    uint size;   // N: states times actions
+    uint agents; // M
+    uint size;   // states times actions
     uint stride; // from one agent's actions to the next's
 };
 

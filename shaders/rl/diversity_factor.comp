@@ -13,20 +13,20 @@ const uint AGENTS = 32u; // largest number of agents
 
 #include "engine/cholesky.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Distance { float distances[]; };         // [P, P]: mean squared differences, where i < j
+layout(std430, set = 0, binding = 0) readonly buffer Distance { float distances[]; };         // [M, M]: mean squared differences, where i < j
 layout(std430, set = 0, binding = 1) readonly buffer Schedule { float schedule[]; };          // [2, stages]: first step, weight
 layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; };                 // [1]: steps of every environment
-layout(std430, set = 0, binding = 3) writeonly buffer Coefficient { float coefficient[]; };   // [P, P]
+layout(std430, set = 0, binding = 3) writeonly buffer Coefficient { float coefficient[]; };   // [M, M]
 layout(std430, set = 0, binding = 4) writeonly buffer LogDeterminant { float log_determinant[]; }; // [1]
 layout(std430, set = 0, binding = 5) writeonly buffer Weight { float weight[]; };             // [1]
 
 layout(push_constant) uniform Push {
-    uint agents;       // P
+    uint agents;       // M
     uint stages;
     uint environments; // of all agents
     float scale;       // 1 / width^2
     float jitter;
-    float gain;        // 2 / (N width^2)
+    float gain;        // 2 / (size width^2)
 };
 
 shared float similar[AGENTS * AGENTS]; // exp(...), symmetric

@@ -12,26 +12,26 @@ layout(constant_id = 3) const bool DUELING = false;
 #include "engine/load.glsl"
 #include "engine/math.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Value { float values[]; };            // [P, rows, OUT]: of the networks
+layout(std430, set = 0, binding = 0) readonly buffer Value { float values[]; };            // [M, rows, OUT]: of the networks
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer values_texels;
-layout(std430, set = 0, binding = 2) readonly buffer NextValue { float next_values[]; };   // [P, rows, OUT]: of the targets, at the next observation
+layout(std430, set = 0, binding = 2) readonly buffer NextValue { float next_values[]; };   // [M, rows, OUT]: of the targets, at the next observation
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer next_values_texels;
-layout(std430, set = 0, binding = 4) readonly buffer NextChoice { float next_choices[]; }; // [P, rows, OUT]: of the networks there
+layout(std430, set = 0, binding = 4) readonly buffer NextChoice { float next_choices[]; }; // [M, rows, OUT]: of the networks there
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer next_choices_texels;
-layout(std430, set = 0, binding = 6) readonly buffer Action { float action[]; };           // [P, rows]: taken
-layout(std430, set = 0, binding = 7) readonly buffer Reward { float reward[]; };           // [P, rows]: sum over n steps
-layout(std430, set = 0, binding = 8) readonly buffer Factor { float factor[]; };           // [P, rows]: of the bootstrapped value
-layout(std430, set = 0, binding = 9) readonly buffer Weight { float weight[]; };           // [P, rows]
-layout(std430, set = 0, binding = 10) readonly buffer RewardScale { float reward_scale[]; }; // [P]
+layout(std430, set = 0, binding = 6) readonly buffer Action { float action[]; };           // [M, rows]: taken
+layout(std430, set = 0, binding = 7) readonly buffer Reward { float reward[]; };           // [M, rows]: sum over n steps
+layout(std430, set = 0, binding = 8) readonly buffer Factor { float factor[]; };           // [M, rows]: of the bootstrapped value
+layout(std430, set = 0, binding = 9) readonly buffer Weight { float weight[]; };           // [M, rows]
+layout(std430, set = 0, binding = 10) readonly buffer RewardScale { float reward_scale[]; }; // [M]
 layout(std430, set = 0, binding = 11) readonly buffer Clock { uint clock[]; };             // [0]: the iteration
 layout(std430, set = 0, binding = 12) readonly buffer Update { uint update[]; };           // [0]: the update of the iteration
-layout(std430, set = 0, binding = 13) readonly buffer Interval { float interval[]; };      // [P]: updates between those that targets follow
-layout(std430, set = 0, binding = 14) readonly buffer Tau { float tau[]; };                // [P]: the Polyak coefficient of such an update
-layout(std430, set = 0, binding = 15) writeonly buffer AtValue { float at_values[]; };     // [P, rows, OUT]: the gradient
-layout(std430, set = 0, binding = 16) writeonly buffer Error { float error[]; };           // [P, rows]: errors for priorities
-layout(std430, set = 0, binding = 17) writeonly buffer Loss { float loss[]; };             // [P, rows]
-layout(std430, set = 0, binding = 18) writeonly buffer Chosen { float chosen[]; };         // [P, rows]: the value of the action taken
-layout(std430, set = 0, binding = 19) writeonly buffer Share { float share[]; };           // [P]: the Polyak coefficient of this update, 0 if not due
+layout(std430, set = 0, binding = 13) readonly buffer Interval { float interval[]; };      // [M]: updates between those that targets follow
+layout(std430, set = 0, binding = 14) readonly buffer Tau { float tau[]; };                // [M]: the Polyak coefficient of such an update
+layout(std430, set = 0, binding = 15) writeonly buffer AtValue { float at_values[]; };     // [M, rows, OUT]: the gradient
+layout(std430, set = 0, binding = 16) writeonly buffer Error { float error[]; };           // [M, rows]: errors for priorities
+layout(std430, set = 0, binding = 17) writeonly buffer Loss { float loss[]; };             // [M, rows]
+layout(std430, set = 0, binding = 18) writeonly buffer Chosen { float chosen[]; };         // [M, rows]: the value of the action taken
+layout(std430, set = 0, binding = 19) writeonly buffer Share { float share[]; };           // [M]: the Polyak coefficient of this update, 0 if not due
 
 float value_at(uint e) { return LOAD(values, values_texels, e); }
 float next_at(uint e) { return LOAD(next_values, next_values_texels, e); }

@@ -7,12 +7,12 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Delay { float delay[]; };     // [P]: at least 1
-layout(std430, set = 0, binding = 1) readonly buffer Tau { float tau[]; };         // [P]
-layout(std430, set = 0, binding = 2) buffer Credit { float credit[]; };            // [P]
-layout(std430, set = 0, binding = 3) writeonly buffer Due { uint due[]; };         // [P, actors]: 1 or 0
-layout(std430, set = 0, binding = 4) writeonly buffer DueTau { float due_tau[]; }; // [P]: tau if it is due, otherwise 0
-layout(std430, set = 0, binding = 5) writeonly buffer ActorTau { float actor_tau[]; }; // [P, actors]: the same
+layout(std430, set = 0, binding = 0) readonly buffer Delay { float delay[]; };     // [M]: at least 1
+layout(std430, set = 0, binding = 1) readonly buffer Tau { float tau[]; };         // [M]
+layout(std430, set = 0, binding = 2) buffer Credit { float credit[]; };            // [M]
+layout(std430, set = 0, binding = 3) writeonly buffer Due { uint due[]; };         // [M, actors]: 1 or 0
+layout(std430, set = 0, binding = 4) writeonly buffer DueTau { float due_tau[]; }; // [M]: tau if it is due, otherwise 0
+layout(std430, set = 0, binding = 5) writeonly buffer ActorTau { float actor_tau[]; }; // [M, actors]: the same
 
 layout(push_constant) uniform Push {
     uint members;

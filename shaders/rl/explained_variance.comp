@@ -12,9 +12,9 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/math.glsl"
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Value { float values[]; };        // [T, P, E]
-layout(std430, set = 0, binding = 1) readonly buffer Target { float targets[]; };      // [T, P, E]
-layout(std430, set = 0, binding = 2) writeonly buffer Explained { float explained[]; }; // [P]
+layout(std430, set = 0, binding = 0) readonly buffer Value { float values[]; };        // [T, M, E]
+layout(std430, set = 0, binding = 1) readonly buffer Target { float targets[]; };      // [T, M, E]
+layout(std430, set = 0, binding = 2) writeonly buffer Explained { float explained[]; }; // [M]
 
 layout(push_constant) uniform Push {
     uint horizon;

@@ -6,10 +6,10 @@
 
 layout(local_size_x = 64) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Start { float start[]; };        // [P]
-layout(std430, set = 0, binding = 1) readonly buffer End { float end[]; };            // [P]
+layout(std430, set = 0, binding = 0) readonly buffer Start { float start[]; };        // [M]
+layout(std430, set = 0, binding = 1) readonly buffer End { float end[]; };            // [M]
 layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; };         // [1]: steps of every environment
-layout(std430, set = 0, binding = 3) writeonly buffer Epsilon { float epsilon[]; };   // [P]
+layout(std430, set = 0, binding = 3) writeonly buffer Epsilon { float epsilon[]; };   // [M]
 
 layout(push_constant) uniform Push {
     uint members;

@@ -9,14 +9,14 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };        // [T, P, E]
-layout(std430, set = 0, binding = 1) readonly buffer Done { uint done[]; };             // [T, P, E]: bit 0 terminated, bit 1 truncated
-layout(std430, set = 0, binding = 2) readonly buffer Value { float value[]; };          // [T, P, E]
-layout(std430, set = 0, binding = 3) readonly buffer NextValue { float next_value[]; }; // [T, P, E]: of the next observation where it truncates or is last
-layout(std430, set = 0, binding = 4) readonly buffer Discount { float discount[]; };    // [P]
-layout(std430, set = 0, binding = 5) readonly buffer Lambda { float lambda[]; };        // [P]
-layout(std430, set = 0, binding = 6) writeonly buffer Advantage { float advantage[]; }; // [T, P, E]
-layout(std430, set = 0, binding = 7) writeonly buffer Target { float target[]; };       // [T, P, E]: advantage + value, the critic's target
+layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };        // [T, M, E]
+layout(std430, set = 0, binding = 1) readonly buffer Done { uint done[]; };             // [T, M, E]: bit 0 terminated, bit 1 truncated
+layout(std430, set = 0, binding = 2) readonly buffer Value { float value[]; };          // [T, M, E]
+layout(std430, set = 0, binding = 3) readonly buffer NextValue { float next_value[]; }; // [T, M, E]: of the next observation where it truncates or is last
+layout(std430, set = 0, binding = 4) readonly buffer Discount { float discount[]; };    // [M]
+layout(std430, set = 0, binding = 5) readonly buffer Lambda { float lambda[]; };        // [M]
+layout(std430, set = 0, binding = 6) writeonly buffer Advantage { float advantage[]; }; // [T, M, E]
+layout(std430, set = 0, binding = 7) writeonly buffer Target { float target[]; };       // [T, M, E]: advantage + value, the critic's target
 
 layout(push_constant) uniform Push {
     uint horizon;

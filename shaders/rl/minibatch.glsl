@@ -25,7 +25,7 @@ Minibatch minibatch_new(uint seed, uint stream, uint member, uint members, uint 
                      member, members, environments);
 }
 
-// The element in [T, P, E] of the minibatch's transition i < count. Transition i of whole trajectories is step
+// The element in [T, M, E] of the minibatch's transition i < count. Transition i of whole trajectories is step
 // i / width of the minibatch's environment i % width.
 uint minibatch_at(Minibatch mb, uint i) {
     uint at = permute(mb.begin + (TRAJECTORIES ? i % mb.width : i), mb.n, mb.key);

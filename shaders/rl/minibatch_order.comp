@@ -12,7 +12,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "rl/minibatch.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Clock { uint clock[]; };  // [0]: the iteration, for the permutation
-layout(std430, set = 0, binding = 1) writeonly buffer Order { uint order[]; }; // [epochs, P, T * E]: elements in [T, P, E]
+layout(std430, set = 0, binding = 1) writeonly buffer Order { uint order[]; }; // [epochs, M, T * E]: elements in [T, M, E]
 
 layout(push_constant) uniform Push {
     uint horizon;

@@ -1,6 +1,6 @@
 #version 450
 
-// Copies the observations of a minibatch to [P, rows, features], unpacked, and normalized if there is a normalizer, for networks
+// Copies the observations of a minibatch to [M, rows, features], unpacked, and normalized if there is a normalizer, for networks
 // that are evaluated layer by layer. A minibatch of fewer transitions than rows repeats its last.
 //
 // Groups: x = ceil(rows / local size), y = members.
@@ -12,12 +12,12 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool HAS_NORMALIZER = false;
 
-layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };                // [T, P, E, features]: floats, or packed
+layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };                // [T, M, E, features]: floats, or packed
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, features]: mean, 1 / deviation
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [M, 2, features]: mean, 1 / deviation
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };            // [0]: the iteration, for the permutation
-layout(std430, set = 0, binding = 5) writeonly buffer Batch { float to[]; };             // [P, rows, features]
+layout(std430, set = 0, binding = 5) writeonly buffer Batch { float to[]; };             // [M, rows, features]
 layout(std430, set = 0, binding = 6) readonly buffer Update { uint update[]; };         // [1]: counted over all epochs
 
 layout(push_constant) uniform Push {

@@ -13,7 +13,7 @@ layout(constant_id = 1) const bool HAS_UPDATE = false;
 
 layout(std430, set = 0, binding = 0) readonly buffer Clock { uint clock[]; };       // [0]: the iteration; [1]: steps of every environment
 layout(std430, set = 0, binding = 1) readonly buffer Update { uint update[]; };     // [0]: the update of the iteration; optional
-layout(std430, set = 0, binding = 2) writeonly buffer Factor { float factors[]; };  // [sets, P, units]
+layout(std430, set = 0, binding = 2) writeonly buffer Factor { float factors[]; };  // [sets, M, units]
 
 layout(push_constant) uniform Push {
     uint members;

@@ -7,10 +7,10 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Gradient { float gradient[]; }; // [splits, P, row]: with respect to the noisy parameters
-layout(std430, set = 0, binding = 1) readonly buffer Factor { float factors[]; };    // [P, units]
+layout(std430, set = 0, binding = 0) readonly buffer Gradient { float gradient[]; }; // [splits, M, row]: with respect to the noisy parameters
+layout(std430, set = 0, binding = 1) readonly buffer Factor { float factors[]; };    // [M, units]
 layout(std430, set = 0, binding = 2) readonly buffer Table { uint table[]; };        // [row, 2]: the factors of a parameter
-layout(std430, set = 0, binding = 3) writeonly buffer AtParams { float at_params[]; }; // [P, 2, row]: with respect to means and deviations
+layout(std430, set = 0, binding = 3) writeonly buffer AtParams { float at_params[]; }; // [M, 2, row]: with respect to means and deviations
 
 layout(push_constant) uniform Push {
     uint splits;

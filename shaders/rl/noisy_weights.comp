@@ -6,10 +6,10 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };    // [P, 2, row]: means, deviations
-layout(std430, set = 0, binding = 1) readonly buffer Factor { float factors[]; };   // [P, units]
+layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };    // [M, 2, row]: means, deviations
+layout(std430, set = 0, binding = 1) readonly buffer Factor { float factors[]; };   // [M, units]
 layout(std430, set = 0, binding = 2) readonly buffer Table { uint table[]; };       // [row, 2]: the factors of a parameter
-layout(std430, set = 0, binding = 3) writeonly buffer Weight { float weights[]; };  // [P, row]
+layout(std430, set = 0, binding = 3) writeonly buffer Weight { float weights[]; };  // [M, row]
 
 layout(push_constant) uniform Push {
     uint row;

@@ -1,5 +1,5 @@
 // The stored order of transitions, read instead of computing a permutation again (rl/minibatch.glsl): for kernels that read every transition
-// several times, on software drivers. The includer declares the buffer `uint order[]` [epochs, P, T * E] and its texels order_texels.
+// several times, on software drivers. The includer declares the buffer `uint order[]` [epochs, M, T * E] and its texels order_texels.
 
 #include "engine/load.glsl"
 
@@ -10,7 +10,7 @@ uint order_pick(uvec4 v, uint i) {
     return (i & 1u) == 0u ? pair.x : pair.y;
 }
 
-// The element in [T, P, E] of the minibatch's transition i < count; `epoch` is that of the minibatch.
+// The element in [T, M, E] of the minibatch's transition i < count; `epoch` is that of the minibatch.
 uint order_at(Minibatch mb, uint epoch, uint i) {
     if (!HAS_ORDER) return minibatch_at(mb, i);
     uint place = (epoch * mb.members + mb.member) * mb.n + mb.begin + i;

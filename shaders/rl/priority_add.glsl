@@ -1,8 +1,8 @@
 // Changes of priorities. One workgroup makes those of a member, so that it is the scope of their atomics: a wider one is
 // more than every device has. The includer declares before, and includes rl/priority.glsl:
 //
-//     buffer Priority { uint priority[]; }; // [P, rows]
-//     buffer Sums { uint sums[]; };         // [P, nodes, 2]
+//     buffer Priority { uint priority[]; }; // [M, rows]
+//     buffer Sums { uint sums[]; };         // [M, nodes, 2]
 //     rows and nodes in its push constants
 
 #extension GL_KHR_memory_scope_semantics : require

@@ -1,7 +1,7 @@
 #version 450
 
 // A batch's rows by their priorities, p / sum(p), one from each of B strata of equal probability (T. Schaul et al.,
-// "Prioritized Experience Replay", 2016, appendix B.2.1), and the importance weights (1 / (N P))^beta over the largest of
+// "Prioritized Experience Replay", 2016, appendix B.2.1), and the importance weights (1 / (N M))^beta over the largest of
 // the batch (section 3.4): (smallest priority of the batch / priority)^beta. Probabilities are exact to 2^-32.
 //
 // Row b of member p's update u is where the running sum passes floor(sum F / 2^32), F = floor((2^32 b + w) / B), w being
@@ -20,15 +20,15 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/workgroup.glsl"
 #include "rl/priority.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Priority { uvec4 priority[]; };  // [P, rows / 4]
+layout(std430, set = 0, binding = 0) readonly buffer Priority { uvec4 priority[]; };  // [M, rows / 4]
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer priority_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Sums { uvec4 sums[]; };          // [P, nodes, 2] in fours
+layout(std430, set = 0, binding = 2) readonly buffer Sums { uvec4 sums[]; };          // [M, nodes, 2] in fours
 layout(set = 0, binding = 3, rgba32ui) readonly uniform uimageBuffer sums_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Exponent { float exponent[]; };  // [P]: beta
+layout(std430, set = 0, binding = 4) readonly buffer Exponent { float exponent[]; };  // [M]: beta
 layout(std430, set = 0, binding = 5) readonly buffer Clock { uint clock[]; };         // [0]: the iteration; [1]: steps of every environment
 layout(std430, set = 0, binding = 6) readonly buffer Update { uint update[]; };       // [0]: the update of the iteration
-layout(std430, set = 0, binding = 7) buffer Drawn { uint drawn[]; };                  // [P, B]: the rows
-layout(std430, set = 0, binding = 8) writeonly buffer Weight { float weight[]; };     // [P, B]
+layout(std430, set = 0, binding = 7) buffer Drawn { uint drawn[]; };                  // [M, B]: the rows
+layout(std430, set = 0, binding = 8) writeonly buffer Weight { float weight[]; };     // [M, B]
 
 layout(push_constant) uniform Push {
     uint batch; // B

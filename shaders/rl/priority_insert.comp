@@ -15,9 +15,9 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(std430, set = 0, binding = 0) readonly buffer Slots { uint slots[]; };     // [rings, transitions]: the row, REPLAY_NONE of no transition
-layout(std430, set = 0, binding = 1) readonly buffer Largest { uint largest[]; }; // [P, chunks]
-layout(std430, set = 0, binding = 2) buffer Priority { uint priority[]; };        // [P, rows]
-layout(std430, set = 0, binding = 3) buffer Sums { uint sums[]; };                // [P, nodes, 2]
+layout(std430, set = 0, binding = 1) readonly buffer Largest { uint largest[]; }; // [M, chunks]
+layout(std430, set = 0, binding = 2) buffer Priority { uint priority[]; };        // [M, rows]
+layout(std430, set = 0, binding = 3) buffer Sums { uint sums[]; };                // [M, nodes, 2]
 layout(std430, set = 0, binding = 4) readonly buffer Head { uint head[]; };       // [rings, 2]: the row to be written next, rows held
 layout(std430, set = 0, binding = 5) readonly buffer Reach { uint reach[]; };     // [rings]: as many newest rows may have a priority
 

@@ -14,9 +14,9 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 const uint PRIORITY_CHUNK = 4096u;
 
-layout(std430, set = 0, binding = 0) readonly buffer Priority { uvec4 priority[]; };  // [P, rows / 4]
+layout(std430, set = 0, binding = 0) readonly buffer Priority { uvec4 priority[]; };  // [M, rows / 4]
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer priority_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Largest { uint largest[]; };    // [P, chunks]
+layout(std430, set = 0, binding = 2) writeonly buffer Largest { uint largest[]; };    // [M, chunks]
 
 layout(push_constant) uniform Push {
     uint rows; // a multiple of 4

@@ -12,11 +12,11 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/math.glsl"
 #include "rl/priority.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Error { float error[]; };       // [P, B]
-layout(std430, set = 0, binding = 1) readonly buffer Index { uint index[]; };        // [P, B]: the rows
-layout(std430, set = 0, binding = 2) readonly buffer Exponent { float exponent[]; }; // [P]: alpha
-layout(std430, set = 0, binding = 3) buffer Priority { uint priority[]; };           // [P, rows]
-layout(std430, set = 0, binding = 4) buffer Sums { uint sums[]; };                   // [P, nodes, 2]
+layout(std430, set = 0, binding = 0) readonly buffer Error { float error[]; };       // [M, B]
+layout(std430, set = 0, binding = 1) readonly buffer Index { uint index[]; };        // [M, B]: the rows
+layout(std430, set = 0, binding = 2) readonly buffer Exponent { float exponent[]; }; // [M]: alpha
+layout(std430, set = 0, binding = 3) buffer Priority { uint priority[]; };           // [M, rows]
+layout(std430, set = 0, binding = 4) buffer Sums { uint sums[]; };                   // [M, nodes, 2]
 
 layout(push_constant) uniform Push {
     uint batch; // B

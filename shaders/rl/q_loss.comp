@@ -19,15 +19,15 @@ layout(constant_id = 4) const bool HAS_TEMPERATURE = false; // without it entrop
 
 #include "engine/math.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };             // [P, rows]
-layout(std430, set = 0, binding = 1) readonly buffer Factor { float factor[]; };             // [P, rows]
-layout(std430, set = 0, binding = 2) readonly buffer NextValue { float next_values[]; };     // [P, CRITICS, rows]: of the targets
-layout(std430, set = 0, binding = 3) readonly buffer NextLogProb { float next_log_prob[]; }; // [P, rows]; optional
-layout(std430, set = 0, binding = 4) readonly buffer Temperature { float temperature[]; };   // [P], or [P, 4]; optional
-layout(std430, set = 0, binding = 5) readonly buffer RewardScale { float reward_scale[]; };  // [P]
-layout(std430, set = 0, binding = 6) readonly buffer Value { float values[]; };              // [P, CRITICS, rows]
-layout(std430, set = 0, binding = 7) writeonly buffer AtValue { float at_values[]; };        // [P, CRITICS, rows]: the gradient
-layout(std430, set = 0, binding = 8) writeonly buffer Loss { float loss[]; };                // [P, rows]: squared errors, summed over critics
+layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };             // [M, rows]
+layout(std430, set = 0, binding = 1) readonly buffer Factor { float factor[]; };             // [M, rows]
+layout(std430, set = 0, binding = 2) readonly buffer NextValue { float next_values[]; };     // [M, CRITICS, rows]: of the targets
+layout(std430, set = 0, binding = 3) readonly buffer NextLogProb { float next_log_prob[]; }; // [M, rows]; optional
+layout(std430, set = 0, binding = 4) readonly buffer Temperature { float temperature[]; };   // [M], or [M, 4]; optional
+layout(std430, set = 0, binding = 5) readonly buffer RewardScale { float reward_scale[]; };  // [M]
+layout(std430, set = 0, binding = 6) readonly buffer Value { float values[]; };              // [M, CRITICS, rows]
+layout(std430, set = 0, binding = 7) writeonly buffer AtValue { float at_values[]; };        // [M, CRITICS, rows]: the gradient
+layout(std430, set = 0, binding = 8) writeonly buffer Loss { float loss[]; };                // [M, rows]: squared errors, summed over critics
 layout(push_constant) uniform Push {
     uint rows;
 };

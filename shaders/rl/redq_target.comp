@@ -7,13 +7,13 @@
 // Groups: x = ceil(rows / local size), y = members.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const uint CRITICS = 10; // N, of a member
-layout(constant_id = 2) const uint SUBSET = 2;   // M
+layout(constant_id = 1) const uint CRITICS = 10; // of a member
+layout(constant_id = 2) const uint SUBSET = 2;
 
 #include "engine/permutation.glsl"
 #include "engine/rng.glsl"
 
-layout(std430, set = 0, binding = 0) buffer NextValue { float next_values[]; };  // [P, CRITICS, rows]: of the targets
+layout(std430, set = 0, binding = 0) buffer NextValue { float next_values[]; };  // [M, CRITICS, rows]: of the targets
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };    // [0]: the iteration
 layout(std430, set = 0, binding = 2) readonly buffer Update { uint update[]; };  // [0]: index of the update in the iteration
 layout(push_constant) uniform Push {

@@ -10,7 +10,7 @@ const uint REPLAY_NONE = 0xFFFFFFFFu;
 
 const uint DONE_TERMINATED = 1u, DONE_OVER = 3u, DONE_VOID = 4u;
 
-// Row i of ring r in the order of appending, as an element of a trajectory [T, P, E]. lanes is P E if all members
+// Row i of ring r in the order of appending, as an element of a trajectory [T, M, E]. lanes is M E if all members
 // share one ring, otherwise E.
 uint replay_element(uint i, uint r, uint lanes, uint all) {
     return i / lanes * all + r * lanes + i % lanes;

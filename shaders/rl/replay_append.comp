@@ -16,14 +16,14 @@ layout(constant_id = 1) const bool HAS_BACK = false;
 
 #include "engine/workgroup_scan.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };               // [T, P, E, O], or packed
+layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };               // [T, M, E, O], or packed
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Action { uint action[]; };         // [T, P, E, A]: words of any type
-layout(std430, set = 0, binding = 3) readonly buffer Reward { float reward[]; };        // [T, P, E]
-layout(std430, set = 0, binding = 4) readonly buffer Done { uint done[]; };             // [T, P, E]: flags
+layout(std430, set = 0, binding = 2) readonly buffer Action { uint action[]; };         // [T, M, E, D]: words of any type
+layout(std430, set = 0, binding = 3) readonly buffer Reward { float reward[]; };        // [T, M, E]
+layout(std430, set = 0, binding = 4) readonly buffer Done { uint done[]; };             // [T, M, E]: flags
 layout(std430, set = 0, binding = 5) readonly buffer Begins { uint begins[]; };         // [rings, chunks]
 layout(std430, set = 0, binding = 6) writeonly buffer ToObs { uint to_obs[]; };         // [rings, part, words]
-layout(std430, set = 0, binding = 7) writeonly buffer ToAction { uint to_action[]; };   // [rings, part's rows, A]
+layout(std430, set = 0, binding = 7) writeonly buffer ToAction { uint to_action[]; };   // [rings, part's rows, D]
 layout(std430, set = 0, binding = 8) writeonly buffer ToReward { float to_reward[]; };  // [rings, C]
 layout(std430, set = 0, binding = 9) writeonly buffer ToDone { uint to_done[]; };       // [rings, C]
 layout(std430, set = 0, binding = 10) writeonly buffer Link { uint link[]; };           // [rings, C]: none yet
@@ -36,7 +36,7 @@ layout(push_constant) uniform Push {
     uint capacity;
     uint features; // O
     uint channels; // of a frame
-    uint actions;  // A
+    uint actions;  // D
     uint part_first; // observation of the part; with the first part goes all that is not in parts
     uint part_size;  // its observations
     uint part_rows;  // those of rows

@@ -13,27 +13,27 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) buffer Done { uint done[]; };               // [T, P, E]: flags
+layout(std430, set = 0, binding = 0) buffer Done { uint done[]; };               // [T, M, E]: flags
 layout(std430, set = 0, binding = 1) writeonly buffer Counts { uint counts[]; }; // [rings, chunks]
 
-layout(std430, set = 0, binding = 2) readonly buffer Obs { float obs[]; };          // [T, P, E, O]
+layout(std430, set = 0, binding = 2) readonly buffer Obs { float obs[]; };          // [T, M, E, O]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer obs_texels;
-layout(std430, set = 0, binding = 4) readonly buffer NextObs { float next_obs[]; }; // [T, P, E, O]
+layout(std430, set = 0, binding = 4) readonly buffer NextObs { float next_obs[]; }; // [T, M, E, O]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer next_obs_texels;
-layout(std430, set = 0, binding = 6) readonly buffer Action { float action[]; };    // [T, P, E, A]
+layout(std430, set = 0, binding = 6) readonly buffer Action { float action[]; };    // [T, M, E, D]
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer action_texels;
-layout(std430, set = 0, binding = 8) readonly buffer Reward { float reward[]; };    // [T, P, E]
+layout(std430, set = 0, binding = 8) readonly buffer Reward { float reward[]; };    // [T, M, E]
 
 layout(push_constant) uniform Push {
     uint rows;     // T * lanes
     uint lanes;    // that share a ring
     uint features; // O
-    uint actions;  // A
+    uint actions;  // D
 };
 
 bool finite(float x) { return !isnan(x) && !isinf(x); }
 
-// Whether all numbers of an element of [T, P, E] are finite.
+// Whether all numbers of an element of [T, M, E] are finite.
 bool whole(uint element) {
     bool all = finite(reward[element]);
     for (uint k = 0u; k < features; k++) {

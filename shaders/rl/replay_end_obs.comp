@@ -17,7 +17,7 @@ layout(constant_id = 1) const bool HAS_NEWEST = false;
 #include "engine/workgroup.glsl"
 #include "engine/workgroup_scan.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer NextObs { uint next_obs[]; };  // [T, P, E, O], or packed
+layout(std430, set = 0, binding = 0) readonly buffer NextObs { uint next_obs[]; };  // [T, M, E, O], or packed
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer next_obs_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Slot { uint slot[]; };         // [rings, elements]; REPLAY_NONE: none
 layout(std430, set = 0, binding = 3) readonly buffer Newest { uint newest[]; };     // [rings, lanes]: 0: no episode goes on

@@ -18,7 +18,7 @@ layout(constant_id = 2) const bool HAS_BACK = false;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Done { uint done[]; };       // [T, P, E]: flags
+layout(std430, set = 0, binding = 0) readonly buffer Done { uint done[]; };       // [T, M, E]: flags
 layout(std430, set = 0, binding = 1) readonly buffer Slots { uint slots[]; };     // [rings, T * lanes]
 layout(std430, set = 0, binding = 2) writeonly buffer Link { uint link[]; };      // [rings, C]
 layout(std430, set = 0, binding = 3) buffer Newest { uint newest[]; };            // [rings, lanes]: one more than the row of an episode that goes on; 0: none

@@ -3,7 +3,7 @@
 // A batch of transitions for every member, drawn uniformly with replacement: row b of member p's update u is the
 // ring's row floor(w size / 2^32), w being the first word of philox((seed, stream), (p, b, iteration, u)). A member that
 // draws a share of the batch repeats it in the rest: row b is row b mod n, n = share B. Or, HAS_DRAWN, of the rows that were
-// drawn before. Batches of several updates may be drawn at once, [updates, P, B, ...].
+// drawn before. Batches of several updates may be drawn at once, [updates, M, B, ...].
 //
 // With n > 1 steps (R. S. Sutton, A. G. Barto, 2018, equation 7.1) the reward is the discounted sum over m rows, m =
 // n or what there is of the episode: up to its end, or to its newest row. What the bootstrapped value is multiplied
@@ -31,24 +31,24 @@ const uint REPLAY_ROWS = 32u; // rows of the batch that a workgroup gathers
 
 layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };               // [rings, part, words]
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Action { uint action[]; };         // [rings, part's rows, A]
+layout(std430, set = 0, binding = 2) readonly buffer Action { uint action[]; };         // [rings, part's rows, D]
 layout(std430, set = 0, binding = 3) readonly buffer Reward { float reward[]; };        // [rings, C]
 layout(std430, set = 0, binding = 4) readonly buffer Done { uint done[]; };             // [rings, C]
 layout(std430, set = 0, binding = 5) readonly buffer Link { uint link[]; };             // [rings, C]
 layout(std430, set = 0, binding = 6) readonly buffer Head { uint head[]; };             // [rings, 2]
-layout(std430, set = 0, binding = 7) readonly buffer Discount { float discount[]; };    // [P]
+layout(std430, set = 0, binding = 7) readonly buffer Discount { float discount[]; };    // [M]
 layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };           // [0]: the iteration; unless HAS_DRAWN
 layout(std430, set = 0, binding = 9) readonly buffer Update { uint update[]; };         // [0]: the dispatch of the iteration; unless HAS_DRAWN
-layout(std430, set = 0, binding = 10) writeonly buffer ToObs { float to_obs[]; };       // [P, B, O]
-layout(std430, set = 0, binding = 11) writeonly buffer ToNextObs { float to_next_obs[]; }; // [P, B, O]
-layout(std430, set = 0, binding = 12) writeonly buffer ToAction { uint to_action[]; };  // [P, B, A]
-layout(std430, set = 0, binding = 13) writeonly buffer ToReward { float to_reward[]; }; // [P, B]
-layout(std430, set = 0, binding = 14) writeonly buffer Factor { float factor[]; };      // [P, B]: of the bootstrapped value
-layout(std430, set = 0, binding = 15) writeonly buffer Index { uint index[]; };         // [P, B]: the ring's row
-layout(std430, set = 0, binding = 16) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation; optional
+layout(std430, set = 0, binding = 10) writeonly buffer ToObs { float to_obs[]; };       // [M, B, O]
+layout(std430, set = 0, binding = 11) writeonly buffer ToNextObs { float to_next_obs[]; }; // [M, B, O]
+layout(std430, set = 0, binding = 12) writeonly buffer ToAction { uint to_action[]; };  // [M, B, D]
+layout(std430, set = 0, binding = 13) writeonly buffer ToReward { float to_reward[]; }; // [M, B]
+layout(std430, set = 0, binding = 14) writeonly buffer Factor { float factor[]; };      // [M, B]: of the bootstrapped value
+layout(std430, set = 0, binding = 15) writeonly buffer Index { uint index[]; };         // [M, B]: the ring's row
+layout(std430, set = 0, binding = 16) readonly buffer Normalizer { float normalizer[]; }; // [M, 2, O]: mean, 1 / deviation; optional
 layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer normalizer_texels;
-layout(std430, set = 0, binding = 18) readonly buffer Drawn { uint drawn[]; };          // [P, B]
-layout(std430, set = 0, binding = 19) readonly buffer Share { float share[]; };         // [P]: fraction of the batch that is drawn
+layout(std430, set = 0, binding = 18) readonly buffer Drawn { uint drawn[]; };          // [M, B]
+layout(std430, set = 0, binding = 19) readonly buffer Share { float share[]; };         // [M]: fraction of the batch that is drawn
 layout(std430, set = 0, binding = 20) readonly buffer Back { uint back[]; };            // [rings, C]: the row before in the episode; with frames
 
 layout(push_constant) uniform Push {
@@ -56,7 +56,7 @@ layout(push_constant) uniform Push {
     uint capacity;
     uint features; // O
     uint channels; // of a frame
-    uint actions;  // A
+    uint actions;  // D
     uint steps;    // n
     bool truncation_ends; // truncated episodes count as terminated
     bool own;      // each member has a ring; otherwise they share one

@@ -21,25 +21,25 @@ const uint REPLAY_ROWS = 32u; // steps that a workgroup gathers
 
 layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };        // [rings, part, words]
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Action { uint action[]; };  // [rings, part's rows, A]
+layout(std430, set = 0, binding = 2) readonly buffer Action { uint action[]; };  // [rings, part's rows, D]
 layout(std430, set = 0, binding = 3) readonly buffer Reward { float reward[]; }; // [rings, C]
 layout(std430, set = 0, binding = 4) readonly buffer Done { uint done[]; };      // [rings, C]
 layout(std430, set = 0, binding = 5) readonly buffer Head { uint head[]; };      // [rings, 2]
-layout(std430, set = 0, binding = 6) readonly buffer Row { uint row[]; };        // [P, S, B]
-layout(std430, set = 0, binding = 7) readonly buffer Place { uint place[]; };    // [P, S, B]
-layout(std430, set = 0, binding = 8) writeonly buffer ToObs { float to_obs[]; };       // [P, steps, B, O]
-layout(std430, set = 0, binding = 9) writeonly buffer ToAction { uint to_action[]; };  // [P, steps, B, A]
-layout(std430, set = 0, binding = 10) writeonly buffer ToReward { float to_reward[]; }; // [P, steps, B]
-layout(std430, set = 0, binding = 11) writeonly buffer ToDone { uint to_done[]; };     // [P, steps, B]
-layout(std430, set = 0, binding = 12) writeonly buffer Ends { uint ends[]; };          // [P, steps, B]
-layout(std430, set = 0, binding = 13) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation; optional
+layout(std430, set = 0, binding = 6) readonly buffer Row { uint row[]; };        // [M, S, B]
+layout(std430, set = 0, binding = 7) readonly buffer Place { uint place[]; };    // [M, S, B]
+layout(std430, set = 0, binding = 8) writeonly buffer ToObs { float to_obs[]; };       // [M, steps, B, O]
+layout(std430, set = 0, binding = 9) writeonly buffer ToAction { uint to_action[]; };  // [M, steps, B, D]
+layout(std430, set = 0, binding = 10) writeonly buffer ToReward { float to_reward[]; }; // [M, steps, B]
+layout(std430, set = 0, binding = 11) writeonly buffer ToDone { uint to_done[]; };     // [M, steps, B]
+layout(std430, set = 0, binding = 12) writeonly buffer Ends { uint ends[]; };          // [M, steps, B]
+layout(std430, set = 0, binding = 13) readonly buffer Normalizer { float normalizer[]; }; // [M, 2, O]: mean, 1 / deviation; optional
 layout(set = 0, binding = 14, rgba32f) readonly uniform imageBuffer normalizer_texels;
 layout(std430, set = 0, binding = 15) readonly buffer Back { uint back[]; };           // [rings, C]: the row before in the episode; with frames
 layout(std430, set = 0, binding = 16) readonly buffer Memory { float memory[]; };      // [rings, chunks, lanes, H]; optional
 layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer memory_texels;
-layout(std430, set = 0, binding = 18) readonly buffer MemoryAt { uint memory_at[]; };  // [P, B]: which of them; optional, with Memory
-layout(std430, set = 0, binding = 19) writeonly buffer ToMemory { float to_memory[]; }; // [P, B, H]; optional, with Memory
-layout(std430, set = 0, binding = 20) writeonly buffer Begins { uint begins[]; };      // [P, B]: whether the first of the steps begins an episode; optional
+layout(std430, set = 0, binding = 18) readonly buffer MemoryAt { uint memory_at[]; };  // [M, B]: which of them; optional, with Memory
+layout(std430, set = 0, binding = 19) writeonly buffer ToMemory { float to_memory[]; }; // [M, B, H]; optional, with Memory
+layout(std430, set = 0, binding = 20) writeonly buffer Begins { uint begins[]; };      // [M, B]: whether the first of the steps begins an episode; optional
 
 layout(push_constant) uniform Push {
     uint batch; // B
@@ -49,7 +49,7 @@ layout(push_constant) uniform Push {
     uint capacity;
     uint features; // O
     uint channels; // of a frame
-    uint actions;  // A
+    uint actions;  // D
     uint floats;   // H
     bool truncation_ends; // truncated episodes count as terminated
     bool own;             // each member has a ring; otherwise they share one

@@ -23,10 +23,10 @@ layout(std430, set = 0, binding = 4) readonly buffer Start { uint start[]; };   
 layout(std430, set = 0, binding = 5) readonly buffer Chunk { uint chunk[]; };     // [rings, 2]: the chunk to be written next, chunks held; optional, with Start
 layout(std430, set = 0, binding = 6) readonly buffer Clock { uint clock[]; };     // [0]: the iteration
 layout(std430, set = 0, binding = 7) readonly buffer Update { uint update[]; };   // [0]: of the iteration
-layout(std430, set = 0, binding = 8) writeonly buffer Row { uint row[]; };        // [P, S, B]: the ring's row; REPLAY_NONE: no transition
-layout(std430, set = 0, binding = 9) writeonly buffer Place { uint place[]; };    // [P, S, B]: index of the observation; REPLAY_NONE: none
-layout(std430, set = 0, binding = 10) writeonly buffer Index { uint index[]; };   // [P, B]: the first row; REPLAY_NONE: none
-layout(std430, set = 0, binding = 11) writeonly buffer Memory { uint memory[]; }; // [P, B]: of the memories; optional, with Start
+layout(std430, set = 0, binding = 8) writeonly buffer Row { uint row[]; };        // [M, S, B]: the ring's row; REPLAY_NONE: no transition
+layout(std430, set = 0, binding = 9) writeonly buffer Place { uint place[]; };    // [M, S, B]: index of the observation; REPLAY_NONE: none
+layout(std430, set = 0, binding = 10) writeonly buffer Index { uint index[]; };   // [M, B]: the first row; REPLAY_NONE: none
+layout(std430, set = 0, binding = 11) writeonly buffer Memory { uint memory[]; }; // [M, B]: of the memories; optional, with Start
 
 layout(push_constant) uniform Push {
     uint batch; // B

@@ -6,13 +6,13 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Normalizer { float normalizer[]; }; // [P, 2]: mean, 1 / deviation of discounted returns
-layout(std430, set = 0, binding = 1) buffer Reward { float reward[]; };                  // [T, P, E]
+layout(std430, set = 0, binding = 0) readonly buffer Normalizer { float normalizer[]; }; // [M, 2]: mean, 1 / deviation of discounted returns
+layout(std430, set = 0, binding = 1) buffer Reward { float reward[]; };                  // [T, M, E]
 
 layout(push_constant) uniform Push {
     uint members;
     uint environments;
-    uint count; // T * P * E
+    uint count; // T * M * E
     float limit; // of the scaled reward's size
 };
 

@@ -13,13 +13,13 @@ layout(constant_id = 6) const uint OUT = 1; // dimensions of an action
 #include "engine/load.glsl"
 #include "engine/nn/head_batch.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };   // [P, rows, OUT]
+layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };   // [M, rows, OUT]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer outputs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Noise { float noise[]; };      // [P]: sigma
-layout(std430, set = 0, binding = 3) readonly buffer Clip { float clip[]; };        // [P]: c
+layout(std430, set = 0, binding = 2) readonly buffer Noise { float noise[]; };      // [M]: sigma
+layout(std430, set = 0, binding = 3) readonly buffer Clip { float clip[]; };        // [M]: c
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };       // [0]: the iteration
 layout(std430, set = 0, binding = 5) readonly buffer Update { uint update[]; };     // [1]: of the iteration
-layout(std430, set = 0, binding = 6) writeonly buffer Action { float actions[]; };  // [P, rows, OUT]
+layout(std430, set = 0, binding = 6) writeonly buffer Action { float actions[]; };  // [M, rows, OUT]
 
 layout(push_constant) uniform Push {
     uint rows;

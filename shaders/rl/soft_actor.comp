@@ -17,15 +17,15 @@ layout(constant_id = 2) const bool HAS_AT_LOG = false;
 #include "engine/math.glsl"
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Value { float values[]; };            // [P, 2, rows]
-layout(std430, set = 0, binding = 1) readonly buffer LogProb { float log_prob[]; };        // [P, rows]
-layout(std430, set = 0, binding = 2) readonly buffer Temperature { float temperature[]; }; // [P], or [P, 4]
-layout(std430, set = 0, binding = 3) readonly buffer Entropy { float entropy[]; };         // [P]: target, of a dimension of an action
-layout(std430, set = 0, binding = 4) writeonly buffer AtValue { float at_values[]; };      // [P, 2, rows]
-layout(std430, set = 0, binding = 5) writeonly buffer AtLogProb { float at_log_prob[]; };  // [P, rows]
-layout(std430, set = 0, binding = 6) writeonly buffer AtLog { vec4 at_log[]; };            // [P]: gradient of the temperature's logarithm; optional
-layout(std430, set = 0, binding = 7) writeonly buffer Loss { float loss[]; };              // [P]: of the actor
-layout(std430, set = 0, binding = 8) writeonly buffer Applied { float applied[]; };        // [P]: the temperature
+layout(std430, set = 0, binding = 0) readonly buffer Value { float values[]; };            // [M, 2, rows]
+layout(std430, set = 0, binding = 1) readonly buffer LogProb { float log_prob[]; };        // [M, rows]
+layout(std430, set = 0, binding = 2) readonly buffer Temperature { float temperature[]; }; // [M], or [M, 4]
+layout(std430, set = 0, binding = 3) readonly buffer Entropy { float entropy[]; };         // [M]: target, of a dimension of an action
+layout(std430, set = 0, binding = 4) writeonly buffer AtValue { float at_values[]; };      // [M, 2, rows]
+layout(std430, set = 0, binding = 5) writeonly buffer AtLogProb { float at_log_prob[]; };  // [M, rows]
+layout(std430, set = 0, binding = 6) writeonly buffer AtLog { vec4 at_log[]; };            // [M]: gradient of the temperature's logarithm; optional
+layout(std430, set = 0, binding = 7) writeonly buffer Loss { float loss[]; };              // [M]: of the actor
+layout(std430, set = 0, binding = 8) writeonly buffer Applied { float applied[]; };        // [M]: the temperature
 
 layout(push_constant) uniform Push {
     uint rows;

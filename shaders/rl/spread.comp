@@ -10,12 +10,12 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Params { vec4 params[]; };       // [P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Params { vec4 params[]; };       // [M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer params_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Lowest { float lowest[]; };      // [P]
-layout(std430, set = 0, binding = 3) readonly buffer Highest { float highest[]; };    // [P]
-layout(std430, set = 0, binding = 4) writeonly buffer Spread { vec4 spread[]; };     // [P * copies, row]
-layout(std430, set = 0, binding = 5) writeonly buffer Noise { float noise[]; };       // [P * copies]
+layout(std430, set = 0, binding = 2) readonly buffer Lowest { float lowest[]; };      // [M]
+layout(std430, set = 0, binding = 3) readonly buffer Highest { float highest[]; };    // [M]
+layout(std430, set = 0, binding = 4) writeonly buffer Spread { vec4 spread[]; };     // [M * copies, row]
+layout(std430, set = 0, binding = 5) writeonly buffer Noise { float noise[]; };       // [M * copies]
 
 layout(push_constant) uniform Push {
     uint row; // in fours

@@ -13,20 +13,20 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 #include "engine/permutation.glsl"
 #include "engine/rng.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer List { uint list[]; };   // [P, T * E], see void_list.comp
-layout(std430, set = 0, binding = 1) readonly buffer Valid { uint valid[]; }; // [P]
+layout(std430, set = 0, binding = 0) readonly buffer List { uint list[]; };   // [M, T * E], see void_list.comp
+layout(std430, set = 0, binding = 1) readonly buffer Valid { uint valid[]; }; // [M]
 layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; }; // [0]: the iteration
-layout(std430, set = 0, binding = 3) buffer Obs { float obs[]; };             // [T, P, E, O]
-layout(std430, set = 0, binding = 4) buffer Action { uint action[]; };        // [T, P, E, A]
-layout(std430, set = 0, binding = 5) buffer LogProb { float log_prob[]; };    // [T, P, E]
-layout(std430, set = 0, binding = 6) buffer Value { float value[]; };         // [T, P, E]
-layout(std430, set = 0, binding = 7) buffer Advantage { float advantage[]; }; // [T, P, E]
-layout(std430, set = 0, binding = 8) buffer Target { float target[]; };       // [T, P, E]
+layout(std430, set = 0, binding = 3) buffer Obs { float obs[]; };             // [T, M, E, O]
+layout(std430, set = 0, binding = 4) buffer Action { uint action[]; };        // [T, M, E, D]
+layout(std430, set = 0, binding = 5) buffer LogProb { float log_prob[]; };    // [T, M, E]
+layout(std430, set = 0, binding = 6) buffer Value { float value[]; };         // [T, M, E]
+layout(std430, set = 0, binding = 7) buffer Advantage { float advantage[]; }; // [T, M, E]
+layout(std430, set = 0, binding = 8) buffer Target { float target[]; };       // [T, M, E]
 
 layout(push_constant) uniform Push {
     uint count;    // transitions of a member
     uint features; // O
-    uint actions;  // A
+    uint actions;  // D
     uint seed;
     uint stream;
 };

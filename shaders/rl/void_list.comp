@@ -7,9 +7,9 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup_scan.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Done { uint done[]; };      // [T, P, E]: flags
-layout(std430, set = 0, binding = 1) writeonly buffer List { uint list[]; };     // [P, T * E]: elements in [T, P, E]
-layout(std430, set = 0, binding = 2) writeonly buffer Valid { uint valid[]; };   // [P]: how many are transitions
+layout(std430, set = 0, binding = 0) readonly buffer Done { uint done[]; };      // [T, M, E]: flags
+layout(std430, set = 0, binding = 1) writeonly buffer List { uint list[]; };     // [M, T * E]: elements in [T, M, E]
+layout(std430, set = 0, binding = 2) writeonly buffer Valid { uint valid[]; };   // [M]: how many are transitions
 
 layout(push_constant) uniform Push {
     uint horizon;

@@ -15,23 +15,23 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 6) const uint OUT = 1;
 layout(constant_id = 7) const bool MIX_VALUES = false; // the actor's target mixes lambda of the V-trace value with the critic's
 
-layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };         // [P, rows, OUT]: of the actor
-layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };          // [P, row]: of the actor
-layout(std430, set = 0, binding = 2) readonly buffer Value { float value[]; };            // [P, rows]
-layout(std430, set = 0, binding = 3) readonly buffer NextValue { float next_value[]; };   // [P, rows]: of the true next observation
-layout(std430, set = 0, binding = 4) readonly buffer Action { float actions[]; };         // [T, P, E, A]
-layout(std430, set = 0, binding = 5) readonly buffer LogProb { float log_probs[]; };      // [T, P, E], of the policy that acted
-layout(std430, set = 0, binding = 6) readonly buffer Reward { float reward[]; };          // [T, P, E]
-layout(std430, set = 0, binding = 7) readonly buffer Done { uint done[]; };               // [T, P, E]: bit 0 terminated, bit 1 truncated
-layout(std430, set = 0, binding = 8) readonly buffer Discount { float discount[]; };      // [P]
-layout(std430, set = 0, binding = 9) readonly buffer Lambda { float lambda[]; };          // [P]
-layout(std430, set = 0, binding = 10) readonly buffer Rho { float rho_threshold[]; };     // [P]
-layout(std430, set = 0, binding = 11) readonly buffer C { float c_threshold[]; };         // [P]
-layout(std430, set = 0, binding = 12) readonly buffer PgRho { float pg_rho_threshold[]; }; // [P]
+layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };         // [M, rows, OUT]: of the actor
+layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };          // [M, row]: of the actor
+layout(std430, set = 0, binding = 2) readonly buffer Value { float value[]; };            // [M, rows]
+layout(std430, set = 0, binding = 3) readonly buffer NextValue { float next_value[]; };   // [M, rows]: of the true next observation
+layout(std430, set = 0, binding = 4) readonly buffer Action { float actions[]; };         // [T, M, E, D]
+layout(std430, set = 0, binding = 5) readonly buffer LogProb { float log_probs[]; };      // [T, M, E], of the policy that acted
+layout(std430, set = 0, binding = 6) readonly buffer Reward { float reward[]; };          // [T, M, E]
+layout(std430, set = 0, binding = 7) readonly buffer Done { uint done[]; };               // [T, M, E]: bit 0 terminated, bit 1 truncated
+layout(std430, set = 0, binding = 8) readonly buffer Discount { float discount[]; };      // [M]
+layout(std430, set = 0, binding = 9) readonly buffer Lambda { float lambda[]; };          // [M]
+layout(std430, set = 0, binding = 10) readonly buffer Rho { float rho_threshold[]; };     // [M]
+layout(std430, set = 0, binding = 11) readonly buffer C { float c_threshold[]; };         // [M]
+layout(std430, set = 0, binding = 12) readonly buffer PgRho { float pg_rho_threshold[]; }; // [M]
 layout(std430, set = 0, binding = 13) readonly buffer Clock { uint clock[]; };            // [0]: the iteration, for the permutation
 layout(std430, set = 0, binding = 14) readonly buffer Update { uint update[]; };          // [1]: of all epochs' minibatches
-layout(std430, set = 0, binding = 15) writeonly buffer Advantage { float advantage[]; };  // [T, P, E]: of the minibatch
-layout(std430, set = 0, binding = 16) writeonly buffer Target { float target[]; };        // [T, P, E]: likewise
+layout(std430, set = 0, binding = 15) writeonly buffer Advantage { float advantage[]; };  // [T, M, E]: of the minibatch
+layout(std430, set = 0, binding = 16) writeonly buffer Target { float target[]; };        // [T, M, E]: likewise
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -46,7 +46,7 @@ layout(push_constant) uniform Push {
 
 #include "engine/nn/head.glsl"
 
-// The log-probability of the action at element `at` of [T, P, E], as sampled, by the outputs from `first` on.
+// The log-probability of the action at element `at` of [T, M, E], as sampled, by the outputs from `first` on.
 float log_prob_at(uint at, uint first, const float deviation[DIMS]) {
     float y[OUT], sum = 0.0;
     [[unroll]] for (uint o = 0u; o < OUT; o++) y[o] = outputs[first + o];

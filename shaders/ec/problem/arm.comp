@@ -12,8 +12,8 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Candidates { vec4 candidates[]; };     // [M * window, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer candidates_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Fitness { float fitness[]; };         // [M, P]
-layout(std430, set = 0, binding = 3) writeonly buffer Descriptor { float descriptor[]; };   // [M, P, 2]
+layout(std430, set = 0, binding = 2) writeonly buffer Fitness { float fitness[]; };         // [M, N]
+layout(std430, set = 0, binding = 3) writeonly buffer Descriptor { float descriptor[]; };   // [M, N, 2]
 
 layout(constant_id = 1) const bool HAS_DESCRIPTOR = false; // write descriptors
 

@@ -9,7 +9,7 @@ layout(constant_id = 1) const bool HAS_NORMALIZER = false; // sums are of deviat
 layout(std430, set = 0, binding = 0) readonly buffer Seen { float seen[]; };                    // [1 + 2 O, M * window, E]: see envs/rollout.comp
 layout(std430, set = 0, binding = 1) readonly buffer Feature { uint feature[]; };               // [B]: indices of observations
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; };        // [M, 2, O]: mean, 1 / deviation
-layout(std430, set = 0, binding = 3) writeonly buffer Descriptor { float descriptor[]; };       // [M, P, B]
+layout(std430, set = 0, binding = 3) writeonly buffer Descriptor { float descriptor[]; };       // [M, N, B]
 
 layout(push_constant) uniform Push {
     uint members;

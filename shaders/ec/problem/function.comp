@@ -40,10 +40,10 @@ layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer candidates_te
 layout(std430, set = 0, binding = 2) readonly buffer Constants { vec4 constants[]; };      // [M, numbers]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer constants_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };              // [0]: the generation
-layout(std430, set = 0, binding = 5) writeonly buffer Fitness { float fitness[]; };        // [M, P]
+layout(std430, set = 0, binding = 5) writeonly buffer Fitness { float fitness[]; };        // [M, N]
 layout(std430, set = 0, binding = 6) readonly buffer CandidatesLow { vec4 candidates_low[]; }; // [M * window, row]: the low parts
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer candidates_low_texels;
-layout(std430, set = 0, binding = 8) writeonly buffer FitnessLow { float fitness_low[]; }; // [M, P]: what is to be added to the fitness
+layout(std430, set = 0, binding = 8) writeonly buffer FitnessLow { float fitness_low[]; }; // [M, N]: what is to be added to the fitness
 
 layout(push_constant) uniform Push {
     uint members;

@@ -6,10 +6,10 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(std430, set = 0, binding = 0) readonly buffer Finished { float finished[]; }; // [4, M * window, E]: episodes, returns, lengths, diverged
-layout(std430, set = 0, binding = 1) writeonly buffer Fitness { float fitness[]; };  // [M, P]
-layout(std430, set = 0, binding = 2) writeonly buffer Steps { uint steps[]; };       // [M, P]: steps in all episodes
+layout(std430, set = 0, binding = 1) writeonly buffer Fitness { float fitness[]; };  // [M, N]
+layout(std430, set = 0, binding = 2) writeonly buffer Steps { uint steps[]; };       // [M, N]: steps in all episodes
 
-layout(std430, set = 0, binding = 3) writeonly buffer Diverged { float diverged[]; }; // [M, P]: over all episodes
+layout(std430, set = 0, binding = 3) writeonly buffer Diverged { float diverged[]; }; // [M, N]: over all episodes
 
 layout(push_constant) uniform Push {
     uint members;

@@ -2,7 +2,7 @@
 
 layout(std430, set = 0, binding = 0) readonly buffer Candidates { vec4 candidates[]; };    // [M * window, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer candidates_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Objectives { float objectives[]; };  // [M, P, K]: maximised
+layout(std430, set = 0, binding = 2) writeonly buffer Objectives { float objectives[]; };  // [M, N, K]: maximised
 
 layout(push_constant) uniform Push {
     uint members;

@@ -12,7 +12,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Steps { uint steps[]; };          // [M, P]
+layout(std430, set = 0, binding = 0) readonly buffer Steps { uint steps[]; };          // [M, N]
 layout(std430, set = 0, binding = 1) writeonly buffer Taken { uint taken[]; };         // [M, 2]: low and high word
 layout(std430, set = 0, binding = 2) writeonly buffer Length { float mean_length[]; }; // [M]
 layout(std430, set = 0, binding = 3) writeonly buffer Cap { uint cap[]; };             // [M]

@@ -1,4 +1,4 @@
-// Activations of networks; the numbers are those of engine/nn.Activation.
+// Activations of networks; numbered as in engine/nn.Activation.
 
 #include "engine/math.glsl"
 #include "engine/unroll.glsl"

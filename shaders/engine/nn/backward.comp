@@ -4,7 +4,7 @@
 // repeats the forward pass, then makes the backward pass. The gradients of the parameters or those at parts of the
 // inputs may be omitted.
 //
-// Groups: x = networks N of all members, y = splits that the rows are divided into; split s writes gradient[s].
+// Groups: x = networks of all members, y = splits that the rows are divided into; split s writes gradient[s].
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
@@ -15,20 +15,20 @@ layout(constant_id = 8) const bool HAS_AT_INPUTS = false;   // write the gradien
 layout(constant_id = 11) const bool HAS_AT_INPUTS2 = false; // at the second
 layout(constant_id = 10) const bool HAS_GRADIENT = false;   // write the gradients of the parameters
 
-layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };  // [N, row]
+layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };  // [networks, row]
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; }; // the same
 layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer params_texels;
-layout(std430, set = 0, binding = 3) readonly buffer Normalizer { float normalizer[]; }; // [N / normalizer_shared, 2, IN_1]: mean, 1 / std
-layout(std430, set = 0, binding = 4) readonly buffer Inputs { float inputs[]; };  // [N / shared_1, rows, IN_1]
+layout(std430, set = 0, binding = 3) readonly buffer Normalizer { float normalizer[]; }; // [networks / normalizer_shared, 2, IN_1]: mean, 1 / std
+layout(std430, set = 0, binding = 4) readonly buffer Inputs { float inputs[]; };  // [networks / shared_1, rows, IN_1]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer inputs_texels;
-layout(std430, set = 0, binding = 6) readonly buffer AtOutputs { float at_outputs[]; }; // [N, rows, OUT]
+layout(std430, set = 0, binding = 6) readonly buffer AtOutputs { float at_outputs[]; }; // [networks, rows, OUT]
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer at_outputs_texels;
-layout(std430, set = 0, binding = 8) writeonly buffer Gradient { float gradient[]; };   // [splits, N, row]
+layout(std430, set = 0, binding = 8) writeonly buffer Gradient { float gradient[]; };   // [splits, networks, row]
 layout(std430, set = 0, binding = 9) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
-layout(std430, set = 0, binding = 10) writeonly buffer AtInputs { float at_inputs[]; };     // [N, rows, IN_1]: after normalization
-layout(std430, set = 0, binding = 11) readonly buffer Inputs2 { float inputs_2[]; };        // [N / shared_2, rows, IN - IN_1]; optional
+layout(std430, set = 0, binding = 10) writeonly buffer AtInputs { float at_inputs[]; };     // [networks, rows, IN_1]: after normalization
+layout(std430, set = 0, binding = 11) readonly buffer Inputs2 { float inputs_2[]; };        // [networks / shared_2, rows, IN - IN_1]; optional
 layout(set = 0, binding = 12, rgba32f) readonly uniform imageBuffer inputs_2_texels;
-layout(std430, set = 0, binding = 13) writeonly buffer AtInputs2 { float at_inputs_2[]; };  // [N, rows, IN - IN_1]
+layout(std430, set = 0, binding = 13) writeonly buffer AtInputs2 { float at_inputs_2[]; };  // [networks, rows, IN - IN_1]
 
 layout(push_constant) uniform Push {
     uint rows;

@@ -13,19 +13,19 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 3) const bool HAS_BEGINS = false;
 layout(constant_id = 4) const bool HAS_KEPT = false;
 
-layout(std430, set = 0, binding = 1) readonly buffer Inputs { float inputs[]; };   // [N, steps B, GATES units]: x W + b
+layout(std430, set = 0, binding = 1) readonly buffer Inputs { float inputs[]; };   // [networks, steps B, GATES units]: x W + b
 layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer inputs_texels;
-layout(std430, set = 0, binding = 3) readonly buffer Product { float product[]; }; // [N, B, GATES units]: h U
+layout(std430, set = 0, binding = 3) readonly buffer Product { float product[]; }; // [networks, B, GATES units]: h U
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer product_texels;
-layout(std430, set = 0, binding = 5) readonly buffer Params { float params[]; };   // [N, row]
+layout(std430, set = 0, binding = 5) readonly buffer Params { float params[]; };   // [networks, row]
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer params_texels;
-layout(std430, set = 0, binding = 7) readonly buffer Memory { float memory[]; };   // [N, B, PARTS units]
+layout(std430, set = 0, binding = 7) readonly buffer Memory { float memory[]; };   // [networks, B, PARTS units]
 layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer memory_texels;
 layout(std430, set = 0, binding = 9) readonly buffer Begins { uint begins[]; };    // words of rows; optional
 layout(std430, set = 0, binding = 10) writeonly buffer Next { float next[]; };     // the memory after the step: may be the same
-layout(std430, set = 0, binding = 11) writeonly buffer Hidden { float hidden[]; }; // [N, steps B, units]: h after the step
-layout(std430, set = 0, binding = 12) writeonly buffer Kept { float kept[]; };     // [N, steps B, FLOATS units]; optional
-layout(std430, set = 0, binding = 13) writeonly buffer Before { float before[]; }; // [N, steps B, PARTS units]: the memory that counted; optional
+layout(std430, set = 0, binding = 11) writeonly buffer Hidden { float hidden[]; }; // [networks, steps B, units]: h after the step
+layout(std430, set = 0, binding = 12) writeonly buffer Kept { float kept[]; };     // [networks, steps B, FLOATS units]; optional
+layout(std430, set = 0, binding = 13) writeonly buffer Before { float before[]; }; // [networks, steps B, PARTS units]: the memory that counted; optional
 
 layout(push_constant) uniform Push {
     uint units;

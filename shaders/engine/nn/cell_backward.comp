@@ -11,20 +11,20 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 
 layout(constant_id = 3) const bool HAS_ENDS = false;
 
-layout(std430, set = 0, binding = 1) readonly buffer AtHidden { float at_hidden[]; };  // [N, steps B, units]: from the layers after the cell
+layout(std430, set = 0, binding = 1) readonly buffer AtHidden { float at_hidden[]; };  // [networks, steps B, units]: from the layers after the cell
 layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer at_hidden_texels;
-layout(std430, set = 0, binding = 3) readonly buffer Carried { float carried[]; };     // [N, B, units]: from the next step's products
+layout(std430, set = 0, binding = 3) readonly buffer Carried { float carried[]; };     // [networks, B, units]: from the next step's products
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer carried_texels;
-layout(std430, set = 0, binding = 5) readonly buffer Direct { float direct[]; };       // [N, B, units]: from the next step: at c, in GRUs at h
+layout(std430, set = 0, binding = 5) readonly buffer Direct { float direct[]; };       // [networks, B, units]: from the next step: at c, in GRUs at h
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer direct_texels;
-layout(std430, set = 0, binding = 7) readonly buffer Kept { float kept[]; };           // [N, steps B, FLOATS units]
+layout(std430, set = 0, binding = 7) readonly buffer Kept { float kept[]; };           // [networks, steps B, FLOATS units]
 layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer kept_texels;
-layout(std430, set = 0, binding = 9) readonly buffer Before { float before[]; };       // [N, steps B, PARTS units]
+layout(std430, set = 0, binding = 9) readonly buffer Before { float before[]; };       // [networks, steps B, PARTS units]
 layout(set = 0, binding = 10, rgba32f) readonly uniform imageBuffer before_texels;
 layout(std430, set = 0, binding = 11) readonly buffer Ends { uint ends[]; };           // not 0: the episode ends with the step; optional
-layout(std430, set = 0, binding = 12) writeonly buffer AtInputs { float at_inputs[]; };   // [N, steps B, GATES units]: at x W + b
-layout(std430, set = 0, binding = 13) writeonly buffer AtProduct { float at_product[]; }; // [N, B, GATES units]: at h U of this step
-layout(std430, set = 0, binding = 14) writeonly buffer AtInner { float at_inner[]; };     // [N, steps B, units]: at h U of a GRU's n; optional
+layout(std430, set = 0, binding = 12) writeonly buffer AtInputs { float at_inputs[]; };   // [networks, steps B, GATES units]: at x W + b
+layout(std430, set = 0, binding = 13) writeonly buffer AtProduct { float at_product[]; }; // [networks, B, GATES units]: at h U of this step
+layout(std430, set = 0, binding = 14) writeonly buffer AtInner { float at_inner[]; };     // [networks, steps B, units]: at h U of a GRU's n; optional
 layout(std430, set = 0, binding = 15) writeonly buffer ToDirect { float to_direct[]; };   // as direct, for the step before
 
 layout(push_constant) uniform Push {

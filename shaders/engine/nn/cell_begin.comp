@@ -8,9 +8,9 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 
 #include "engine/nn/begins.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Given { float given[]; };    // [N, B, floats]
+layout(std430, set = 0, binding = 0) readonly buffer Given { float given[]; };    // [networks, B, floats]
 layout(std430, set = 0, binding = 1) readonly buffer Begins { uint begins[]; };   // words of rows
-layout(std430, set = 0, binding = 2) writeonly buffer Memory { float memory[]; }; // [N, B, floats]
+layout(std430, set = 0, binding = 2) writeonly buffer Memory { float memory[]; }; // [networks, B, floats]
 
 layout(push_constant) uniform Push {
     uint rows;   // B

@@ -11,9 +11,9 @@ layout(constant_id = 2) const bool HAS_BEGINS = false;
 
 #include "engine/nn/begins.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Carried { float carried[]; };     // [N, B, units]
-layout(std430, set = 0, binding = 1) readonly buffer Direct { float direct[]; };       // [N, B, units]
-layout(std430, set = 0, binding = 2) writeonly buffer AtMemory { float at_memory[]; }; // [N, B, units], in LSTMs [N, B, 2 units]
+layout(std430, set = 0, binding = 0) readonly buffer Carried { float carried[]; };     // [networks, B, units]
+layout(std430, set = 0, binding = 1) readonly buffer Direct { float direct[]; };       // [networks, B, units]
+layout(std430, set = 0, binding = 2) writeonly buffer AtMemory { float at_memory[]; }; // [networks, B, units], in LSTMs [networks, B, 2 units]
 layout(std430, set = 0, binding = 3) readonly buffer Begins { uint begins[]; };        // words of rows; optional
 
 layout(push_constant) uniform Push {

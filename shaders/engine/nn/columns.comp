@@ -16,11 +16,11 @@ layout(constant_id = 1) const uint SLICES = 1;
 layout(constant_id = 2) const bool ALIGNED = false; // rows begin at multiples of four floats
 layout(constant_id = 3) const bool HAS_RIGHT = false; // sum products with right
 
-layout(std430, set = 0, binding = 0) readonly buffer Left { vec4 left[]; };             // [P, capacity, pitch]
+layout(std430, set = 0, binding = 0) readonly buffer Left { vec4 left[]; };             // [M, capacity, pitch]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer left_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Right { vec4 right[]; };           // [P, capacity, pitch]
+layout(std430, set = 0, binding = 2) readonly buffer Right { vec4 right[]; };           // [M, capacity, pitch]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer right_texels;
-layout(std430, set = 0, binding = 4) writeonly buffer Sums { float sums[]; };           // [splits, P, row]
+layout(std430, set = 0, binding = 4) writeonly buffer Sums { float sums[]; };           // [splits, M, row]
 
 layout(push_constant) uniform Push {
     uint columns;

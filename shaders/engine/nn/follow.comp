@@ -9,11 +9,11 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) buffer Target { vec4 targets[]; };                    // [P, size]
+layout(std430, set = 0, binding = 0) buffer Target { vec4 targets[]; };                    // [M, size]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer targets_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Source { vec4 sources[]; };           // [P, size]
+layout(std430, set = 0, binding = 2) readonly buffer Source { vec4 sources[]; };           // [M, size]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer sources_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Tau { float tau[]; };                 // [P]
+layout(std430, set = 0, binding = 4) readonly buffer Tau { float tau[]; };                 // [M]
 
 layout(push_constant) uniform Push {
     uint size; // floats of a member's parameters, a multiple of four

@@ -2,9 +2,9 @@
 
 // Outputs of every network for many rows, with weights held in the lanes (mlp.glsl).
 //
-// A network has outer * inner rows, stored [outer, N, inner]: [N, B] with outer = 1, or trajectories [T, N, E]; N
-// counts the networks of all members. A part of the inputs shared by `shared` consecutive networks is stored [outer,
-// N / shared, inner]. Groups: x = networks, y = parts that the rows are split into.
+// A network has outer * inner rows, stored [outer, networks, inner]: [networks, B] with outer = 1, or trajectories
+// [T, networks, E]; the networks are those of all members. A part of the inputs shared by `shared` consecutive networks
+// is stored [outer, networks / shared, inner]. Groups: x = networks, y = parts that the rows are split into.
 //
 // With Ends, only rows whose word in it is not 0, and those of the last of the outer blocks, are evaluated.
 
@@ -17,16 +17,16 @@ layout(constant_id = 6) const uint OUT = 1;
 layout(constant_id = 7) const bool HAS_NORMALIZER = false; // the first part of the inputs is normalized
 layout(constant_id = 8) const bool HAS_ENDS = false;
 
-layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };  // [N, row]
+layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };  // [networks, row]
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; }; // the same
-layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [N / normalizer_shared, 2, IN_1]: mean, 1 / std
-layout(std430, set = 0, binding = 3) readonly buffer Inputs { float inputs[]; };  // [outer, N / shared_1, inner, IN_1]
-layout(std430, set = 0, binding = 4) writeonly buffer Output { float outputs[]; }; // [outer, N, inner, OUT]
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [networks / normalizer_shared, 2, IN_1]: mean, 1 / std
+layout(std430, set = 0, binding = 3) readonly buffer Inputs { float inputs[]; };  // [outer, networks / shared_1, inner, IN_1]
+layout(std430, set = 0, binding = 4) writeonly buffer Output { float outputs[]; }; // [outer, networks, inner, OUT]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer params_texels;
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer inputs_texels;
-layout(std430, set = 0, binding = 7) readonly buffer Inputs2 { float inputs_2[]; };   // [outer, N / shared_2, inner, IN - IN_1]; optional
+layout(std430, set = 0, binding = 7) readonly buffer Inputs2 { float inputs_2[]; };   // [outer, networks / shared_2, inner, IN - IN_1]; optional
 layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer inputs_2_texels;
-layout(std430, set = 0, binding = 9) readonly buffer Ends { uint ends[]; };       // [outer, N, inner]; optional
+layout(std430, set = 0, binding = 9) readonly buffer Ends { uint ends[]; };       // [outer, networks, inner]; optional
 
 layout(push_constant) uniform Push {
     uint outer;
@@ -46,7 +46,7 @@ const uint READ = LANES < 32u ? LANES : 32u; // lanes that look for rows
 uint network, networks, rows, end;
 uint read, waiting = 0u; // rows looked at so far, and a bit for each of the last READ that must be evaluated
 
-// Where row r of the network is in [outer, N, inner].
+// Where row r of the network is in [outer, networks, inner].
 uint row_at(uint r) { return (r / inner * networks + network) * inner + r % inner; }
 
 // Looks for rows until one is waiting or all have been looked at. The condition is tested at the end, since software drivers run the body once

@@ -2,7 +2,7 @@
 // (engine/nn/head.go). The includer declares OUT before.
 //
 // A continuous action is in units of half the action range about its middle. It has two forms, sampled and applied,
-// which differ if SQUASH applies tanh to a Gaussian's sample u. Log-probabilities are those of u unless the tanh
+// which differ if SQUASH applies tanh to a Gaussian's sample u. Log-probabilities belong to u unless the tanh
 // correction is subtracted; it depends only on u, so it cancels in ratios of probabilities.
 
 #include "engine/math.glsl"
@@ -13,7 +13,7 @@ layout(constant_id = 60) const uint HEAD = 0; // one of the following
 const uint CATEGORICAL = 0u;    // outputs: logits of the actions
 const uint GAUSSIAN = 1u;       // outputs: means and, if HEAD_WIDTH is 2, then log standard deviations; otherwise those are parameters
 const uint DETERMINISTIC = 2u;  // outputs: actions, to which exploration adds noise
-const uint EPSILON_GREEDY = 3u; // outputs: HEAD_ATOMS for each action, from which its value is computed; with HEAD_DUELING, then those of the state
+const uint EPSILON_GREEDY = 3u; // outputs: HEAD_ATOMS for each action, from which its value is computed; with HEAD_DUELING, then the state's
 const uint BINNED = 4u;         // outputs: HEAD_WIDTH logits for each dimension, of values spaced evenly over the range
 layout(constant_id = 61) const uint HEAD_WIDTH = 1;         // outputs per dimension of an action
 layout(constant_id = 62) const bool SQUASH = false;         // continuous actions pass through tanh
@@ -75,7 +75,7 @@ float logits_at(const float y[OUT], uint o, uint chosen) {
 
 // The action of the largest value, the first among equals. With atoms, a value is the expectation over their softmax
 // (M. G. Bellemare et al., "A Distributional Perspective on Reinforcement Learning", 2017, section 4), here the mean
-// atom index, which orders the actions equally. With dueling, the logits are those of the state plus the advantages
+// atom index, which orders the actions equally. With dueling, the logits are the state's plus the advantages
 // minus their mean over the actions (M. Hessel et al., "Rainbow", 2018). Single outputs omit the state's, which is
 // the same for all actions.
 uint greedy_action(float z[OUT]) { // not const: drivers would get a copy of the array for every element that is read
@@ -157,7 +157,7 @@ struct HeadAction {
     float log_prob; // of the sample; 0 if nothing is random
 };
 
-// Dimension o of an action: drawn, or with mode the most likely one. log_std is that of head_log_std; noise is the
+// Dimension o of an action: drawn, or with mode the most likely one. log_std is from head_log_std; noise is the
 // standard deviation of exploration noise, or epsilon.
 HeadAction head_act(const float y[OUT], uint o, float log_std, float noise, bool mode, inout Rng rng) {
     HeadAction a = HeadAction(0.0, 0.0, 0.0);

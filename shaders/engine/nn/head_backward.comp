@@ -25,18 +25,18 @@ layout(constant_id = 10) const bool HAS_AT_LOG_PROB = false;
 #include "engine/workgroup.glsl"
 #include "engine/nn/head_batch.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };              // [P, rows, OUT]
+layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };              // [M, rows, OUT]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer outputs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Params { float params[]; };               // [P, row]; optional
-layout(std430, set = 0, binding = 3) readonly buffer Noise { float noise[]; };                 // [P]: of exploration; optional
+layout(std430, set = 0, binding = 2) readonly buffer Params { float params[]; };               // [M, row]; optional
+layout(std430, set = 0, binding = 3) readonly buffer Noise { float noise[]; };                 // [M]: of exploration; optional
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };                  // [0]: the iteration
 layout(std430, set = 0, binding = 5) readonly buffer Update { uint update[]; };                // [1]: index in the iteration
-layout(std430, set = 0, binding = 6) readonly buffer AtAction { float at_actions[]; };         // [P, networks, rows, DIMS]: gradients, to be summed
+layout(std430, set = 0, binding = 6) readonly buffer AtAction { float at_actions[]; };         // [M, networks, rows, DIMS]: gradients, to be summed
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer at_actions_texels;
-layout(std430, set = 0, binding = 8) readonly buffer AtLogProb { float at_log_probs[]; };      // [P, rows]: gradients
+layout(std430, set = 0, binding = 8) readonly buffer AtLogProb { float at_log_probs[]; };      // [M, rows]: gradients
 layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer at_log_probs_texels;
-layout(std430, set = 0, binding = 10) writeonly buffer AtOutputs { float at_outputs[]; };      // [P, rows, OUT]
-layout(std430, set = 0, binding = 11) writeonly buffer Gradient { float gradient[]; };         // [splits, P, row]: the head's parameters in it; optional
+layout(std430, set = 0, binding = 10) writeonly buffer AtOutputs { float at_outputs[]; };      // [M, rows, OUT]
+layout(std430, set = 0, binding = 11) writeonly buffer Gradient { float gradient[]; };         // [splits, M, row]: the head's parameters in it; optional
 
 layout(push_constant) uniform Push {
     uint rows;

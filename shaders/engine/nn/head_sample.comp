@@ -16,14 +16,14 @@ layout(constant_id = 8) const bool HAS_UPDATE = false; // random numbers depend 
 #include "engine/load.glsl"
 #include "engine/nn/head_batch.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };       // [P, rows, OUT]
+layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };       // [M, rows, OUT]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer outputs_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Params { float params[]; };        // [P, row]; optional
-layout(std430, set = 0, binding = 3) readonly buffer Noise { float noise[]; };          // [P]: of exploration; optional
+layout(std430, set = 0, binding = 2) readonly buffer Params { float params[]; };        // [M, row]; optional
+layout(std430, set = 0, binding = 3) readonly buffer Noise { float noise[]; };          // [M]: of exploration; optional
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };           // [0]: the iteration
 layout(std430, set = 0, binding = 5) readonly buffer Update { uint update[]; };         // [1]: index in the iteration
-layout(std430, set = 0, binding = 6) writeonly buffer Action { float actions[]; };      // [P, rows, DIMS]: as applied
-layout(std430, set = 0, binding = 7) writeonly buffer LogProb { float log_probs[]; };   // [P, rows]: of the applied action
+layout(std430, set = 0, binding = 6) writeonly buffer Action { float actions[]; };      // [M, rows, DIMS]: as applied
+layout(std430, set = 0, binding = 7) writeonly buffer LogProb { float log_probs[]; };   // [M, rows]: of the applied action
 
 layout(push_constant) uniform Push {
     uint rows;

@@ -1,5 +1,5 @@
 // Reads a network's input, by default from the buffer `float inputs[]` [rows, IN] and its texels inputs_texels. With
-// a normalizer, the first INPUT_NORMALIZED features are normalized by `float normalizer[]` [P, 2, INPUT_NORMALIZED]:
+// a normalizer, the first INPUT_NORMALIZED features are normalized by `float normalizer[]` [M, 2, INPUT_NORMALIZED]:
 // mean and reciprocal deviation.
 
 #include "engine/unroll.glsl"

@@ -1,7 +1,6 @@
-// A multilayer perceptron held in the lanes of one subgroup ("weight-stationary"): IN inputs, one or two hidden
-// layers, OUT outputs. Each lane keeps the weights of its hidden units in private arrays for as long as the kernel
-// runs, and activations go round by shuffles. Forward here, back-propagation in mlp_backward.glsl; both run once a
-// sample, on all lanes together.
+// A multilayer perceptron held in the lanes of one subgroup: IN inputs, one or two hidden layers, OUT outputs. Each
+// lane keeps the weights of its hidden units in private arrays for as long as the kernel runs, and activations go round
+// by shuffles. Forward here, back-propagation in mlp_backward.glsl; both run once a sample, on all lanes together.
 //
 // The includer declares before: LANES (the subgroup size), IN, OUT (and, where networks of fewer outputs run in the
 // same kernel, the macro MLP_OUTS with the number that this subgroup's network has), and the buffers `float params[]`
@@ -29,8 +28,8 @@ layout(constant_id = 4) const bool LAYER_NORM = false; // layer normalization be
 #endif
 
 // Reading and writing the second matrix takes a turn for each of a lane's units. Unrolled, a turn has registers of
-// its own and memory is waited for once. A kernel whose compilation takes longer than that defines MLP_LOOP: then all
-// turns use the same registers, from where they move on.
+// its own and memory is waited for once. Kernels that would compile for too long define MLP_LOOP: then all turns use
+// the same registers, from where they move on.
 #ifdef MLP_LOOP
 #define MLP_ROWS [[dont_unroll]]
 #define MLP_TURN(u) (MATRIX_2 - ROWS_2)
@@ -66,8 +65,8 @@ const float NORM_EPSILON = 1e-6; // of layer normalization, as in Flax
 
 #define LANE gl_SubgroupInvocationID
 
-// The sum over the lanes, on all of them. Subgroups of sixteen lanes or fewer are mostly those of software drivers,
-// which add lane by lane in a loop.
+// The sum over the lanes, on all of them. Subgroups of sixteen lanes or fewer are mostly of software drivers, which add
+// lane by lane in a loop.
 float mlp_sum(float v) {
     if (LANES > 16u) return subgroupAdd(v);
     if (LANES > 1u) v += subgroupShuffleXor(v, 1u);

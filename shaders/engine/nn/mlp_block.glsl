@@ -8,7 +8,7 @@ const uint BLOCK_H = HIDDEN_2 == 0u ? 1u : UNITS_1;
 
 float mlp_block_h[BLOCK * BLOCK_H], mlp_block_d[BLOCK * UNITS_2]; // mlp_h1 and mlp_d2 of the block's samples, the latest first
 
-// Puts the `units` of the latest sample before those of the others.
+// Puts the `units` of the latest sample first.
 #define MLP_SHIFT(block, latest, units)                                                                                            \
     UNROLL for (uint i = 0u; i < (BLOCK - 1u) * (units); i++) block[BLOCK * (units) - 1u - i] = block[(BLOCK - 1u) * (units) - 1u - i]; \
     UNROLL_AT(1u) for (uint i = 0u; i < (units); i++) block[i] = latest[i];

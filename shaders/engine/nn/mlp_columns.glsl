@@ -80,7 +80,7 @@ void columns_load(uint base, uint panel) {
 }
 
 // Writes the gradients with respect to a panel from `base` (a multiple of four) on, and returns their squared norm, the
-// same on every lane. The registers lose them, for the next panel, but not those of the first layer: they are summed
+// same on every lane. The registers lose them, for the next panel, but not the first layer's: they are summed
 // over the panels, and the last one writes them.
 float columns_store(uint base, uint panel) {
     uint column = panel * HIDDEN_2, width = columns_left(panel);

@@ -13,7 +13,7 @@
 layout(constant_id = 43) const uint GROUP_ROWS = 1;     // inputs evaluated together
 layout(constant_id = 44) const uint GROUP_SLICES_1 = 4; // lanes among which the inputs of the first layer are shared out: a power of two from 4 to LANES
 layout(constant_id = 45) const uint GROUP_SLICES_2 = 4; // of the second
-layout(constant_id = 46) const uint GROUP_HELD = 0;     // blocks of a lane in registers, those of the second layer before those of the first
+layout(constant_id = 46) const uint GROUP_HELD = 0;     // blocks of a lane in registers, the second layer's first
 layout(constant_id = 47) const uint GROUP_KEPT = 0;     // blocks that follow, in shared memory
 
 const uint GROUP_FOURS_0 = (IN + 3u) / 4u; // fours of inputs
@@ -112,7 +112,7 @@ void group_load(uint base) {
     barrier();
 }
 
-// The activations of a layer of `outs` units, fours from `to` on, from those of `ins` units, fours from `from` on.
+// A layer of `outs` units: its activations, fours from `to` on, from its `ins` inputs, fours from `from` on.
 // Where layer normalization follows, what goes into the activations.
 #define GROUP_LAYER(from, to, at, ins, outs, slices, turns, passes, first, bias)                                                        \
     {                                                                                                                                   \

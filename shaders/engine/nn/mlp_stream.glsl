@@ -30,7 +30,7 @@ LOADER(stream_params, STREAM_ALIGNED, params4, params_texels)
 const bool STREAM_LONG = IN > 128u;
 const uint STREAM_QUEUE = STREAM_LONG ? IN : 1u; // and LANES behind
 
-// Spreads the inputs of the lanes from `first` on. Subgroups of sixteen lanes or fewer have one turn (nn.MLP.Stream):
+// Spreads the inputs of the lanes from `first` on. Subgroups of sixteen lanes or fewer have one turn (nn.StreamOf):
 // software drivers shuffle faster by an index that the compiler knows.
 void stream_input(const float x[IN], uint first) {
     uint from = LANES <= 16u ? 0u : first;

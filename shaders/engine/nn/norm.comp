@@ -9,15 +9,15 @@
 #include "engine/nn/activation.glsl"
 #include "engine/nn/norm.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Affine { vec4 affine[]; };           // [P, capacity, units]
+layout(std430, set = 0, binding = 0) readonly buffer Affine { vec4 affine[]; };           // [M, capacity, units]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer affine_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Params { vec4 params[]; };           // [P, row]
+layout(std430, set = 0, binding = 2) readonly buffer Params { vec4 params[]; };           // [M, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer params_texels;
 layout(std430, set = 0, binding = 4) writeonly buffer Normalized { float normalized[]; }; // as Affine
 layout(std430, set = 0, binding = 5) writeonly buffer Normalized4 { vec4 normalized4[]; };
-layout(std430, set = 0, binding = 6) writeonly buffer Hidden { float hidden[]; };         // [P, capacity, units]
+layout(std430, set = 0, binding = 6) writeonly buffer Hidden { float hidden[]; };         // [M, capacity, units]
 layout(std430, set = 0, binding = 7) writeonly buffer Hidden4 { vec4 hidden4[]; };        // the same
-layout(std430, set = 0, binding = 8) writeonly buffer Rstd { float rstd[]; };             // [P, capacity]
+layout(std430, set = 0, binding = 8) writeonly buffer Rstd { float rstd[]; };             // [M, capacity]
 
 layout(push_constant) uniform Push {
     uint units;

@@ -10,18 +10,18 @@
 #include "engine/nn/activation.glsl"
 #include "engine/nn/norm.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };     // [P, capacity, units]: at h
+layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };     // [M, capacity, units]: at h
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer gradient_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Normalized { vec4 normalized[]; }; // [P, capacity, units]
+layout(std430, set = 0, binding = 2) readonly buffer Normalized { vec4 normalized[]; }; // [M, capacity, units]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalized_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Hidden { vec4 hidden[]; };         // [P, capacity, units]
+layout(std430, set = 0, binding = 4) readonly buffer Hidden { vec4 hidden[]; };         // [M, capacity, units]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer hidden_texels;
-layout(std430, set = 0, binding = 6) readonly buffer Params { vec4 params[]; };         // [P, row]
+layout(std430, set = 0, binding = 6) readonly buffer Params { vec4 params[]; };         // [M, row]
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer params_texels;
-layout(std430, set = 0, binding = 8) readonly buffer Rstd { float rstd[]; };            // [P, capacity]
-layout(std430, set = 0, binding = 9) writeonly buffer Shifted { float shifted[]; };     // [P, capacity, units]
+layout(std430, set = 0, binding = 8) readonly buffer Rstd { float rstd[]; };            // [M, capacity]
+layout(std430, set = 0, binding = 9) writeonly buffer Shifted { float shifted[]; };     // [M, capacity, units]
 layout(std430, set = 0, binding = 10) writeonly buffer Shifted4 { vec4 shifted4[]; };   // the same
-layout(std430, set = 0, binding = 11) writeonly buffer Affine { float affine[]; };      // [P, capacity, units]
+layout(std430, set = 0, binding = 11) writeonly buffer Affine { float affine[]; };      // [M, capacity, units]
 layout(std430, set = 0, binding = 12) writeonly buffer Affine4 { vec4 affine4[]; };     // the same
 
 layout(push_constant) uniform Push {

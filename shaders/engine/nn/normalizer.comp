@@ -11,10 +11,10 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };        // [T, P, E, O]
-layout(std430, set = 0, binding = 1) buffer Moments { float moments[]; };         // [P, 3, O]: count, mean, sum of squared deviations
-layout(std430, set = 0, binding = 2) writeonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation
-layout(std430, set = 0, binding = 3) writeonly buffer LeftOut { float left_out[]; };      // [P, O]: number of non-finite values in this batch
+layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };        // [T, M, E, O]
+layout(std430, set = 0, binding = 1) buffer Moments { float moments[]; };         // [M, 3, O]: count, mean, sum of squared deviations
+layout(std430, set = 0, binding = 2) writeonly buffer Normalizer { float normalizer[]; }; // [M, 2, O]: mean, 1 / deviation
+layout(std430, set = 0, binding = 3) writeonly buffer LeftOut { float left_out[]; };      // [M, O]: number of non-finite values in this batch
 
 layout(push_constant) uniform Push {
     uint horizon;

@@ -6,9 +6,9 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Sums { float sums[]; };              // [P, 1 + 2 O]
-layout(std430, set = 0, binding = 1) buffer Moments { float moments[]; };                 // [P, 3, O]: count, mean, sum of squared deviations
-layout(std430, set = 0, binding = 2) writeonly buffer Normalizer { float normalizer[]; }; // [P, 2, O]: mean, 1 / deviation
+layout(std430, set = 0, binding = 0) readonly buffer Sums { float sums[]; };              // [M, 1 + 2 O]
+layout(std430, set = 0, binding = 1) buffer Moments { float moments[]; };                 // [M, 3, O]: count, mean, sum of squared deviations
+layout(std430, set = 0, binding = 2) writeonly buffer Normalizer { float normalizer[]; }; // [M, 2, O]: mean, 1 / deviation
 
 layout(push_constant) uniform Push {
     uint members;

@@ -4,16 +4,16 @@
 // KERNEL × CHANNELS floats of image r under the window at place (y, x), in the order of the weights: row, column, channel. Floats
 // outside the image are zero.
 //
-// Groups: x = ceil(PLACES * PATCH / local size), y = at most rows, z = N.
+// Groups: x = ceil(PLACES * PATCH / local size), y = at most rows, z = networks.
 
 #include "engine/load.glsl"
 #include "engine/nn/window.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Images { float images[]; };     // [N / shared, rows, HEIGHT, WIDTH, CHANNELS]
+layout(std430, set = 0, binding = 0) readonly buffer Images { float images[]; };     // [networks / shared, rows, HEIGHT, WIDTH, CHANNELS]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer images_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Patches { float patches[]; }; // [N, capacity, PLACES, pitch]
+layout(std430, set = 0, binding = 2) writeonly buffer Patches { float patches[]; }; // [networks, capacity, PLACES, pitch]
 
 layout(push_constant) uniform Push {
     uint rows;          // images of a network

@@ -3,7 +3,7 @@
 // The gradient at images, from that at the patches which patches.comp gathered from them (col2im). Every float of an image sums over the
 // patches that hold it, in a fixed order. If the images are a layer's activations, the sum is multiplied by the activation's slope.
 //
-// Groups: x = ceil(HEIGHT * WIDTH * CHANNELS / local size), y = at most rows, z = N.
+// Groups: x = ceil(HEIGHT * WIDTH * CHANNELS / local size), y = at most rows, z = networks.
 
 #include "engine/load.glsl"
 #include "engine/nn/activation.glsl"
@@ -14,9 +14,9 @@ layout(constant_id = 10) const uint SLOPE = 0; // activation of the layer below
 layout(constant_id = 11) const bool HAS_OUTPUTS = false;
 layout(constant_id = 12) const bool HAS_INPUTS = false;
 
-layout(std430, set = 0, binding = 0) readonly buffer Patches { float patches[]; };  // [N, capacity, PLACES, pitch]
+layout(std430, set = 0, binding = 0) readonly buffer Patches { float patches[]; };  // [networks, capacity, PLACES, pitch]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer patches_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Images { float images[]; };   // [N, image capacity, HEIGHT, WIDTH, CHANNELS]
+layout(std430, set = 0, binding = 2) writeonly buffer Images { float images[]; };   // [networks, image capacity, HEIGHT, WIDTH, CHANNELS]
 layout(std430, set = 0, binding = 3) readonly buffer Outputs { float outputs[]; };  // as Images: the activation's outputs
 layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer outputs_texels;
 layout(std430, set = 0, binding = 5) readonly buffer Inputs { float inputs[]; };    // as Images: its inputs

@@ -10,9 +10,9 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 10) const bool LARGEST = false; // or the mean
 
-layout(std430, set = 0, binding = 0) readonly buffer Images { float images[]; };  // [N / shared, rows, HEIGHT, WIDTH, CHANNELS]
+layout(std430, set = 0, binding = 0) readonly buffer Images { float images[]; };  // [networks / shared, rows, HEIGHT, WIDTH, CHANNELS]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer images_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Values { float values[]; }; // [N, rows, PLACES, CHANNELS]
+layout(std430, set = 0, binding = 2) writeonly buffer Values { float values[]; }; // [networks, rows, PLACES, CHANNELS]
 
 layout(push_constant) uniform Push {
     uint rows;         // images of a network

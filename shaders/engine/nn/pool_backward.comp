@@ -13,11 +13,11 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 10) const bool HAS_IMAGES = false; // values are the largest; else means
 
-layout(std430, set = 0, binding = 0) readonly buffer AtValues { float at_values[]; }; // [N, rows, PLACES, CHANNELS]
+layout(std430, set = 0, binding = 0) readonly buffer AtValues { float at_values[]; }; // [networks, rows, PLACES, CHANNELS]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer at_values_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Images { float images[]; };      // [N / shared, rows, HEIGHT, WIDTH, CHANNELS]
+layout(std430, set = 0, binding = 2) readonly buffer Images { float images[]; };      // [networks / shared, rows, HEIGHT, WIDTH, CHANNELS]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer images_texels;
-layout(std430, set = 0, binding = 4) writeonly buffer AtImages { float at_images[]; }; // [N, rows, HEIGHT, WIDTH, CHANNELS]
+layout(std430, set = 0, binding = 4) writeonly buffer AtImages { float at_images[]; }; // [networks, rows, HEIGHT, WIDTH, CHANNELS]
 
 layout(push_constant) uniform Push {
     uint rows;         // images of a network

@@ -1,9 +1,9 @@
 #version 450
 
-// Copies rows of [blocks, N / shared, inner, features], or of packed words, into columns of [N, capacity, width], normalized if there is
+// Copies rows of [blocks, networks / shared, inner, features], or of packed words, into columns of [networks, capacity, width], normalized if there is
 // a normalizer, as matrix products read them.
 //
-// Groups: x = ceil(inner * features / local size), y = blocks, z = N.
+// Groups: x = ceil(inner * features / local size), y = blocks, z = networks.
 
 #include "engine/load.glsl"
 #include "engine/nn/element.glsl"
@@ -11,11 +11,11 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool HAS_NORMALIZER = false;
 
-layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };           // [blocks, N / shared, inner, features]: floats, or packed
+layout(std430, set = 0, binding = 0) readonly buffer Source { uint source[]; };           // [blocks, networks / shared, inner, features]: floats, or packed
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer source_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; };  // [N / normalizer_shared, 2, features]: mean, 1 / deviation
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; };  // [networks / normalizer_shared, 2, features]: mean, 1 / deviation
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer normalizer_texels;
-layout(std430, set = 0, binding = 4) writeonly buffer Rows { float rows[]; };             // [N, capacity, width]
+layout(std430, set = 0, binding = 4) writeonly buffer Rows { float rows[]; };             // [networks, capacity, width]
 
 layout(push_constant) uniform Push {
     uint inner;    // rows per block

@@ -15,16 +15,16 @@ layout(constant_id = 2) const bool HAS_DUE = false;   // else every member is du
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };  // [splits, P, row]
-layout(std430, set = 0, binding = 1) writeonly buffer Norm { float norm[]; };        // [P]
-layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [P]: see norm.glsl; the second, with ClipUp, of the velocity
-layout(std430, set = 0, binding = 3) buffer Updates { uint updates[]; };             // [P]
-layout(std430, set = 0, binding = 4) buffer Refused { uint refused[]; };             // [P]
+layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };  // [splits, M, row]
+layout(std430, set = 0, binding = 1) writeonly buffer Norm { float norm[]; };        // [M]
+layout(std430, set = 0, binding = 2) writeonly buffer Factors { vec4 factors[]; };   // [M]: see norm.glsl; the second, with ClipUp, of the velocity
+layout(std430, set = 0, binding = 3) buffer Updates { uint updates[]; };             // [M]
+layout(std430, set = 0, binding = 4) buffer Refused { uint refused[]; };             // [M]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer gradient_texels;
-layout(std430, set = 0, binding = 6) readonly buffer First { vec4 first[]; };        // [P, row]: ClipUp's velocity; optional
+layout(std430, set = 0, binding = 6) readonly buffer First { vec4 first[]; };        // [M, row]: ClipUp's velocity; optional
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer first_texels;
-layout(std430, set = 0, binding = 8) readonly buffer LearningRate { float learning_rate[]; }; // [P]
-layout(std430, set = 0, binding = 9) readonly buffer Due { uint due[]; };            // [P]; optional
+layout(std430, set = 0, binding = 8) readonly buffer LearningRate { float learning_rate[]; }; // [M]
+layout(std430, set = 0, binding = 9) readonly buffer Due { uint due[]; };            // [M]; optional
 
 layout(push_constant) uniform Push {
     uint splits; // parts that the gradient is summed from

@@ -11,12 +11,12 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };    // [splits, P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Gradient { vec4 gradient[]; };    // [splits, M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer gradient_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Norm { float norm[]; };          // [P]
-layout(std430, set = 0, binding = 3) writeonly buffer Factors { vec4 factors[]; };     // [P]
-layout(std430, set = 0, binding = 4) buffer Updates { uint updates[]; };               // [P]
-layout(std430, set = 0, binding = 5) buffer Refused { uint refused[]; };               // [P]
+layout(std430, set = 0, binding = 2) writeonly buffer Norm { float norm[]; };          // [M]
+layout(std430, set = 0, binding = 3) writeonly buffer Factors { vec4 factors[]; };     // [M]
+layout(std430, set = 0, binding = 4) buffer Updates { uint updates[]; };               // [M]
+layout(std430, set = 0, binding = 5) buffer Refused { uint refused[]; };               // [M]
 // Tensors of the second optimizer.
 layout(std430, set = 0, binding = 6) readonly buffer Gradient2 { vec4 gradient_2[]; };
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer gradient_2_texels;

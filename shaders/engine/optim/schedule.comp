@@ -14,9 +14,9 @@ layout(constant_id = 0) const bool COSINE = false;
 
 #include "engine/math.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Rate { float rate[]; };            // [P]
+layout(std430, set = 0, binding = 0) readonly buffer Rate { float rate[]; };            // [M]
 layout(std430, set = 0, binding = 1) readonly buffer Clock { uint clock[]; };           // [1]: steps of every environment
-layout(std430, set = 0, binding = 2) writeonly buffer Scheduled { float scheduled[]; }; // [P]
+layout(std430, set = 0, binding = 2) writeonly buffer Scheduled { float scheduled[]; }; // [M]
 
 layout(push_constant) uniform Push {
     uint members;

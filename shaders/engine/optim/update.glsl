@@ -25,7 +25,7 @@ struct Constants {
 Constants constants() { return Constants(beta_1, beta_2, gain_1, gain_2, epsilon, weight_decay); }
 
 // update steps the parameters w and the moments m and v by the gradient g, which it scales by factor.x. rate is the
-// learning rate; the other factors are those of norm.comp.
+// learning rate; the other factors are as in norm.comp.
 #define UPDATE(T)                                                                                      \
 void update(inout T w, T g, inout T m, inout T v, float rate, vec4 factor, Constants c) {              \
     g *= factor.x;                                                                                     \

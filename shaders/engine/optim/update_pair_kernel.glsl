@@ -9,12 +9,12 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) buffer Params { Quad params[]; };                      // [P, row]
-layout(std430, set = 0, binding = 1) readonly buffer Gradient { vec4 gradient[]; };         // [splits, P, row]
-layout(std430, set = 0, binding = 2) buffer First { Quad first[]; };                        // [P, row]: first moments, see update.glsl
-layout(std430, set = 0, binding = 3) buffer Second { Quad second[]; };                      // [P, row]: second moments
-layout(std430, set = 0, binding = 4) readonly buffer LearningRate { float learning_rate[]; }; // [P]
-layout(std430, set = 0, binding = 5) readonly buffer Factors { vec4 factors[]; };           // [P]: see norm.comp
+layout(std430, set = 0, binding = 0) buffer Params { Quad params[]; };                      // [M, row]
+layout(std430, set = 0, binding = 1) readonly buffer Gradient { vec4 gradient[]; };         // [splits, M, row]
+layout(std430, set = 0, binding = 2) buffer First { Quad first[]; };                        // [M, row]: first moments, see update.glsl
+layout(std430, set = 0, binding = 3) buffer Second { Quad second[]; };                      // [M, row]: second moments
+layout(std430, set = 0, binding = 4) readonly buffer LearningRate { float learning_rate[]; }; // [M]
+layout(std430, set = 0, binding = 5) readonly buffer Factors { vec4 factors[]; };           // [M]: see norm.comp
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer params_texels;
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer gradient_texels;
 layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer first_texels;

@@ -32,7 +32,7 @@ vec3 coop_along(uint bodies, vec3 point, vec3 normal, vec3 tangent) {
     return vec3(dot(normal, moves), dot(tangent, moves), dot(cross(normal, tangent), moves));
 }
 
-// Fills a slot, with the residual at zero acceleration. The twists are those of the velocities.
+// Fills a slot, with the residual at zero acceleration. The twists belong to the velocities.
 void coop_touch(uint slot, uint bodies, vec3 point, vec3 normal, vec3 tangent, float beyond, float friction, float weight) {
     uint row = T_SLOT + SLOT * slot;
     float impedance = soft_impedance(CONTACT, beyond);
@@ -95,7 +95,7 @@ void coop_links(inout uint slots) {
 }
 #endif
 
-// Finds the contacts and returns their number; those of links come last, beginning at `links`.
+// Finds the contacts and returns their number; contacts of links come last, from `links` on.
 uint coop_contacts(out uint links) {
     uint slots = 0u;
     coop_ground(slots);

@@ -38,7 +38,7 @@ const uint T_INERTIA = T_BODY + PLACE * BODIES, INERTIA = 17u; // inertia about 
 const uint T_TWIST = T_INERTIA + INERTIA * BODIES, TWIST = 7u; // angular velocity, and velocity at the origin, for given velocities of all degrees of freedom
 const uint T_UNIT = T_TWIST + TWIST * BODIES;  // by degree of freedom: the twist of unit velocity
 const uint T_FORM = T_UNIT + TWIST * NV;       // torque and force of a unit acceleration; for contacts, their stiffness times the unit motion
-const uint T_SMOOTH = T_FORM + TWIST * NV;     // all forces except those of constraints
+const uint T_SMOOTH = T_FORM + TWIST * NV;     // all forces but the constraints'
 const uint T_MASS = T_SMOOTH + NV;             // the inertia matrix, its lower triangle by rows
 const uint T_HESSIAN = T_MASS + TRIANGLE;      // of the constraint problem, then its factorization
 const uint T_INVERSE = T_HESSIAN + TRIANGLE;   // of the factor's diagonal

@@ -1,24 +1,24 @@
 // Common to the updates of actors with critics of values, in one dispatch for many (update.glsl). The parameters
-// in memory are actors [3, P, row], and from `critic` on critics [3, P, CRITICS, row] and targets.
+// in memory are actors [3, M, row], and from `critic` on critics [3, M, CRITICS, row] and targets.
 //
 // An update evaluates networks: the actor or its target, and the target critics, at the next observations; then the actor
 // at the observations. Then networks learn: the critics; PASSES critics pass back the gradient at the actor's actions; the
 // actor. The includer defines evaluated, passed and actor_gradient, and before this file
 //
 //     PASSES             critics through which the actor learns
-//     TARGET_ACTOR       where target actors begin, [P, row]; 0: there are none, actors choose the next actions
+//     TARGET_ACTOR       where target actors begin, [M, row]; 0: there are none, actors choose the next actions
 //     VALUES_OF_ACTOR    `values` has the critics' values of the actor's actions, else of the actions taken
 //
 // and the push constants ACTOR_CRITIC_ROWS, gradient_row and target_critic.
 
 layout(constant_id = 7) const uint CRITICS = 1; // per member, 1 or 2
 
-layout(std430, set = 0, binding = 25) readonly buffer ActorRate { float actor_rate[]; };    // [P]
-layout(std430, set = 0, binding = 26) readonly buffer CriticRate { float critic_rate[]; };  // [P]
-layout(std430, set = 0, binding = 27) buffer Updates { uint updates[]; };              // [P]: number of the actors' updates
-layout(std430, set = 0, binding = 28) buffer Refused { uint refused[]; };              // [P]: gradients of the actors that were not finite
-layout(std430, set = 0, binding = 29) buffer CriticUpdates { uint critic_updates[]; }; // [P]: as Updates
-layout(std430, set = 0, binding = 30) buffer CriticRefused { uint critic_refused[]; }; // [P]: as Refused
+layout(std430, set = 0, binding = 25) readonly buffer ActorRate { float actor_rate[]; };    // [M]
+layout(std430, set = 0, binding = 26) readonly buffer CriticRate { float critic_rate[]; };  // [M]
+layout(std430, set = 0, binding = 27) buffer Updates { uint updates[]; };              // [M]: number of the actors' updates
+layout(std430, set = 0, binding = 28) buffer Refused { uint refused[]; };              // [M]: gradients of the actors that were not finite
+layout(std430, set = 0, binding = 29) buffer CriticUpdates { uint critic_updates[]; }; // [M]: as Updates
+layout(std430, set = 0, binding = 30) buffer CriticRefused { uint critic_refused[]; }; // [M]: as Refused
 
 uint network_ins, network_outs; // of the present network
 #define MLP_INS network_ins

@@ -15,17 +15,17 @@
 layout(constant_id = 9) const bool HAS_NOISE = false; // the target policy is smoothed
 layout(constant_id = 10) const bool HAS_DELAY = false; // actor and targets are updated with a delay
 
-layout(std430, set = 0, binding = 31) readonly buffer Noise { float noise[]; };       // [P]: sigma; optional
-layout(std430, set = 0, binding = 32) readonly buffer Clip { float clip[]; };         // [P]: c; optional
-layout(std430, set = 0, binding = 33) readonly buffer Delay { float delay[]; };       // [P]: at least 1; optional
-layout(std430, set = 0, binding = 34) buffer Credit { float credit[]; };              // [P]: see due.comp; optional
-layout(std430, set = 0, binding = 35) writeonly buffer FirstValue { float first_value[]; }; // [P, BATCH]: of the actor's actions, of its last update
+layout(std430, set = 0, binding = 31) readonly buffer Noise { float noise[]; };       // [M]: sigma; optional
+layout(std430, set = 0, binding = 32) readonly buffer Clip { float clip[]; };         // [M]: c; optional
+layout(std430, set = 0, binding = 33) readonly buffer Delay { float delay[]; };       // [M]: at least 1; optional
+layout(std430, set = 0, binding = 34) buffer Credit { float credit[]; };              // [M]: see due.comp; optional
+layout(std430, set = 0, binding = 35) writeonly buffer FirstValue { float first_value[]; }; // [M, BATCH]: of the actor's actions, of its last update
 
 layout(push_constant) uniform Push {
     ACTOR_CRITIC_ROWS
     uint gradient_row;  // floats of a member's gradients
-    uint target_actor;  // [P, row]
-    uint target_critic; // [P, CRITICS, row]
+    uint target_actor;  // [M, row]
+    uint target_critic; // [M, CRITICS, row]
     uint seed;
     uint stream;    // of the smoothing noise
     uint count;     // updates of the iteration

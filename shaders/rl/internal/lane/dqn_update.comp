@@ -12,15 +12,15 @@
 layout(constant_id = 9) const bool DOUBLE = false;   // the network chooses the next action
 layout(constant_id = 10) const bool DUELING = false; // the last output is the state's value, the others are advantages
 
-layout(std430, set = 0, binding = 25) readonly buffer LearningRate { float learning_rate[]; }; // [P]
-layout(std430, set = 0, binding = 26) readonly buffer Interval { float interval[]; };      // [P]: updates between those that targets follow
-layout(std430, set = 0, binding = 27) buffer Updates { uint updates[]; };              // [P]: number of updates
-layout(std430, set = 0, binding = 28) buffer Refused { uint refused[]; };              // [P]: gradients that were not finite
+layout(std430, set = 0, binding = 25) readonly buffer LearningRate { float learning_rate[]; }; // [M]
+layout(std430, set = 0, binding = 26) readonly buffer Interval { float interval[]; };      // [M]: updates between those that targets follow
+layout(std430, set = 0, binding = 27) buffer Updates { uint updates[]; };              // [M]: number of updates
+layout(std430, set = 0, binding = 28) buffer Refused { uint refused[]; };              // [M]: gradients that were not finite
 
 layout(push_constant) uniform Push {
     uint row;      // floats of a member's parameters
     uint stride;   // floats from parameters to first moments to second moments, a multiple of four
-    uint target;   // where the targets begin, [P, row]
+    uint target;   // where the targets begin, [M, row]
     uint count;    // updates of the iteration
     uint together; // updates per dispatch; the last may have fewer
     float huber;   // size of errors above which the loss is linear; 0: always quadratic

@@ -15,11 +15,11 @@ layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;
 layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations are normalized
 
-layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [P, row]: of this network
+layout(std430, set = 0, binding = 0) readonly buffer Params { float params[]; };         // [M, row]: of this network
 layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; };        // the same
-layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, IN]
-layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, P, E, IN]
-layout(std430, set = 0, binding = 12) writeonly buffer Gradient { float gradient[]; };   // [splits, P, row]
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [M, 2, IN]
+layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, M, E, IN]
+layout(std430, set = 0, binding = 12) writeonly buffer Gradient { float gradient[]; };   // [splits, M, row]
 layout(std430, set = 0, binding = 13) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
 layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer params_texels;
 layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer inputs_texels;

@@ -19,10 +19,10 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(constant_id = 6) const uint OUT = 1;
 
-layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };         // [P, rows, OUT]
-layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };          // [P, row]: of this network
-layout(std430, set = 0, binding = 12) writeonly buffer AtOutputs { float at_outputs[]; }; // [P, rows, OUT]; zero beyond the minibatch
-layout(std430, set = 0, binding = 13) writeonly buffer Gradient { float gradient[]; };    // [splits, P, row]
+layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };         // [M, rows, OUT]
+layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };          // [M, row]: of this network
+layout(std430, set = 0, binding = 12) writeonly buffer AtOutputs { float at_outputs[]; }; // [M, rows, OUT]; zero beyond the minibatch
+layout(std430, set = 0, binding = 13) writeonly buffer Gradient { float gradient[]; };    // [splits, M, row]
 layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer outputs_texels;
 
 layout(push_constant) uniform Push {

@@ -3,8 +3,8 @@
 
 layout(constant_id = 8) const bool CRITIC = false; // the network is the critic, otherwise the actor
 
-layout(std430, set = 0, binding = 10) readonly buffer LossWeight { float loss_weight[]; }; // [P]
-layout(std430, set = 0, binding = 16) writeonly buffer Losses { float losses[]; };  // [4, splits, P]: the sums of rl/loss.glsl
+layout(std430, set = 0, binding = 10) readonly buffer LossWeight { float loss_weight[]; }; // [M]
+layout(std430, set = 0, binding = 16) writeonly buffer Losses { float losses[]; };  // [4, splits, M]: the sums of rl/loss.glsl
 layout(std430, set = 0, binding = 17) readonly buffer Update { uint update[]; };    // [1]: of all epochs' minibatches
 
 #include "rl/loss.glsl"
@@ -30,7 +30,7 @@ void losses_begin() {
     sums = LossSums(0.0, 0.0, 0.0, 0.0);
 }
 
-// Adds the loss of the transition at `at` in [T, P, E] to the sums and gives its gradient at the outputs.
+// Adds the loss of the transition at `at` in [T, M, E] to the sums and gives its gradient at the outputs.
 void transition_loss(uint at, out float dy[OUT]) {
     if (CRITIC) {
         float old = CLIP_VALUE ? LOAD(values, values_texels, at) : 0.0;

@@ -18,25 +18,25 @@ layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;       // of the actor
 layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass the running normalizer
 
-layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };         // [3, P, row]: actors, from `critic` on critics
+layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };         // [3, M, row]: actors, from `critic` on critics
 layout(std430, set = 0, binding = 1) coherent readonly buffer Params4 { vec4 params4[]; };        // the same
-layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [P, 2, IN]
-layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, P, E, IN]
-layout(std430, set = 0, binding = 10) readonly buffer LearningRate { float learning_rate[]; };   // [P]
-layout(std430, set = 0, binding = 12) readonly buffer ActorWeight { float actor_weight[]; };     // [P]
-layout(std430, set = 0, binding = 13) readonly buffer CriticWeight { float critic_weight[]; };   // [P]
+layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [M, 2, IN]
+layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, M, E, IN]
+layout(std430, set = 0, binding = 10) readonly buffer LearningRate { float learning_rate[]; };   // [M]
+layout(std430, set = 0, binding = 12) readonly buffer ActorWeight { float actor_weight[]; };     // [M]
+layout(std430, set = 0, binding = 13) readonly buffer CriticWeight { float critic_weight[]; };   // [M]
 layout(std430, set = 0, binding = 16) coherent writeonly buffer Updated { float gradient[]; };    // as Params; named as mlp_backward.glsl wants it
 layout(std430, set = 0, binding = 17) coherent writeonly buffer Updated4 { vec4 gradient4[]; };   // the same
-layout(std430, set = 0, binding = 18) writeonly buffer Norm { float norm[]; };           // [P]: of the last gradient; -1: not finite
-layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };                // [P]: made
-layout(std430, set = 0, binding = 20) buffer Refused { uint refused[]; };                // [P]: gradients that were not finite
-layout(std430, set = 0, binding = 21) writeonly buffer ActorLosses { float actor_losses[]; };   // [4, P]: the sums of rl/loss.glsl
-layout(std430, set = 0, binding = 22) writeonly buffer CriticLosses { float critic_losses[]; }; // [4, P]: loss, 0, 0, 0
-layout(std430, set = 0, binding = 30) writeonly buffer CriticUpdates { uint critic_updates[]; }; // [P]: as Updates, which are the actors'
-layout(std430, set = 0, binding = 31) buffer CriticRefused { uint critic_refused[]; }; // [P]: as Refused
+layout(std430, set = 0, binding = 18) writeonly buffer Norm { float norm[]; };           // [M]: of the last gradient; -1: not finite
+layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };                // [M]: made
+layout(std430, set = 0, binding = 20) buffer Refused { uint refused[]; };                // [M]: gradients that were not finite
+layout(std430, set = 0, binding = 21) writeonly buffer ActorLosses { float actor_losses[]; };   // [4, M]: the sums of rl/loss.glsl
+layout(std430, set = 0, binding = 22) writeonly buffer CriticLosses { float critic_losses[]; }; // [4, M]: loss, 0, 0, 0
+layout(std430, set = 0, binding = 30) writeonly buffer CriticUpdates { uint critic_updates[]; }; // [M]: as Updates, which are the actors'
+layout(std430, set = 0, binding = 31) buffer CriticRefused { uint critic_refused[]; }; // [M]: as Refused
 layout(set = 0, binding = 23, rgba32f) coherent readonly uniform imageBuffer params_texels;
 layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer inputs_texels;
-layout(std430, set = 0, binding = 32) readonly buffer Order { uint order[]; };           // [epochs, P, T * E]; optional
+layout(std430, set = 0, binding = 32) readonly buffer Order { uint order[]; };           // [epochs, M, T * E]; optional
 layout(set = 0, binding = 33, rgba32ui) readonly uniform uimageBuffer order_texels;
 
 layout(push_constant) uniform Push {
@@ -106,7 +106,7 @@ void main() {
         uint begin = 0u, i = 0u;
         [[dont_unroll]] do {
             // Every lane reads a transition.
-            uint at = order_at(mb, update / minibatches, min(begin + LANE, mb.count - 1u)); // in [T, P, E]
+            uint at = order_at(mb, update / minibatches, min(begin + LANE, mb.count - 1u)); // in [T, M, E]
             mlp_input_rows(at);
             float actions_read[DIMS];
             UNROLL for (uint o = 0u; o < DIMS; o++) actions_read[o] = LOAD(actions, actions_texels, at * DIMS + o);

@@ -17,19 +17,19 @@ layout(constant_id = 10) const bool HAS_TEMPERATURE_RATE = false; // as the foll
 layout(constant_id = 11) const bool HAS_TEMPERATURE_UPDATES = false;
 layout(constant_id = 13) const bool HAS_TEMPERATURE_REFUSED = false;
 
-layout(std430, set = 0, binding = 31) readonly buffer Temperature { float given_temperature[]; };   // [P]; optional
-layout(std430, set = 0, binding = 32) readonly buffer TargetEntropy { float target_entropy[]; };    // [P]: of a dimension of an action
-layout(std430, set = 0, binding = 33) readonly buffer TemperatureRate { float temperature_rate[]; }; // [P]; optional
-layout(std430, set = 0, binding = 34) buffer TemperatureUpdates { uint temperature_updates[]; };    // [P]: as Updates; optional
-layout(std430, set = 0, binding = 35) buffer TemperatureRefused { uint temperature_refused[]; };    // [P]: as Refused; optional
-layout(std430, set = 0, binding = 36) writeonly buffer LogProb { float log_prob[]; };               // [P, BATCH]: of the actor's last actions
-layout(std430, set = 0, binding = 37) writeonly buffer Sums { float sums[]; };                      // [2, P]: the actor's last loss, and its temperature
+layout(std430, set = 0, binding = 31) readonly buffer Temperature { float given_temperature[]; };   // [M]; optional
+layout(std430, set = 0, binding = 32) readonly buffer TargetEntropy { float target_entropy[]; };    // [M]: of a dimension of an action
+layout(std430, set = 0, binding = 33) readonly buffer TemperatureRate { float temperature_rate[]; }; // [M]; optional
+layout(std430, set = 0, binding = 34) buffer TemperatureUpdates { uint temperature_updates[]; };    // [M]: as Updates; optional
+layout(std430, set = 0, binding = 35) buffer TemperatureRefused { uint temperature_refused[]; };    // [M]: as Refused; optional
+layout(std430, set = 0, binding = 36) writeonly buffer LogProb { float log_prob[]; };               // [M, BATCH]: of the actor's last actions
+layout(std430, set = 0, binding = 37) writeonly buffer Sums { float sums[]; };                      // [2, M]: the actor's last loss, and its temperature
 
 layout(push_constant) uniform Push {
     ACTOR_CRITIC_ROWS
     uint gradient_row;  // floats of a member's gradients, of the critics and then of the actor
-    uint target_critic; // [P, CRITICS, row]
-    uint logarithms;    // where the logarithms of temperatures begin, [3, P, 4], of which the first of four is used
+    uint target_critic; // [M, CRITICS, row]
+    uint logarithms;    // where the logarithms of temperatures begin, [3, M, 4], of which the first of four is used
     uint logarithm_stride;
     uint seed;
     uint next_stream; // of the next actions

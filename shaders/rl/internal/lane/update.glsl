@@ -16,19 +16,19 @@ layout(constant_id = 8) const uint BATCH = 64;
 layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };  // all that updates change
 layout(std430, set = 0, binding = 1) coherent readonly buffer Params4 { vec4 params4[]; }; // the same
 layout(std430, set = 0, binding = 2) coherent writeonly buffer Updated4 { u64vec2 updated4[]; }; // the same, two floats in 64 bits
-layout(std430, set = 0, binding = 3) readonly buffer Obs { float obs[]; };            // [updates, P, BATCH, OBS]
-layout(std430, set = 0, binding = 4) readonly buffer NextObs { float next_obs[]; };   // [updates, P, BATCH, OBS]
-layout(std430, set = 0, binding = 5) readonly buffer Action { float actions[]; };     // [updates, P, BATCH, dimensions]
-layout(std430, set = 0, binding = 6) readonly buffer Reward { float reward[]; };      // [updates, P, BATCH]
-layout(std430, set = 0, binding = 7) readonly buffer Factor { float factor[]; };      // [updates, P, BATCH]
-layout(std430, set = 0, binding = 8) readonly buffer RewardScale { float reward_scale[]; }; // [P]
-layout(std430, set = 0, binding = 9) readonly buffer Tau { float tau[]; };            // [P]
+layout(std430, set = 0, binding = 3) readonly buffer Obs { float obs[]; };            // [updates, M, BATCH, OBS]
+layout(std430, set = 0, binding = 4) readonly buffer NextObs { float next_obs[]; };   // [updates, M, BATCH, OBS]
+layout(std430, set = 0, binding = 5) readonly buffer Action { float actions[]; };     // [updates, M, BATCH, dimensions]
+layout(std430, set = 0, binding = 6) readonly buffer Reward { float reward[]; };      // [updates, M, BATCH]
+layout(std430, set = 0, binding = 7) readonly buffer Factor { float factor[]; };      // [updates, M, BATCH]
+layout(std430, set = 0, binding = 8) readonly buffer RewardScale { float reward_scale[]; }; // [M]
+layout(std430, set = 0, binding = 9) readonly buffer Tau { float tau[]; };            // [M]
 layout(std430, set = 0, binding = 10) readonly buffer Clock { uint clock[]; };        // [0]: the iteration
 layout(std430, set = 0, binding = 11) readonly buffer Chunk { uint chunk[]; };        // [0]: index of the dispatch in the iteration
-layout(std430, set = 0, binding = 12) writeonly buffer Norm { float norm[]; };        // [P]: norm of the last gradient; -1: not finite
+layout(std430, set = 0, binding = 12) writeonly buffer Norm { float norm[]; };        // [M]: norm of the last gradient; -1: not finite
 layout(std430, set = 0, binding = 13) writeonly buffer Value { float values[]; };     // of the last update
-layout(std430, set = 0, binding = 14) writeonly buffer Loss { float loss[]; };        // [P, BATCH]: of the last update
-layout(std430, set = 0, binding = 15) coherent writeonly buffer Gradient { float gradient[]; };  // [P, row]
+layout(std430, set = 0, binding = 14) writeonly buffer Loss { float loss[]; };        // [M, BATCH]: of the last update
+layout(std430, set = 0, binding = 15) coherent writeonly buffer Gradient { float gradient[]; };  // [M, row]
 layout(std430, set = 0, binding = 16) coherent writeonly buffer Gradient4 { vec4 gradient4[]; }; // the same
 layout(std430, set = 0, binding = 17) coherent readonly buffer Summed { vec4 summed[]; };        // the same
 layout(set = 0, binding = 18, rgba32f) coherent readonly uniform imageBuffer summed_texels;
