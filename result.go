@@ -95,8 +95,8 @@ func (r *Run) Result(ctx context.Context) (Result, error) {
 	return out, err
 }
 
-// populated is a workflow with further information about its members.
-type populated interface {
+// population is a workflow that describes its members.
+type population interface {
 	Members(ctx context.Context) ([]hybrid.Member, error)
 }
 
@@ -107,7 +107,7 @@ func rankMembers(ctx context.Context, w engine.Workflow, e engine.Evaluation) ([
 		x := records.Widen(episodes)
 		members[i] = Member{Index: i, Return: metrics.Mean(x), Deviation: records.Deviation(x), Ancestor: i}
 	}
-	if p, ok := w.(populated); ok {
+	if p, ok := w.(population); ok {
 		known, err := p.Members(ctx)
 		if err != nil {
 			return nil, err

@@ -50,7 +50,6 @@ type improvement struct {
 // interval is an estimate with its 95% bootstrap interval; JSON has null for a missing bound.
 type interval scores.Interval
 
-// MarshalJSON implements json.Marshaler.
 func (i interval) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]evorl.Number{"value": evorl.Number(i.Value), "low": evorl.Number(i.Low), "high": evorl.Number(i.High)})
 }

@@ -53,7 +53,6 @@ type savedState struct {
 // setting is a hyperparameter of a member. JSON has the digits of a float32, and null for values that are not finite.
 type setting float32
 
-// MarshalJSON implements json.Marshaler.
 func (s setting) MarshalJSON() ([]byte, error) {
 	if x := float64(s); math.IsNaN(x) || math.IsInf(x, 0) {
 		return []byte("null"), nil

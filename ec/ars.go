@@ -11,7 +11,7 @@ import (
 // ARSConfig are the settings of augmented random search. Those marked "per member" are tensors on the device that PBT
 // may vary.
 type ARSConfig struct {
-	Population   int     `min:"2" max:"1048576" doc:"Candidates per generation, P: an even number, two per direction."`
+	Population   int     `min:"2" max:"1048576" doc:"Candidates per generation, N: an even number, two per direction."`
 	Elites       int     `min:"1" max:"524288" doc:"Number of best directions that update the mean, b."`
 	LearningRate float64 `min:"0" doc:"Step size, α, per member." member:""`
 	NoiseStd     float64 `above:"0" doc:"Deviation of the candidates from their mean, ν, per member." member:""`
@@ -49,9 +49,9 @@ type ars struct {
 	noise   *Noise
 	std     *engine.Tensor   // [M]
 	mean    *optim.Optimizer // plain gradient ascent
-	better  *engine.Tensor   // [M, P / 2]: the larger fitness of each direction
-	rank    *engine.Tensor   // [M, P / 2] u32: ranks of the directions
-	weights *engine.Tensor   // [M, P]
+	better  *engine.Tensor   // [M, N / 2]: the larger fitness of each direction
+	rank    *engine.Tensor   // [M, N / 2] u32: ranks of the directions
+	weights *engine.Tensor   // [M, N]
 	sums    *engine.Tensor   // [splits, M, row]
 }
 
@@ -76,7 +76,6 @@ func (c ARSConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 func (a *ars) Population() int          { return a.cfg.Population }
 func (a *ars) Solution() *engine.Tensor { return a.mean.Params() }
 
-// Init implements Strategy.
 func (a *ars) Init(ctx context.Context, start []float32) error {
 	return a.mean.Params().WriteFloat32(ctx, a.space.Pad(start))
 }

@@ -20,8 +20,8 @@ type AskTell struct {
 	clock      engine.Clock
 	hyper      *engine.Hyper
 	generation *Generation
-	candidates *engine.Tensor // [M · P, row]
-	fitness    *engine.Tensor // [M, P] or [M, P, K]
+	candidates *engine.Tensor // [M · N, row]
+	fitness    *engine.Tensor // [M, N] or [M, N, K]
 	ask, tell  *engine.Program
 	tellOthers *engine.Program // for candidates other than those proposed; nil until first used
 	asked      [][][]float32   // the generation that has not been told yet; nil: none
@@ -30,9 +30,9 @@ type AskTell struct {
 // Results are the results of a generation's candidates. Greater is better; values that are not finite rank below all
 // finite ones.
 type Results struct {
-	Fitness     [][]float32   // [M][P]: with one objective
-	Objectives  [][][]float32 // [M][P][K]: with several objectives
-	Descriptors [][][]float32 // [M][P][B]: behaviour of the candidates, if the space bounds descriptors
+	Fitness     [][]float32   // [M][N]: with one objective
+	Objectives  [][][]float32 // [M][N][K]: with several objectives
+	Descriptors [][][]float32 // [M][N][B]: behaviour of the candidates, if the space bounds descriptors
 }
 
 // NewAskTell makes one search for each member of the space. Begin or a checkpoint must fill their state before the
@@ -94,7 +94,7 @@ func (a *AskTell) Begin(ctx context.Context, start [][]float32) error {
 	return errors.Join(a.hyper.Init(ctx), a.generation.Init(ctx, all))
 }
 
-// Ask returns the generation's candidates [M][P][dim]. It returns the same ones until their results are told.
+// Ask returns the generation's candidates [M][N][dim]. It returns the same ones until their results are told.
 func (a *AskTell) Ask(ctx context.Context) ([][][]float32, error) {
 	if a.asked != nil {
 		return a.asked, nil
@@ -119,7 +119,7 @@ func (a *AskTell) Tell(ctx context.Context, results Results) error {
 	return a.tell.Run(ctx)
 }
 
-// TellCandidates reports candidates [M][P][dim] other than those asked for last, with their results: improved by a
+// TellCandidates reports candidates [M][N][dim] other than those asked for last, with their results: improved by a
 // local search, for example. Candidates that are bit-identical to the proposed ones count as in Tell; candidates
 // outside the bounds are moved to the nearest point inside. The error is a *CandidatesError if the algorithm can
 // learn only from its own candidates.

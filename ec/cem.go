@@ -11,7 +11,7 @@ import (
 // CEMConfig are the settings of the cross-entropy method. Those marked "per member" are tensors on the device that
 // PBT may vary.
 type CEMConfig struct {
-	Population         int     `min:"1" max:"1048576" doc:"Candidates per generation, P."`
+	Population         int     `min:"1" max:"1048576" doc:"Candidates per generation, N."`
 	Elites             int     `min:"1" max:"1048576" doc:"Number of best candidates that the distribution is fitted to."`
 	ExtraVariance      float64 `above:"0" doc:"Initial variance of the candidates, and initial addition to that of the elites, per member." member:""`
 	FinalExtraVariance float64 `above:"0" doc:"Final addition to the variance of the elites, per member." member:""`
@@ -46,8 +46,8 @@ type cem struct {
 	mean      *engine.Tensor // [M, row]
 	deviation *engine.Tensor // [M, row]
 	extra     [3]*engine.Tensor
-	utilities *engine.Tensor // [P]
-	weights   *engine.Tensor // [M, P]
+	utilities *engine.Tensor // [N]
+	weights   *engine.Tensor // [M, N]
 	first     *engine.Tensor // [splits, M, row]
 	second    *engine.Tensor // [splits, M, row]
 }
@@ -76,7 +76,6 @@ func (c CEMConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 func (es *cem) Population() int          { return es.cfg.Population }
 func (es *cem) Solution() *engine.Tensor { return es.mean }
 
-// Init implements Strategy.
 func (es *cem) Init(ctx context.Context, start []float32) error {
 	if err := es.deviation.Fill(ctx, float32(math.Sqrt(es.cfg.ExtraVariance))); err != nil {
 		return err

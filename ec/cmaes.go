@@ -14,7 +14,7 @@ import (
 
 // CMAESConfig are the settings of CMA-ES.
 type CMAESConfig struct {
-	Population int     `min:"0" max:"32768" doc:"Candidates per generation, P; 0: 4 + 3 ln dim."`
+	Population int     `min:"0" max:"32768" doc:"Candidates per generation, N; 0: 4 + 3 ln dim."`
 	InitStd    float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
 }
 
@@ -42,10 +42,10 @@ type cmaES struct {
 	meanLow   *engine.Tensor // [M, row]: the low part of the mean, a double float
 	sigma     *engine.Tensor // [M]
 	paths     [2]*engine.Tensor
-	utilities *engine.Tensor // [P]
-	weights   *engine.Tensor // [M, P]
-	noise     *engine.Tensor // [M, P + 1, row]: D z of the candidates; in Tell followed by the evolution path of C
-	steps     *engine.Tensor // [M, P + 1, row]: B D z; in Tell the noise times its weights
+	utilities *engine.Tensor // [N]
+	weights   *engine.Tensor // [M, N]
+	noise     *engine.Tensor // [M, N + 1, row]: D z of the candidates; in Tell followed by the evolution path of C
+	steps     *engine.Tensor // [M, N + 1, row]: B D z; in Tell the noise times its weights
 	sums      *engine.Tensor // [M, 2, row]
 	moved     *engine.Tensor // [M, 2, row]
 }
@@ -183,12 +183,11 @@ func (es *cmaES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) 
 	es.space.form(r, es.mean, es.meanLow, es.sigma, es.steps, pick, into, false)
 }
 
-// CandidatesLow implements DoubleFloatStrategy.
 func (es *cmaES) CandidatesLow(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	es.space.form(r, es.mean, es.meanLow, es.sigma, es.steps, pick, into, true)
 }
 
-// form records forming candidates mean + sigma · steps from steps [M, P or more, row]: their high parts, or their low
+// form records forming candidates mean + sigma · steps from steps [M, N or more, row]: their high parts, or their low
 // parts, which are the rounding errors of the high ones. meanLow is the low part of the mean [M, row]; nil: none.
 func (s Space) form(r *engine.Recorder, mean, meanLow, sigma, steps *engine.Tensor, pick Pick, into *engine.Tensor, low bool) {
 	row := s.Row()

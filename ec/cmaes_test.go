@@ -48,7 +48,7 @@ func newRefCMAES(start []float64, std float64) *refCMAES {
 	return r
 }
 
-// tell learns from steps y = (x − m)/σ [P][n]. root [n][n] is C^(-1/2) of the matrix that the steps were drawn from.
+// tell learns from steps y = (x − m)/σ [N][n]. root [n][n] is C^(-1/2) of the matrix that the steps were drawn from.
 func (r *refCMAES) tell(steps [][]float64, fitness []float64, root mat.Matrix) {
 	n, lambda := float64(r.n), float64(len(fitness))
 	rank := ranks(fitness)

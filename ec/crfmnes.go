@@ -11,7 +11,7 @@ import (
 
 // CRFMNESConfig are the settings of CR-FM-NES.
 type CRFMNESConfig struct {
-	Population int     `min:"0" max:"1048576" doc:"Candidates per generation, P, an even number; 0: 4 + 3 ln dim, made even."`
+	Population int     `min:"0" max:"1048576" doc:"Candidates per generation, N, an even number; 0: 4 + 3 ln dim, made even."`
 	InitStd    float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
 }
 
@@ -39,10 +39,10 @@ type crFMNES struct {
 	deviation  *engine.Tensor // [M, row]: D
 	sigma      *engine.Tensor // [M]
 	paths      [2]*engine.Tensor
-	utilities  *engine.Tensor    // [P]
-	weights    *engine.Tensor    // [M, P]
-	along      *engine.Tensor    // [M, P]: weights times (zᵀ v̄)
-	projection *engine.Tensor    // [M, P, 2]: zᵀ v̄ and |z|²
+	utilities  *engine.Tensor    // [N]
+	weights    *engine.Tensor    // [M, N]
+	along      *engine.Tensor    // [M, N]: weights times (zᵀ v̄)
+	projection *engine.Tensor    // [M, N, 2]: zᵀ v̄ and |z|²
 	sums       [3]*engine.Tensor // [splits, M, row]: sums of w z, w z² and w z (zᵀ v̄)
 	factors    *engine.Tensor    // [M, 4]
 	gradients  *engine.Tensor    // [M, 2, row]
@@ -164,10 +164,8 @@ func (es *crFMNES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
-// Tell implements Strategy.
 func (es *crFMNES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
-// TellCandidates implements CandidateStrategy.
 func (es *crFMNES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
 	members, row := es.space.Members, es.space.Row()
 	k := crfmnesWhitenKernel{

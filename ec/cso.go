@@ -10,7 +10,7 @@ import (
 
 // CSOConfig are the settings of competitive swarm optimization.
 type CSOConfig struct {
-	Population int     `min:"1" max:"16384" doc:"Candidates per generation, P; the swarm has twice as many particles."`
+	Population int     `min:"1" max:"16384" doc:"Candidates per generation, N; the swarm has twice as many particles."`
 	Attraction float64 `min:"0" doc:"Attraction phi of losers by the swarm's center, per member." member:""`
 	InitialStd float64 `min:"0" doc:"Deviation of the initial positions from the start, without bounds."`
 }
@@ -28,13 +28,13 @@ type cso struct {
 	*population // the swarm
 	cfg         CSOConfig
 	clock       engine.Clock
-	velocity    *engine.Tensor // [M, 2 P, row]
-	fitness     *engine.Tensor // [M, 2 P]: NaN: not evaluated
+	velocity    *engine.Tensor // [M, 2 N, row]
+	fitness     *engine.Tensor // [M, 2 N]: NaN: not evaluated
 	attraction  *engine.Tensor // [M]
-	pair        *engine.Tensor // [M, P, 2] u32: loser, winner
+	pair        *engine.Tensor // [M, N, 2] u32: loser, winner
 	center      *engine.Tensor // [M, row]
-	moved       *engine.Tensor // [M, P, row]
-	speed       *engine.Tensor // [M, P, row]
+	moved       *engine.Tensor // [M, N, row]
+	speed       *engine.Tensor // [M, N, row]
 	best        *engine.Tensor // [M, row]
 }
 
@@ -84,7 +84,6 @@ func (w *cso) Ask(r *engine.Recorder) {
 	}.call(groups, uint32(members), 1))
 }
 
-// Candidates implements Strategy.
 func (w *cso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	w.space.PickRows(r, w.moved, pick, into)
 }
@@ -95,7 +94,6 @@ func (w *cso) TellCandidates(r *engine.Recorder, injected Injection, scores Scor
 	w.Tell(r, scores)
 }
 
-// Tell implements Strategy.
 func (w *cso) Tell(r *engine.Recorder, scores Scores) {
 	count := w.cfg.Population * w.space.Row() / 4
 	groups := r.Share(w.space.Members, count)

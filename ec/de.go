@@ -32,7 +32,7 @@ func (b Base) MarshalText() ([]byte, error) { return config.MarshalName(b, "base
 
 // DEConfig are the settings of differential evolution.
 type DEConfig struct {
-	Population    int     `min:"3" max:"1048576" doc:"Candidates per generation, P."`
+	Population    int     `min:"3" max:"1048576" doc:"Candidates per generation, N."`
 	Base          Base    `doc:"Base vector that differences are added to: rand, best, current_to_best, rand_to_best."`
 	Differences   int     `min:"1" max:"2" doc:"Differences of random candidates that are added."`
 	Weight        float64 `min:"0" max:"2" doc:"Differential weight F, per member." member:""`
@@ -68,10 +68,10 @@ type de struct {
 	cfg          DEConfig
 	clock        engine.Clock
 	weight, rate *engine.Tensor // [M]; with a history [M, H]
-	rank, order  *engine.Tensor // [M, P] u32
-	index        *engine.Tensor // [M, P, 8] u32: see shaders/ec/de_choose.comp
-	scale        *engine.Tensor // [M, P, 2]: F, CR
-	trial        *engine.Tensor // [M, P, row]
+	rank, order  *engine.Tensor // [M, N] u32
+	index        *engine.Tensor // [M, N, 8] u32: see shaders/ec/de_choose.comp
+	scale        *engine.Tensor // [M, N, 2]: F, CR
+	trial        *engine.Tensor // [M, N, row]
 	best         *engine.Tensor // [M, row]
 	history      *history       // nil except for SHADE
 }
@@ -99,7 +99,6 @@ func newDE(c DEConfig, s *engine.State, clock engine.Clock, space Space) *de {
 func (d *de) Population() int          { return d.cfg.Population }
 func (d *de) Solution() *engine.Tensor { return d.best }
 
-// Init implements Strategy.
 func (d *de) Init(ctx context.Context, start []float32) error {
 	err := errors.Join(d.stored.init(ctx, start), d.best.WriteFloat32(ctx, d.space.Pad(start)))
 	if d.history != nil {
@@ -136,7 +135,6 @@ func (d *de) Ask(r *engine.Recorder) {
 	r.Dispatch(trial.call(groups, uint32(members), 1))
 }
 
-// Candidates implements Strategy.
 func (d *de) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	d.space.PickRows(r, d.trial, pick, into)
 }
@@ -149,8 +147,8 @@ func (d *de) TellCandidates(r *engine.Recorder, injected Injection, scores Score
 	d.selection(r, injected.Candidates, injected.Changed, scores)
 }
 
-// selection records selection between each trial vector [M · P, row] and the candidate that it competes with. changed
-// [M, P] may be nil.
+// selection records selection between each trial vector [M · N, row] and the candidate that it competes with. changed
+// [M, N] may be nil.
 func (d *de) selection(r *engine.Recorder, trial, changed *engine.Tensor, scores Scores) {
 	d.compare(r, scores.Fitness)
 	if d.history != nil {

@@ -16,7 +16,7 @@ type merged struct {
 	space            Space
 	kept, population int
 	twins            bool           // candidates with equal objectives share a front
-	objectives       *engine.Tensor // [M, N, vec4s · 4]: N = kept + P
+	objectives       *engine.Tensor // [M, N, vec4s · 4]: N = kept + N
 	dominators       *engine.Tensor // [M, words, N] u32
 	number           *engine.Tensor // [M, N] u32
 	front            *engine.Tensor // [M, N] u32: 0 for the non-dominated
@@ -56,7 +56,7 @@ func (c *merged) groups(r *engine.Recorder) (groups, size uint32) {
 	return groups, size
 }
 
-// record records merging the objectives of parents [M, kept, K] and offspring [M, P, K], and sorting them into
+// record records merging the objectives of parents [M, kept, K] and offspring [M, N, K], and sorting them into
 // fronts (K. Deb et al., 2002, section III.A).
 func (c *merged) record(r *engine.Recorder, parents, offspring *engine.Tensor) {
 	members, n := uint32(c.space.Members), c.size()

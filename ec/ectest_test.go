@@ -38,15 +38,15 @@ type trial struct {
 	hyper      *engine.Hyper
 	generation *Generation
 	strategy   Strategy
-	formed     *engine.Tensor // [M · P, row]
-	fitness    *engine.Tensor // [M, P] or [M, P, K]
-	behaved    *engine.Tensor // [M, P, B]: descriptors written by the test; nil: the space has none
+	formed     *engine.Tensor // [M · N, row]
+	fitness    *engine.Tensor // [M, N] or [M, N, K]
+	behaved    *engine.Tensor // [M, N, B]: descriptors written by the test; nil: the space has none
 	ask        *engine.Program
 	tell       *engine.Program
 	// others changes candidates before they are told; nil: the strategy is told its own candidates.
 	others     func(member, candidate int, x []float32) []float32
 	tellOthers *engine.Program
-	proposed   [][][]float32 // the candidates asked for last: [M][P][dim]
+	proposed   [][][]float32 // the candidates asked for last: [M][N][dim]
 }
 
 // newTrial makes a trial. Tensors that are not saved begin poisoned.
@@ -98,14 +98,14 @@ func (tr *trial) must(err error) {
 	}
 }
 
-// candidates asks for a generation [M][P][dim].
+// candidates asks for a generation [M][N][dim].
 func (tr *trial) candidates() [][][]float32 {
 	tr.t.Helper()
 	tr.must(tr.ask.Run(tr.t.Context()))
 	return tr.rows(tr.formed, tr.strategy.Population())
 }
 
-// learn tells the fitness of the generation: [M][P], with several objectives [M][P · K].
+// learn tells the fitness of the generation: [M][N], with several objectives [M][N · K].
 func (tr *trial) learn(fitness [][]float32) {
 	tr.t.Helper()
 	var all []float32

@@ -155,7 +155,7 @@ type erl struct {
 	start    [][]float64   // [M][dim]
 	actors   [][]float32   // [M][dim]
 	parents  [][][]float32 // [M][elites][dim]: the parents of a genetic algorithm before the iteration
-	given    [][][]float32 // [M][P][dim]: the candidates told
+	given    [][][]float32 // [M][N][dim]: the candidates told
 	replaced []uint32      // [M]
 }
 

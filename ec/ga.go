@@ -9,7 +9,7 @@ import (
 
 // GAConfig are the settings of the genetic algorithm.
 type GAConfig struct {
-	Population int     `min:"1" max:"524288" doc:"Children per generation, P."`
+	Population int     `min:"1" max:"524288" doc:"Children per generation, N."`
 	EliteRatio float64 `above:"0" max:"1" doc:"Fraction of the population that becomes parents, at least one."`
 	Plus       bool    `doc:"Parents compete with their children to survive; otherwise they die."`
 	Tournament int     `min:"1" max:"64" doc:"Size of the tournaments in which parents are chosen; 1: all parents are equally likely."`
@@ -61,7 +61,7 @@ type ga struct {
 	survivors *survivors
 	variation *Variation
 	mating    Tournament
-	parents   *engine.Tensor // [M, P or P + 1] u32
+	parents   *engine.Tensor // [M, N or N + 1] u32
 	best      *engine.Tensor // [M, row]: the first parent
 }
 
@@ -86,7 +86,6 @@ func (c GAConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, 
 func (g *ga) Population() int          { return g.cfg.Population }
 func (g *ga) Solution() *engine.Tensor { return g.best }
 
-// Founders implements Founded.
 func (g *ga) Founders() int {
 	if g.cfg.IndependentStart {
 		return g.elites.size
@@ -116,7 +115,6 @@ func (g *ga) Ask(r *engine.Recorder) {
 	g.mating.Select(r, g.clock, nil, g.elites.size, nil, g.parents)
 }
 
-// Candidates implements Strategy.
 func (g *ga) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	g.variation.Offspring(r, g.elites.rows, g.parents, pick, 0, into)
 }

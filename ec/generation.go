@@ -59,7 +59,7 @@ func NewGeneration(s *engine.State, clock engine.Clock, hyper *engine.Hyper, alg
 	return g, s.Err()
 }
 
-// Population returns the number of candidates per generation, P.
+// Population returns the number of candidates per generation, N.
 func (g *Generation) Population() int { return g.strategy.Population() }
 
 // Space returns the search space.
@@ -69,7 +69,7 @@ func (g *Generation) Space() Space { return g.space }
 // repairs them.
 func (g *Generation) Strategy() Strategy { return g.strategy }
 
-// Descriptors returns [M, P, B], into which an evaluation for quality diversity writes the candidates' behaviour
+// Descriptors returns [M, N, B], into which an evaluation for quality diversity writes the candidates' behaviour
 // before Tell; nil if the space has no descriptors.
 func (g *Generation) Descriptors() *engine.Tensor { return g.descriptors }
 
@@ -77,7 +77,7 @@ func (g *Generation) dims() []engine.Dim {
 	return []engine.Dim{engine.Members(g.space.Members), candidates(g.Population())}
 }
 
-// NewFitness makes a scratch tensor for the fitness that Tell takes: [M, P], with several objectives [M, P, K].
+// NewFitness makes a scratch tensor for the fitness that Tell takes: [M, N], with several objectives [M, N, K].
 func (g *Generation) NewFitness(name string) *engine.Tensor {
 	dims := g.dims()
 	if k := g.space.Objectives; k > 1 {
@@ -123,7 +123,7 @@ func (g *Generation) Candidates(r *engine.Recorder, pick Pick, into *engine.Tens
 	g.repair.record(r, into)
 }
 
-// Tell records learning from the proposed candidates. Their fitness is [M, P], with several objectives [M, P, K].
+// Tell records learning from the proposed candidates. Their fitness is [M, N], with several objectives [M, N, K].
 // Greater is better; values that are not finite rank below all finite ones.
 func (g *Generation) Tell(r *engine.Recorder, fitness *engine.Tensor) {
 	if g.checkFitness(r, fitness) {
@@ -131,7 +131,7 @@ func (g *Generation) Tell(r *engine.Recorder, fitness *engine.Tensor) {
 	}
 }
 
-// TellCandidates records learning from candidates [M · P, row] of which some differ from the proposed ones: trained
+// TellCandidates records learning from candidates [M · N, row] of which some differ from the proposed ones: trained
 // by gradient descent or injected by Replace, for example. They must lie in the bounds. Candidates that are
 // bit-identical to the proposed ones count as in Tell; to detect them the strategy forms its candidates again, which
 // takes memory for a population. A candidate that is not finite is replaced by the strategy's own, with fitness NaN.

@@ -17,9 +17,9 @@ type CandidateStrategy interface {
 
 // Injection is a generation of which some candidates were changed, or come from elsewhere.
 type Injection struct {
-	Candidates *engine.Tensor // [M · P, row]: the candidates that the fitness belongs to
-	Changed    *engine.Tensor // [M, P] u32: 1 for changed candidates, else 0
-	Proposed   *engine.Tensor // [M, P, row]: the strategy's own candidates; may be overwritten
+	Candidates *engine.Tensor // [M · N, row]: the candidates that the fitness belongs to
+	Changed    *engine.Tensor // [M, N] u32: 1 for changed candidates, else 0
+	Proposed   *engine.Tensor // [M, N, row]: the strategy's own candidates; may be overwritten
 }
 
 // CandidatesError is the error of an algorithm that can be told only its own candidates.
@@ -43,7 +43,7 @@ func (e *CandidatesError) Error() string {
 		strings.Join(CandidateAlgorithms(), ", "))
 }
 
-// compare records detecting which given candidates [M · P, row] are the strategy's own, and replacing those that are
+// compare records detecting which given candidates [M · N, row] are the strategy's own, and replacing those that are
 // not finite.
 func (g *Generation) compare(r *engine.Recorder, injected, fitness *engine.Tensor) Injection {
 	dims := g.dims()
@@ -60,7 +60,7 @@ func (g *Generation) compare(r *engine.Recorder, injected, fitness *engine.Tenso
 	return of
 }
 
-// Elites records finding the n best candidates of a generation by their fitness [M, P] and returns their indices [M,
+// Elites records finding the n best candidates of a generation by their fitness [M, N] and returns their indices [M,
 // n] u32, best first. Fitness that is not finite is the worst.
 func (g *Generation) Elites(r *engine.Recorder, fitness *engine.Tensor, n int) *engine.Tensor {
 	return g.extremes(r, fitness, n, false)
@@ -91,9 +91,9 @@ func (g *Generation) extremes(r *engine.Recorder, fitness *engine.Tensor, n int,
 	return index
 }
 
-// Replace records replacing the rows of into [M, P, …], candidates or their fitness, at index [M, n] u32 by rows [M,
-// n, …]. Indices must differ; an index of P or more replaces nothing. rows and into may also have the shapes [M · n,
-// row] and [M · P, row].
+// Replace records replacing the rows of into [M, N, …], candidates or their fitness, at index [M, n] u32 by rows [M,
+// n, …]. Indices must differ; an index of N or more replaces nothing. rows and into may also have the shapes [M · n,
+// row] and [M · N, row].
 func (g *Generation) Replace(r *engine.Recorder, into, index, rows *engine.Tensor) {
 	members, population := g.space.Members, g.Population()
 	n := index.Len() / members

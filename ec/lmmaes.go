@@ -12,7 +12,7 @@ import (
 
 // LMMAESConfig are the settings of LM-MA-ES.
 type LMMAESConfig struct {
-	Population int     `min:"0" max:"65536" doc:"Candidates per generation, P; 0: 4 + 3 ln dim."`
+	Population int     `min:"0" max:"65536" doc:"Candidates per generation, N; 0: 4 + 3 ln dim."`
 	Vectors    int     `min:"0" max:"1024" doc:"Vectors of the memory; 0: 4 + 3 ln dim."`
 	InitStd    float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
 }
@@ -36,11 +36,11 @@ type lmMAES struct {
 	path       *engine.Tensor // [M, row]
 	sigma      *engine.Tensor // [M]
 	rates      *engine.Tensor // [vectors, 4]: c_d, 1 − c_c, √(μ_w c_c (2 − c_c))
-	utilities  *engine.Tensor // [P]
-	weights    *engine.Tensor // [M, P]
-	projection *engine.Tensor // [M, P, vectors]
+	utilities  *engine.Tensor // [N]
+	weights    *engine.Tensor // [M, N]
+	projection *engine.Tensor // [M, N, vectors]
 	gram       *engine.Tensor // [M, vectors, vectors]
-	shares     *engine.Tensor // [M, P, vectors + 1]: coefficients of the noise and the memory's vectors
+	shares     *engine.Tensor // [M, N, vectors + 1]: coefficients of the noise and the memory's vectors
 	sums       *engine.Tensor // [splits, M, row]
 	factors    *engine.Tensor // [M, vectors + 1]
 }
@@ -83,7 +83,7 @@ func (es *lmMAES) weightsByRank() []float32 {
 }
 
 // ratesByVector returns four numbers for each memory vector j = 0, 1, …: c_d = 1/(1.5^j dim), 1 − c_c and √(μ_eff c_c
-// (2 − c_c)), where c_c = P/(4^j dim).
+// (2 − c_c)), where c_c = N/(4^j dim).
 func (es *lmMAES) ratesByVector() []float32 {
 	n, rates := float64(es.space.Dim), make([]float32, 4*es.cfg.Vectors)
 	for j := range es.cfg.Vectors {
@@ -151,10 +151,8 @@ func (es *lmMAES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
-// Tell implements Strategy.
 func (es *lmMAES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
-// TellCandidates implements CandidateStrategy.
 func (es *lmMAES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
 	members, row, vectors := es.space.Members, es.space.Row(), es.cfg.Vectors
 	k := lmmaesWhitenKernel{

@@ -11,7 +11,7 @@ import (
 
 // ArchiveConfig are the settings shared by both kinds of MAP-Elites.
 type ArchiveConfig struct {
-	Population int     `min:"1" max:"32768" doc:"Candidates per generation, P."`
+	Population int     `min:"1" max:"32768" doc:"Candidates per generation, N."`
 	InitialStd float64 `min:"0" doc:"Deviation of the initial candidates from the start, without bounds."`
 
 	IndependentStart bool `doc:"The first generation is of independent starts, such as random networks; otherwise of candidates around one start."`
@@ -105,13 +105,13 @@ type archive struct {
 	behaviour  *engine.Tensor // [M, K, B]
 	occupied   *engine.Tensor // [M, K] u32: indices of the cells that are not empty
 	held       *engine.Tensor // [M] u32: their number
-	start      *engine.Tensor // [M, row], of independent starts [M, P, row]
+	start      *engine.Tensor // [M, row], of independent starts [M, N, row]
 	mating     Tournament
 	variation  *Variation
-	parents    *engine.Tensor // [M, P or P + 1] u32
-	offspring  *engine.Tensor // [M, P, row]
-	cell       *engine.Tensor // [M, P] u32
-	entered    *engine.Tensor // [M, P] u32: the cell that a candidate enters; K: none
+	parents    *engine.Tensor // [M, N or N + 1] u32
+	offspring  *engine.Tensor // [M, N, row]
+	cell       *engine.Tensor // [M, N] u32
+	entered    *engine.Tensor // [M, N] u32: the cell that a candidate enters; K: none
 	best       *engine.Tensor // [M, row]
 	parts      [3]*engine.Tensor
 	summary    *engine.Tensor // [3, M]
@@ -141,7 +141,6 @@ func newArchive(c ArchiveConfig, s *engine.State, clock engine.Clock, hyper *eng
 func (a *archive) Population() int          { return a.cfg.Population }
 func (a *archive) Solution() *engine.Tensor { return a.best }
 
-// Founders implements Founded.
 func (a *archive) Founders() int {
 	if a.cfg.IndependentStart {
 		return a.cfg.Population
@@ -163,7 +162,6 @@ func (a *archive) Ask(r *engine.Recorder) {
 	recordInitial(r, a.bounds, a.start, a.cfg.InitialStd, a.held, a.offspring)
 }
 
-// Candidates implements Strategy.
 func (a *archive) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	a.bounds.space.PickRows(r, a.offspring, pick, into)
 }
@@ -177,7 +175,7 @@ func (a *archive) TellCandidates(r *engine.Recorder, injected Injection, scores 
 	a.enter(r, injected.Candidates, scores)
 }
 
-// enter records entering candidates [M, P, row] into the archive.
+// enter records entering candidates [M, N, row] into the archive.
 func (a *archive) enter(r *engine.Recorder, candidates *engine.Tensor, scores Scores) {
 	if scores.Descriptor == nil || scores.Fitness == nil {
 		r.Fail(errors.New("ec: MAP-Elites was told no fitness or no descriptors; want both"))
@@ -211,7 +209,6 @@ func (a *archive) enter(r *engine.Recorder, candidates *engine.Tensor, scores Sc
 	r.Copy(a.best, scores.Fittest)
 }
 
-// Rows implements Measured.
 func (a *archive) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	for i, name := range []string{"archive/coverage", "archive/qd_score", "archive/fitness"} {
 		a.parts[i] = m.Row(name)
@@ -244,7 +241,6 @@ type Archiver interface {
 	Archive() Archive
 }
 
-// Archive implements Archiver.
 func (a *archive) Archive() Archive {
 	return Archive{Fitness: a.fitness, Descriptor: a.behaviour, Elites: a.rows, Occupied: a.occupied, Held: a.held}
 }

@@ -28,15 +28,15 @@ type Mixing struct {
 	stream     uint32
 
 	earlier Normal         // of the previous generation
-	rows    *engine.Tensor // [M, P, row]: its candidates
-	fitness *engine.Tensor // [M, P]
-	old     *engine.Tensor // [M, P] u32: 1: a sample of earlier that may be reused; 0 in the first generation
+	rows    *engine.Tensor // [M, N, row]: its candidates
+	fitness *engine.Tensor // [M, N]
+	old     *engine.Tensor // [M, N] u32: 1: a sample of earlier that may be reused; 0 in the first generation
 
-	samples *engine.Tensor    // [M, P, row]
-	ratios  [2]*engine.Tensor // [M, P]: of previous candidates and of samples
-	taken   *engine.Tensor    // [M, P] u32
-	source  *engine.Tensor    // [M, P] u32: see shaders/ec/mix_choose.comp
-	reused  *engine.Tensor    // [M, P] u32
+	samples *engine.Tensor    // [M, N, row]
+	ratios  [2]*engine.Tensor // [M, N]: of previous candidates and of samples
+	taken   *engine.Tensor    // [M, N] u32
+	source  *engine.Tensor    // [M, N] u32: see shaders/ec/mix_choose.comp
+	reused  *engine.Tensor    // [M, N] u32
 	share   *engine.Tensor    // [M]
 }
 
@@ -69,8 +69,8 @@ func (g *Generation) NewMixing(s *engine.State, clock engine.Clock) (*Mixing, er
 	return x, s.Err()
 }
 
-// Record records that previous candidates and new samples replace the proposed candidates [M · P, row] at the places
-// that are open, [M, P] u32 of 1 and 0.
+// Record records that previous candidates and new samples replace the proposed candidates [M · N, row] at the places
+// that are open, [M, N] u32 of 1 and 0.
 func (x *Mixing) Record(r *engine.Recorder, candidates, open *engine.Tensor) {
 	now := x.strategy.Normal()
 	x.densities.sample(r, now, x.samples)
@@ -90,10 +90,10 @@ func (x *Mixing) Record(r *engine.Recorder, candidates, open *engine.Tensor) {
 	}.call(groups, members, 1))
 }
 
-// Reused returns which candidates were in the previous generation and need no evaluation, [M, P] u32 of 1 and 0.
+// Reused returns which candidates were in the previous generation and need no evaluation, [M, N] u32 of 1 and 0.
 func (x *Mixing) Reused() *engine.Tensor { return x.reused }
 
-// Restore records that the reused candidates keep their fitness in [M, P].
+// Restore records that the reused candidates keep their fitness in [M, N].
 func (x *Mixing) Restore(r *engine.Recorder, fitness *engine.Tensor) {
 	population := x.generation.Population()
 	size, groups := r.Invocations(population)
@@ -102,8 +102,8 @@ func (x *Mixing) Restore(r *engine.Recorder, fitness *engine.Tensor) {
 	}.call(groups, uint32(x.generation.space.Members), 1))
 }
 
-// Remember records keeping candidates [M · P, row] and their fitness [M, P] for the next generation, before the strategy
-// is told. Those that were samples of its distribution and are unchanged are 1 in open, [M, P] u32, others 0.
+// Remember records keeping candidates [M · N, row] and their fitness [M, N] for the next generation, before the strategy
+// is told. Those that were samples of its distribution and are unchanged are 1 in open, [M, N] u32, others 0.
 func (x *Mixing) Remember(r *engine.Recorder, candidates, fitness, open *engine.Tensor) {
 	x.earlier.copy(r, x.strategy.Normal())
 	r.Copy(x.rows, candidates)

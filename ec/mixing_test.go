@@ -19,10 +19,10 @@ type mixingTrial struct {
 	state      *engine.State
 	generation *Generation
 	mixing     *Mixing
-	rows       *engine.Tensor // [M · P, row]
-	proposed   *engine.Tensor // [M · P, row]: the strategy's own candidates
-	fitness    *engine.Tensor // [M, P]
-	open       *engine.Tensor // [M, P] u32
+	rows       *engine.Tensor // [M · N, row]
+	proposed   *engine.Tensor // [M · N, row]: the strategy's own candidates
+	fitness    *engine.Tensor // [M, N]
+	open       *engine.Tensor // [M, N] u32
 	ask, tell  *engine.Program
 	number     int // of the generation
 }
@@ -74,7 +74,7 @@ func (x *mixingTrial) must(err error) {
 	}
 }
 
-// candidates asks for a generation in which the given places are open [M][P].
+// candidates asks for a generation in which the given places are open [M][N].
 func (x *mixingTrial) candidates(open [][]uint32) {
 	x.t.Helper()
 	x.must(x.open.WriteUint32(x.t.Context(), slices.Concat(open...)))

@@ -99,18 +99,18 @@ func (c MOEADConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hype
 type moead struct {
 	cfg        MOEADConfig
 	clock      engine.Clock
-	weights    [][]float64 // [P][K]
-	near       [][]int     // [P][T]: the subproblems with the nearest weights, nearest first
-	readers    []uint32    // for every subproblem, those that have it as a neighbour: P + 1 offsets, then the lists
+	weights    [][]float64 // [N][K]
+	near       [][]int     // [N][T]: the subproblems with the nearest weights, nearest first
+	readers    []uint32    // for every subproblem, those that have it as a neighbour: N + 1 offsets, then the lists
 	stored     *population
-	objectives *engine.Tensor // [M, P, K]
+	objectives *engine.Tensor // [M, N, K]
 	ideal      *engine.Tensor // [M, K]
-	next       *engine.Tensor // [M, P, row]
+	next       *engine.Tensor // [M, N, row]
 	variation  *Variation
-	parents    *engine.Tensor // [M, 2 P] u32
-	order      *engine.Tensor // [M, P] u32: index of the solution that each subproblem takes; P + c for child c
-	weight     *engine.Tensor // [P, vec4s · 4]
-	neighbor   *engine.Tensor // [P, T] u32
+	parents    *engine.Tensor // [M, 2 N] u32
+	order      *engine.Tensor // [M, N] u32: index of the solution that each subproblem takes; N + c for child c
+	weight     *engine.Tensor // [N, vec4s · 4]
+	neighbor   *engine.Tensor // [N, T] u32
 	reader     *engine.Tensor // u32: readers
 }
 
@@ -181,7 +181,6 @@ func (d *moead) Ask(r *engine.Recorder) {
 	}.call(groups, uint32(d.stored.space.Members), 1))
 }
 
-// Candidates implements Strategy.
 func (d *moead) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	d.variation.Offspring(r, d.stored.rows, d.parents, pick, 0, into)
 }

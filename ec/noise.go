@@ -18,7 +18,7 @@ type Noise struct {
 	population int
 	mirrored   bool
 	table      *engine.Tensor // [numbers]; nil: none
-	stored     *engine.Tensor // [M, P, row]: noise of changed candidates; nil: noise is drawn
+	stored     *engine.Tensor // [M, N, row]: noise of changed candidates; nil: noise is drawn
 }
 
 // NewNoise makes the noise of a population, from the stream "noise" of s. With mirrored, candidate 2 q + 1 has the
@@ -148,7 +148,7 @@ const maxPairs = 16384
 
 // Sum records scale · Σ weight · noise over the candidates into first [splits, M, row], to be added over the splits,
 // divided by deviation [M] if that is not nil. If second is not nil it receives scale · Σ weight · noise². weight is
-// [M, P].
+// [M, N].
 func (n *Noise) Sum(r *engine.Recorder, weight *engine.Tensor, scale float64, deviation, first, second *engine.Tensor) {
 	members, row := n.space.Members, n.space.Row()
 	splits := first.Len() / (members * row)

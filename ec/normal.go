@@ -38,22 +38,16 @@ func (e *NormalError) Error() string {
 		strings.Join(NormalAlgorithms(), ", "))
 }
 
-// Normal implements NormalStrategy.
 func (es *openES) Normal() Normal { return Normal{Mean: es.optimizer.Params(), Factor: es.std} }
 
-// Normal implements NormalStrategy.
 func (es *vanillaES) Normal() Normal { return Normal{Mean: es.mean.Params(), Factor: es.std} }
 
-// Normal implements NormalStrategy.
 func (p *pgpe) Normal() Normal { return Normal{Mean: p.optimizer.Params(), Deviation: p.deviation} }
 
-// Normal implements NormalStrategy.
 func (es *snes) Normal() Normal { return Normal{Mean: es.mean, Deviation: es.deviation} }
 
-// Normal implements NormalStrategy.
 func (es *cem) Normal() Normal { return Normal{Mean: es.mean, Deviation: es.deviation} }
 
-// Normal implements NormalStrategy.
 func (es *sepCMAES) Normal() Normal { return Normal{Mean: es.mean, Deviation: es.deviation} }
 
 // Normal implements NormalStrategy. The low part of the mean, less than its rounding error, is left out.
@@ -84,10 +78,10 @@ func (n Normal) copy(r *engine.Recorder, from Normal) {
 // densities computes ratios of the densities of candidates under two normal distributions, and samples from them.
 type densities struct {
 	space  Space
-	count  int            // candidates of each search, P
+	count  int            // candidates of each search, N
 	noise  *Noise         // of the samples
 	origin *engine.Tensor // [M, row]: zero; nil like the others unless the distributions have a basis
-	away   *engine.Tensor // [M, P, row]
+	away   *engine.Tensor // [M, N, row]
 	along  [2]*engine.Tensor
 }
 
@@ -106,7 +100,7 @@ func newDensities(s *engine.State, clock engine.Clock, space Space, count int, o
 	return d
 }
 
-// sample records drawing candidates [M, P, row] from a distribution.
+// sample records drawing candidates [M, N, row] from a distribution.
 func (d *densities) sample(r *engine.Recorder, of Normal, into *engine.Tensor) {
 	deviation := of.Deviation
 	if deviation == nil {
@@ -122,7 +116,7 @@ func (d *densities) sample(r *engine.Recorder, of Normal, into *engine.Tensor) {
 	s.form(r, of.Mean, nil, of.Factor, d.along[0], Pick{}, into, false)
 }
 
-// logRatio records computing log p(x) / p'(x) of candidates [M, P, row] into [M, P].
+// logRatio records computing log p(x) / p'(x) of candidates [M, N, row] into [M, N].
 func (d *densities) logRatio(r *engine.Recorder, x *engine.Tensor, now, earlier Normal, into *engine.Tensor) {
 	s := d.space
 	k := logRatioKernel{

@@ -11,7 +11,7 @@ import (
 
 // NSGA2Config are the settings of NSGA-II.
 type NSGA2Config struct {
-	Population int     `min:"1" max:"16384" doc:"Candidates per generation, P, and the number of survivors."`
+	Population int     `min:"1" max:"16384" doc:"Candidates per generation, N, and the number of survivors."`
 	Tournament int     `min:"1" max:"64" doc:"Size of the tournaments in which parents are chosen."`
 	Twins      bool    `doc:"Candidates with equal objectives share a front, as in the paper; otherwise the later ones rank behind."`
 	InitialStd float64 `min:"0" doc:"Deviation of the initial candidates from the start, without bounds."`
@@ -62,13 +62,13 @@ func (n *nsga2) Tell(r *engine.Recorder, scores Scores) {
 // Children are not stored: they are formed again from parents and counters wherever they are needed.
 type elitist struct {
 	clock      engine.Clock
-	stored     *population    // [M, P, row]: in the order of survival
-	objectives *engine.Tensor // [M, P, K]: their objectives
-	next       *engine.Tensor // [M, P, row]
+	stored     *population    // [M, N, row]: in the order of survival
+	objectives *engine.Tensor // [M, N, K]: their objectives
+	next       *engine.Tensor // [M, N, row]
 	merged     *merged
 	variation  *Variation
 	mating     Tournament
-	parents    *engine.Tensor // [M, P or P + 1] u32
+	parents    *engine.Tensor // [M, N or N + 1] u32
 }
 
 func newElitist(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space Space, size int, mating Tournament, std float64,
@@ -104,7 +104,6 @@ func (e *elitist) Ask(r *engine.Recorder) {
 	e.mating.Select(r, e.clock, nil, e.stored.size, nil, e.parents)
 }
 
-// Candidates implements Strategy.
 func (e *elitist) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	e.variation.Offspring(r, e.stored.rows, e.parents, pick, 0, into)
 }

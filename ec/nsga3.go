@@ -84,7 +84,6 @@ type nsga3 struct {
 	niche           *engine.Tensor // [M, N, 4] u32
 }
 
-// Init implements Strategy.
 func (n *nsga3) Init(ctx context.Context, start []float32) error {
 	return errors.Join(
 		n.elitist.Init(ctx, start), n.ideal.Fill(ctx, -math.MaxFloat32), n.worst.Fill(ctx, math.MaxFloat32), n.extreme.Fill(ctx, float32(math.NaN())),

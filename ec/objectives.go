@@ -12,7 +12,7 @@ import (
 type objectives struct {
 	space     Space
 	strategy  MultiObjective
-	finite    *engine.Tensor // [M, P, K]
+	finite    *engine.Tensor // [M, N, K]
 	notFinite *engine.Tensor // [M]: number of such candidates in the generation
 	summary   *engine.Tensor // [1 + K, M]: number of non-dominated solutions, best value of every objective
 }
@@ -27,7 +27,7 @@ func newObjectives(s *engine.State, space Space, population int, strategy MultiO
 	}
 }
 
-// record records preparing the objectives [M, P, K] of a generation.
+// record records preparing the objectives [M, N, K] of a generation.
 func (o *objectives) record(r *engine.Recorder, evaluated *engine.Tensor) Scores {
 	population := o.finite.Len() / o.space.Members / o.space.Objectives
 	r.Dispatch(objectivesKernel{
@@ -37,7 +37,6 @@ func (o *objectives) record(r *engine.Recorder, evaluated *engine.Tensor) Scores
 	return Scores{Objectives: o.finite}
 }
 
-// Rows implements Measured.
 func (o *objectives) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	names := []string{"front/size"}
 	for k := range o.space.Objectives {

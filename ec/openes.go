@@ -10,7 +10,7 @@ import (
 
 // OpenESConfig are the settings of OpenES. Those marked "per member" are tensors on the device that PBT may vary.
 type OpenESConfig struct {
-	Population   int        `min:"1" max:"1048576" doc:"Candidates per generation, P; an even number if mirrored."`
+	Population   int        `min:"1" max:"1048576" doc:"Candidates per generation, N; an even number if mirrored."`
 	LearningRate float64    `min:"0" doc:"Step size of the optimizer, per member." member:"log_uniform 1e-3 1e-1"`
 	NoiseStd     float64    `above:"0" doc:"Deviation of the candidates from their mean, per member." member:"log_uniform 5e-3 5e-1"`
 	WeightDecay  float64    `min:"0" doc:"Weight decay times parameters is subtracted from the estimated gradient."`
@@ -51,7 +51,7 @@ type openES struct {
 	noise     *Noise
 	std       *engine.Tensor // [M]
 	optimizer *optim.Optimizer
-	weights   *engine.Tensor // [M, P]
+	weights   *engine.Tensor // [M, N]
 	gradient  *engine.Tensor // [splits, M, row]
 }
 
@@ -82,7 +82,6 @@ func (c OpenESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyp
 func (es *openES) Population() int          { return es.cfg.Population }
 func (es *openES) Solution() *engine.Tensor { return es.optimizer.Params() }
 
-// Init implements Strategy.
 func (es *openES) Init(ctx context.Context, start []float32) error {
 	return es.optimizer.Params().WriteFloat32(ctx, es.space.Pad(start))
 }
@@ -95,10 +94,9 @@ func (es *openES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor)
 	es.noise.Candidates(r, es.optimizer.Params(), es.std, pick, into)
 }
 
-// Tell implements Strategy: θ + α 1/(P σ) Σ F ε (line 6), by an optimizer, which minimises.
+// Tell implements Strategy: θ + α 1/(N σ) Σ F ε (line 6), by an optimizer, which minimises.
 func (es *openES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
-// TellCandidates implements CandidateStrategy.
 func (es *openES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
 	es.learn(r, scores, es.noise.Of(r, injected, es.optimizer.Params(), es.std, 0))
 }

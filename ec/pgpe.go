@@ -10,7 +10,7 @@ import (
 
 // PGPEConfig are the settings of PGPE. Those marked "per member" are tensors on the device that PBT may vary.
 type PGPEConfig struct {
-	Population    int        `min:"2" max:"1048576" doc:"Candidates per generation, P: an even number, two per direction."`
+	Population    int        `min:"2" max:"1048576" doc:"Candidates per generation, N: an even number, two per direction."`
 	LearningRate  float64    `min:"0" doc:"Step size of the mean, per member." member:""`
 	DeviationRate float64    `min:"0" doc:"Step size of the deviations, per member." member:""`
 	InitStd       float64    `above:"0" doc:"Deviation of the initial candidates from their mean."`
@@ -39,7 +39,7 @@ type pgpe struct {
 	rate      *engine.Tensor // [M]: learning rate of the deviations
 	change    *engine.Tensor // [M]
 	optimizer *optim.Optimizer
-	weights   *engine.Tensor // [M, P]
+	weights   *engine.Tensor // [M, N]
 	first     *engine.Tensor // [splits, M, row]
 	second    *engine.Tensor // [splits, M, row]
 	gradient  *engine.Tensor // [M, row]
@@ -65,7 +65,6 @@ func (c PGPEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 func (p *pgpe) Population() int          { return p.cfg.Population }
 func (p *pgpe) Solution() *engine.Tensor { return p.optimizer.Params() }
 
-// Init implements Strategy.
 func (p *pgpe) Init(ctx context.Context, start []float32) error {
 	if err := p.deviation.Fill(ctx, float32(p.cfg.InitStd)); err != nil {
 		return err
@@ -81,10 +80,10 @@ func (p *pgpe) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	p.noise.Candidates(r, p.optimizer.Params(), p.deviation, pick, into)
 }
 
-// Tell implements Strategy: the gradients over the P/2 directions, where b is the mean fitness,
+// Tell implements Strategy: the gradients over the N/2 directions, where b is the mean fitness,
 //
-//	∇μ = 2/P Σ (F(+) − F(−))/2 ε                        (F. Sehnke et al., 2010, equation 17)
-//	∇σ = 2/P Σ ((F(+) + F(−))/2 − b) (ε² − σ²)/σ        (equation 18)
+//	∇μ = 2/N Σ (F(+) − F(−))/2 ε                        (F. Sehnke et al., 2010, equation 17)
+//	∇σ = 2/N Σ ((F(+) + F(−))/2 − b) (ε² − σ²)/σ        (equation 18)
 func (p *pgpe) Tell(r *engine.Recorder, scores Scores) { p.learn(r, scores, p.noise) }
 
 // TellCandidates implements CandidateStrategy: the sums are over single candidates, mirrored or not.

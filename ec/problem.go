@@ -31,7 +31,7 @@ type Evaluation interface {
 	// Init begins a search. Every saved tensor must be zero.
 	Init(ctx context.Context) error
 	// Record records evaluating a window of candidates [M · window, row]; first is the index of each member's first
-	// one. Their fitness goes into [M, P], with several objectives [M, P, K].
+	// one. Their fitness goes into [M, N], with several objectives [M, N, K].
 	Record(r *engine.Recorder, candidates *engine.Tensor, first int, fitness *engine.Tensor)
 	// Finish records what follows the last window of a generation.
 	Finish(r *engine.Recorder)
@@ -59,14 +59,14 @@ type DoubleFloatEvaluation interface {
 	// DoubleFloatFitness reports whether the fitness is a double float too, by which candidates are then ranked.
 	DoubleFloatFitness() bool
 	// RecordDoubleFloat is Record for the high and low parts [M · window, row] of candidates. The low part of the
-	// fitness goes into fitnessLow [M, P]; where the fitness is finite it is at most half a unit in the last place.
+	// fitness goes into fitnessLow [M, N]; where the fitness is finite it is at most half a unit in the last place.
 	// fitnessLow is nil without DoubleFloatFitness.
 	RecordDoubleFloat(r *engine.Recorder, candidates, candidatesLow *engine.Tensor, first int, fitness, fitnessLow *engine.Tensor)
 }
 
 // Describer is an Evaluation that also describes the behaviour of candidates, in the descriptor bounds of its
 // problem's Space. Describe is called once, before the first recording; from then on Record also writes descriptors
-// [M, P, B].
+// [M, N, B].
 type Describer interface {
 	Describe(descriptors *engine.Tensor)
 }

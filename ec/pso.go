@@ -10,7 +10,7 @@ import (
 
 // PSOConfig are the settings of particle swarm optimization.
 type PSOConfig struct {
-	Population int     `min:"1" max:"1048576" doc:"Particles, P."`
+	Population int     `min:"1" max:"1048576" doc:"Particles, N."`
 	Inertia    float64 `min:"0" doc:"Inertia weight w of a particle's velocity, per member." member:""`
 	Cognitive  float64 `min:"0" doc:"Attraction c1 by a particle's own best position, per member." member:""`
 	Social     float64 `min:"0" doc:"Attraction c2 by the swarm's best position, per member." member:""`
@@ -33,7 +33,7 @@ type pso struct {
 	cfg                        PSOConfig
 	clock                      engine.Clock
 	position                   *population
-	velocity                   *engine.Tensor // [M, P, row]
+	velocity                   *engine.Tensor // [M, N, row]
 	inertia, cognitive, social *engine.Tensor // [M]
 	best                       *engine.Tensor // [M, row]
 }
@@ -65,7 +65,6 @@ func (p *pso) Init(ctx context.Context, start []float32) error {
 // Ask implements Strategy. It records nothing: Tell has already moved the particles.
 func (p *pso) Ask(*engine.Recorder) {}
 
-// Candidates implements Strategy.
 func (p *pso) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	p.space.PickRows(r, p.position.rows, pick, into)
 }
@@ -76,7 +75,6 @@ func (p *pso) TellCandidates(r *engine.Recorder, injected Injection, scores Scor
 	p.Tell(r, scores)
 }
 
-// Tell implements Strategy.
 func (p *pso) Tell(r *engine.Recorder, scores Scores) {
 	p.compare(r, scores.Fitness)
 	p.replace(r, p.position.rows, nil, nil)

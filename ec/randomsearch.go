@@ -9,7 +9,7 @@ import (
 
 // RandomSearchConfig are the settings of random search.
 type RandomSearchConfig struct {
-	Population int     `min:"1" max:"1048576" doc:"Candidates per generation, P."`
+	Population int     `min:"1" max:"1048576" doc:"Candidates per generation, N."`
 	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from the start, without bounds, per member." member:""`
 }
 
@@ -53,7 +53,6 @@ func (c RandomSearchConfig) New(s *engine.State, clock engine.Clock, hyper *engi
 func (rs *randomSearch) Population() int          { return rs.cfg.Population }
 func (rs *randomSearch) Solution() *engine.Tensor { return rs.best }
 
-// Init implements Strategy.
 func (rs *randomSearch) Init(ctx context.Context, start []float32) error {
 	if rs.start != nil {
 		if err := rs.start.WriteFloat32(ctx, rs.space.Pad(start)); err != nil {
@@ -66,7 +65,6 @@ func (rs *randomSearch) Init(ctx context.Context, start []float32) error {
 // Ask implements Strategy. It records nothing: candidates do not depend on the state.
 func (rs *randomSearch) Ask(*engine.Recorder) {}
 
-// Candidates implements Strategy.
 func (rs *randomSearch) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 	if rs.bounds == nil {
 		rs.noise.Candidates(r, rs.start, rs.std, pick, into)
@@ -87,10 +85,8 @@ func (rs *randomSearch) Candidates(r *engine.Recorder, pick Pick, into *engine.T
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
-// TellCandidates implements CandidateStrategy.
 func (rs *randomSearch) TellCandidates(r *engine.Recorder, _ Injection, scores Scores) {
 	rs.Tell(r, scores)
 }
 
-// Tell implements Strategy.
 func (rs *randomSearch) Tell(r *engine.Recorder, scores Scores) { r.Copy(rs.best, scores.Fittest) }

@@ -12,8 +12,8 @@ import (
 // finite one, candidates are ranked, and the best of all generations is kept.
 type ranking struct {
 	space   Space
-	finite  *engine.Tensor // [M, P]: fitness, with non-finite values replaced by the worst finite one
-	rank    *engine.Tensor // [M, P] u32
+	finite  *engine.Tensor // [M, N]: fitness, with non-finite values replaced by the worst finite one
+	rank    *engine.Tensor // [M, N] u32
 	best    *engine.Tensor // [M]: the best fitness of all generations; NaN before the first
 	fittest *engine.Tensor // [M, row]: its candidate; before the first the start
 
@@ -23,8 +23,8 @@ type ranking struct {
 	summary   *engine.Tensor // [4, M]: best, mean and deviation of the finite values, number of the others
 
 	// Double-float fitness only, the sum of a high and a low float; else nil.
-	low     *engine.Tensor // [M, P]: the low parts
-	gap     *engine.Tensor // [M, P]: the fitness minus the generation's best
+	low     *engine.Tensor // [M, N]: the low parts
+	gap     *engine.Tensor // [M, N]: the fitness minus the generation's best
 	bestLow *engine.Tensor // [M]: the low part of the generation's best
 }
 
@@ -40,7 +40,7 @@ func newRanking(s *engine.State, space Space, population int) *ranking {
 	return k
 }
 
-// useDoubleFloat makes the ranking use double-float fitness and returns the tensor [M, P] for the low parts.
+// useDoubleFloat makes the ranking use double-float fitness and returns the tensor [M, N] for the low parts.
 func (k *ranking) useDoubleFloat(s *engine.State) *engine.Tensor {
 	k.low = s.Scratch("fitness_low", engine.Float32, k.finite.Dims()...)
 	k.gap = s.Scratch("fitness_gap", engine.Float32, k.finite.Dims()...)
@@ -53,7 +53,7 @@ func (k *ranking) init(ctx context.Context, start []float32) error {
 	return errors.Join(k.best.Fill(ctx, float32(math.NaN())), k.fittest.WriteFloat32(ctx, k.space.Pad(start)))
 }
 
-// record records ranking the fitness [M, P] of candidates formed by form.
+// record records ranking the fitness [M, N] of candidates formed by form.
 func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*engine.Recorder, Pick, *engine.Tensor)) Scores {
 	members, population := k.space.Members, fitness.Len()/k.space.Members
 	r.Dispatch(summarizeKernel{
@@ -84,7 +84,6 @@ func (k *ranking) keep(r *engine.Recorder, form func(*engine.Recorder, Pick, *en
 	}.call(groups, uint32(members), 1))
 }
 
-// Rows implements Measured.
 func (k *ranking) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	var rows []*engine.Tensor
 	for _, name := range []string{"fitness/best", "fitness/mean", "fitness/deviation", "fitness/not_finite"} {

@@ -22,8 +22,8 @@ type Search struct {
 	doubleFloat DoubleFloatEvaluation    // nil if candidates are single floats
 	window      *engine.Tensor           // [M · window, row]: the candidates that are evaluated together
 	windowLow   *engine.Tensor           // [M · window, row]: their low parts; nil if they are single floats
-	fitness     *engine.Tensor           // [M, P] or [M, P, K]
-	fitnessLow  *engine.Tensor           // [M, P]: the low parts; nil if fitness is single floats
+	fitness     *engine.Tensor           // [M, N] or [M, N, K]
+	fitnessLow  *engine.Tensor           // [M, N]: the low parts; nil if fitness is single floats
 	rows        []func(*engine.Recorder) // record the metrics
 
 	solution *engine.Tensor  // the generation's solution, repaired
@@ -204,12 +204,10 @@ func (s *Search) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 // solutions is an engine.Evaluator of a search's solutions.
 type solutions struct{ *Search }
 
-// Prepare implements engine.Evaluator.
 func (s solutions) Prepare(ctx context.Context, _ engine.Clock, episodes int) error {
 	return s.evaluation.Prepare(ctx, s.solution, episodes)
 }
 
-// Run implements engine.Evaluator.
 func (s solutions) Run(ctx context.Context, _ engine.Clock, episodes int) (engine.Evaluation, error) {
 	if err := s.repaired(ctx); err != nil {
 		return engine.Evaluation{}, err
@@ -217,7 +215,6 @@ func (s solutions) Run(ctx context.Context, _ engine.Clock, episodes int) (engin
 	return s.evaluation.Evaluate(ctx, s.solution, episodes)
 }
 
-// Close implements engine.Evaluator.
 func (s solutions) Close() {
 	s.repair.Free()
 	s.evaluation.Close()

@@ -47,8 +47,8 @@ type survivors struct {
 	members, kept, population int
 	plus                      bool           // parents compete
 	fitness                   *engine.Tensor // [M, kept]: best first; NaN: not evaluated
-	merged                    *engine.Tensor // [M, kept + P]
-	rank, order               *engine.Tensor // [M, kept + P] u32
+	merged                    *engine.Tensor // [M, kept + N]
+	rank, order               *engine.Tensor // [M, kept + N] u32
 }
 
 func newSurvivors(s *engine.State, members, kept, population int, plus bool) *survivors {
@@ -60,7 +60,7 @@ func newSurvivors(s *engine.State, members, kept, population int, plus bool) *su
 	}
 }
 
-// record records the selection by the fitness of the offspring [M, P], as evaluated. The first kept elements of order
+// record records the selection by the fitness of the offspring [M, N], as evaluated. The first kept elements of order
 // are the survivors: parents below kept; child c has index kept + c.
 func (s *survivors) record(r *engine.Recorder, offspring *engine.Tensor) {
 	n := s.kept + s.population

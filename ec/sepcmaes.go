@@ -10,7 +10,7 @@ import (
 
 // SepCMAESConfig are the settings of Sep-CMA-ES.
 type SepCMAESConfig struct {
-	Population int     `min:"0" max:"1048576" doc:"Candidates per generation, P; 0: 4 + 3 ln dim."`
+	Population int     `min:"0" max:"1048576" doc:"Candidates per generation, N; 0: 4 + 3 ln dim."`
 	InitStd    float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
 }
 
@@ -32,8 +32,8 @@ type sepCMAES struct {
 	deviation *engine.Tensor // [M, row]: σ √C
 	sigma     *engine.Tensor // [M]
 	paths     [2]*engine.Tensor
-	utilities *engine.Tensor // [P]
-	weights   *engine.Tensor // [M, P]
+	utilities *engine.Tensor // [N]
+	weights   *engine.Tensor // [M, N]
 	first     *engine.Tensor // [splits, M, row]
 	second    *engine.Tensor // [splits, M, row]
 	factors   *engine.Tensor // [M, 4]
@@ -115,7 +115,6 @@ func (es *sepCMAES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tenso
 // else coordinate by coordinate.
 func (es *sepCMAES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
-// TellCandidates implements CandidateStrategy.
 func (es *sepCMAES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
 	es.learn(r, scores, es.noise.Of(r, injected, es.mean, es.deviation, es.space.stepLimit()))
 }

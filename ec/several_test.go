@@ -78,7 +78,7 @@ func crowdingOf(all [][]float64, front []int) []float64 {
 	return distance
 }
 
-// finiteObjectives returns objectives [P][K]. If one objective of a candidate is not finite, all its objectives are
+// finiteObjectives returns objectives [N][K]. If one objective of a candidate is not finite, all its objectives are
 // the lowest value.
 func finiteObjectives(flat []float32, k int) [][]float64 {
 	out := make([][]float64, len(flat)/k)

@@ -10,7 +10,7 @@ import (
 
 // SHADEConfig are the settings of SHADE.
 type SHADEConfig struct {
-	Population int     `min:"3" max:"1048576" doc:"Candidates per generation, P; the archive holds as many that were replaced."`
+	Population int     `min:"3" max:"1048576" doc:"Candidates per generation, N; the archive holds as many that were replaced."`
 	Memory     int     `min:"1" max:"65536" doc:"Entries of the memory of successful settings, H."`
 	PBest      float64 `above:"0" max:"1" doc:"Largest fraction of the population from which pbest is drawn."`
 	InitialStd float64 `min:"0" doc:"Deviation of the initial candidates from the start, without bounds."`
@@ -31,9 +31,9 @@ type history struct {
 	pbest        float64
 	weight, rate *engine.Tensor // [M, H]: M_F, M_CR
 	state        *engine.Tensor // [M, 2] u32: position in the memory, total successes
-	archive      *engine.Tensor // [M, P, row]
+	archive      *engine.Tensor // [M, N, row]
 	archived     *engine.Tensor // [M] u32: candidates in the archive
-	slot         *engine.Tensor // [M, P] u32
+	slot         *engine.Tensor // [M, N] u32
 }
 
 // New implements Algorithm: current-to-pbest/1/bin.
@@ -59,7 +59,7 @@ func (h *history) init(ctx context.Context) error {
 }
 
 // learn records the memory's update by successful candidates, before these replace others. Changed candidates
-// (changed [M, P], may be nil) are ignored, as they carry no information about F and CR.
+// (changed [M, N], may be nil) are ignored, as they carry no information about F and CR.
 func (h *history) learn(r *engine.Recorder, d *de, changed *engine.Tensor) {
 	k := shadeLearnKernel{
 		Verdict: d.verdict.Range(), Gain: d.gain.Range(), Scale: d.scale.Range(), Clock: d.clock.Tensor().Range(), Weight: h.weight.Range(),

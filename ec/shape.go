@@ -1,8 +1,6 @@
 package ec
 
 import (
-	"fmt"
-
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 )
@@ -21,12 +19,7 @@ const (
 
 var shapingNames = [...]string{"raw", "centered_rank", "standardize", "normalize"}
 
-func (s Shaping) String() string {
-	if int(s) < len(shapingNames) {
-		return shapingNames[s]
-	}
-	return fmt.Sprintf("Shaping(%d)", uint32(s))
-}
+func (s Shaping) String() string { return config.NameOf(s, shapingNames[:]) }
 
 // UnmarshalText parses a shaping's name: raw, centered_rank, standardize or normalize.
 func (s *Shaping) UnmarshalText(text []byte) error {
@@ -38,7 +31,7 @@ func (s Shaping) MarshalText() ([]byte, error) {
 	return config.MarshalName(s, "shaping", shapingNames[:])
 }
 
-// Weights records the weights [M, P] of a generation's candidates. If their fitness is constant, all weights are
+// Weights records the weights [M, N] of a generation's candidates. If their fitness is constant, all weights are
 // zero.
 func (s Shaping) Weights(r *engine.Recorder, scores Scores, weights *engine.Tensor) {
 	recordShape(r, s, false, scores, scores.Finite, weights)
@@ -49,7 +42,7 @@ func (s Shaping) Advantages(r *engine.Recorder, scores Scores, weights *engine.T
 	recordShape(r, s, true, scores, scores.Finite, weights)
 }
 
-// Utilities records the weights [M, P] of a generation's candidates by their ranks, from utilities [P], the best
+// Utilities records the weights [M, N] of a generation's candidates by their ranks, from utilities [N], the best
 // candidate's first.
 func Utilities(r *engine.Recorder, scores Scores, utilities, weights *engine.Tensor) {
 	recordShape(r, byRank, false, scores, utilities, weights)

@@ -10,7 +10,7 @@ import (
 // ReferenceConfig chooses points on the simplex of the objectives: the reference points of NSGA-III, the weights of
 // MOEA/D.
 type ReferenceConfig struct {
-	Population int   `min:"1" max:"16384" doc:"Candidates per generation, P."`
+	Population int   `min:"1" max:"16384" doc:"Candidates per generation, N."`
 	Partitions []int `min:"1" max:"1000" doc:"Partitions per objective, in one layer or outer and inner. None: the most with no more points than candidates."`
 }
 

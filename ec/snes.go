@@ -10,7 +10,7 @@ import (
 
 // SNESConfig are the settings of SNES. Those marked "per member" are tensors on the device that PBT may vary.
 type SNESConfig struct {
-	Population    int     `min:"0" max:"1048576" doc:"Candidates per generation, P; 0: 4 + 3 ln dim."`
+	Population    int     `min:"0" max:"1048576" doc:"Candidates per generation, N; 0: 4 + 3 ln dim."`
 	LearningRate  float64 `min:"0" doc:"Step size of the mean, per member." member:""`
 	DeviationRate float64 `min:"0" doc:"Step size of the deviations, per member; 0: (3 + ln dim) / (5 sqrt dim)." member:""`
 	InitStd       float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
@@ -29,8 +29,8 @@ type snes struct {
 	mean      *engine.Tensor // [M, row]
 	deviation *engine.Tensor // [M, row]
 	rates     [2]*engine.Tensor
-	utilities *engine.Tensor // [P]
-	weights   *engine.Tensor // [M, P]
+	utilities *engine.Tensor // [N]
+	weights   *engine.Tensor // [M, N]
 	first     *engine.Tensor // [splits, M, row]
 	second    *engine.Tensor // [splits, M, row]
 }
@@ -61,7 +61,6 @@ func (c SNESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 func (es *snes) Population() int          { return es.cfg.Population }
 func (es *snes) Solution() *engine.Tensor { return es.mean }
 
-// Init implements Strategy.
 func (es *snes) Init(ctx context.Context, start []float32) error {
 	if err := es.deviation.Fill(ctx, float32(es.cfg.InitStd)); err != nil {
 		return err
@@ -69,8 +68,8 @@ func (es *snes) Init(ctx context.Context, start []float32) error {
 	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
 }
 
-// naturalUtilities returns the utilities of natural evolution strategies by rank, max(0, ln(P/2 + 1) − ln i) / Σ −
-// 1/P (table 1). They sum to zero.
+// naturalUtilities returns the utilities of natural evolution strategies by rank, max(0, ln(N/2 + 1) − ln i) / Σ −
+// 1/N (table 1). They sum to zero.
 func naturalUtilities(population int) []float32 {
 	values, sum := make([]float64, population), 0.0
 	for i := range values {

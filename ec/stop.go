@@ -7,10 +7,10 @@ import (
 
 // StopConfig holds the criteria that end a run before it reaches its target.
 type StopConfig struct {
-	TolFun     float64 `min:"0" doc:"Range of the fitness, in a generation and of the best of the newest 10 + 30 dim / P generations, at which a run ends."`
-	TolFunHist float64 `min:"0" doc:"Range of the best fitness over the newest 10 + 30 dim / P generations at which a run ends."`
+	TolFun     float64 `min:"0" doc:"Range of the fitness, in a generation and of the best of the newest 10 + 30 dim / N generations, at which a run ends."`
+	TolFunHist float64 `min:"0" doc:"Range of the best fitness over the newest 10 + 30 dim / N generations at which a run ends."`
 	TolX       float64 `min:"0" doc:"Range of the candidates of a generation, in every coordinate, at which a run ends."`
-	Stagnation float64 `min:"0" doc:"Factor of the 100 + 100 dim^1.5 / P generations without better medians of best and median fitness that end a run; 0: none."`
+	Stagnation float64 `min:"0" doc:"Factor of the 100 + 100 dim^1.5 / N generations without better medians of best and median fitness that end a run; 0: none."`
 }
 
 // DefaultStop has the criteria of pycma 4.5 and N. Hansen, "Benchmarking a BI-Population CMA-ES on the BBOB-2009
@@ -34,7 +34,7 @@ type stopper struct {
 	cfg             StopConfig
 	dim, population int
 	doubleFloat     bool      // fitness and candidates are double floats
-	newest          []float64 // best fitness of the newest 10 + 30 dim / P generations
+	newest          []float64 // best fitness of the newest 10 + 30 dim / N generations
 	bests, medians  []float64 // of every fifth generation
 	count, flat     int
 	best            float64

@@ -2,7 +2,7 @@ package ec
 
 import "github.com/evorl/evorl/engine"
 
-// The metrics that stopping criteria need besides fitness/best: the fitness of the ranks P/2, 3 P/4 and P − 1, the
+// The metrics that stopping criteria need besides fitness/best: the fitness of the ranks N/2, 3 N/4 and N − 1, the
 // largest range of a coordinate over the candidates evaluated together, and the largest such range relative to the
 // coordinate's magnitude.
 const (

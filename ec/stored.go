@@ -10,9 +10,9 @@ import (
 // stored is an evaluated population in which a new candidate can replace only the one at its own index.
 type stored struct {
 	*population
-	fitness *engine.Tensor // [M, P]: NaN: not evaluated
-	verdict *engine.Tensor // [M, P] u32: see shaders/ec/compare.comp
-	gain    *engine.Tensor // [M, P]
+	fitness *engine.Tensor // [M, N]: NaN: not evaluated
+	verdict *engine.Tensor // [M, N] u32: see shaders/ec/compare.comp
+	gain    *engine.Tensor // [M, N]
 }
 
 func newStored(s *engine.State, name string, b *bounds, n int, std float64) *stored {
@@ -28,7 +28,7 @@ func (p *stored) init(ctx context.Context, start []float32) error {
 	return errors.Join(p.population.init(ctx, start), p.fitness.Fill(ctx, notEvaluated))
 }
 
-// compare records which new candidates replace stored ones, given their fitness [M, P].
+// compare records which new candidates replace stored ones, given their fitness [M, N].
 func (p *stored) compare(r *engine.Recorder, fitness *engine.Tensor) {
 	size, groups := r.Invocations(p.size)
 	r.Dispatch(compareKernel{
@@ -37,8 +37,8 @@ func (p *stored) compare(r *engine.Recorder, fitness *engine.Tensor) {
 	}.call(groups, uint32(p.space.Members), 1))
 }
 
-// replace records that candidates [M, P, row] replace stored ones. Candidates replaced by better ones go into archive
-// [M, P, row] at slot [M, P] u32, unless these are nil.
+// replace records that candidates [M, N, row] replace stored ones. Candidates replaced by better ones go into archive
+// [M, N, row] at slot [M, N] u32, unless these are nil.
 func (p *stored) replace(r *engine.Recorder, by, slot, archive *engine.Tensor) {
 	row := p.space.Row()
 	k := replaceKernel{

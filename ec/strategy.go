@@ -16,7 +16,7 @@ type Algorithm interface {
 
 // Strategy is an algorithm on the device: ask, evaluate, tell, each recorded into a program.
 type Strategy interface {
-	// Population returns the number of candidates per generation, P.
+	// Population returns the number of candidates per generation, N.
 	Population() int
 	// Init begins a search at start [M, dim], row by row. Every saved tensor must be zero.
 	Init(ctx context.Context, start []float32) error
@@ -65,12 +65,12 @@ type Pick struct {
 // Scores are the result of a generation. Greater is better. With several objectives only Objectives and Descriptor are
 // set, otherwise all but Objectives.
 type Scores struct {
-	Fitness    *engine.Tensor // [M, P]: as evaluated, possibly not finite
-	Finite     *engine.Tensor // [M, P]: fitness, with non-finite values replaced by the worst finite one
-	Rank       *engine.Tensor // [M, P] u32: 0 for the fittest
+	Fitness    *engine.Tensor // [M, N]: as evaluated, possibly not finite
+	Finite     *engine.Tensor // [M, N]: fitness, with non-finite values replaced by the worst finite one
+	Rank       *engine.Tensor // [M, N] u32: 0 for the fittest
 	Fittest    *engine.Tensor // [M, row]: the best candidate of all generations; the start while none was finite
-	Objectives *engine.Tensor // [M, P, K]: all of them the lowest float if one was not finite
-	Descriptor *engine.Tensor // [M, P, B]: a candidate's behaviour, for quality diversity; nil if the problem has none
+	Objectives *engine.Tensor // [M, N, K]: all of them the lowest float if one was not finite
+	Descriptor *engine.Tensor // [M, N, B]: a candidate's behaviour, for quality diversity; nil if the problem has none
 }
 
 // Measured is a Strategy with its own metrics. Rows adds them before the first recording; the returned function

@@ -11,7 +11,7 @@ import (
 // VanillaESConfig are the settings of the canonical evolution strategy. NoiseStd is a tensor on the device, one value
 // per member, that PBT may vary.
 type VanillaESConfig struct {
-	Population int     `min:"1" max:"1048576" doc:"Candidates per generation, P."`
+	Population int     `min:"1" max:"1048576" doc:"Candidates per generation, N."`
 	Elites     int     `min:"1" max:"1048576" doc:"Number of best candidates whose weighted mean becomes the mean."`
 	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from their mean, per member." member:""`
 }
@@ -39,8 +39,8 @@ type vanillaES struct {
 	noise     *Noise
 	std       *engine.Tensor   // [M]
 	mean      *optim.Optimizer // plain gradient ascent
-	utilities *engine.Tensor   // [P]
-	weights   *engine.Tensor   // [M, P]
+	utilities *engine.Tensor   // [N]
+	weights   *engine.Tensor   // [M, N]
 	sums      *engine.Tensor   // [splits, M, row]
 }
 
@@ -64,7 +64,6 @@ func (c VanillaESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.
 func (es *vanillaES) Population() int          { return es.cfg.Population }
 func (es *vanillaES) Solution() *engine.Tensor { return es.mean.Params() }
 
-// Init implements Strategy.
 func (es *vanillaES) Init(ctx context.Context, start []float32) error {
 	return es.mean.Params().WriteFloat32(ctx, es.space.Pad(start))
 }
@@ -80,7 +79,6 @@ func (es *vanillaES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tens
 // Tell implements Strategy: θ + σ Σ w ε over the best (line 9).
 func (es *vanillaES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
-// TellCandidates implements CandidateStrategy.
 func (es *vanillaES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
 	es.learn(r, scores, es.noise.Of(r, injected, es.mean.Params(), es.std, 0))
 }

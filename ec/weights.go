@@ -21,7 +21,7 @@ func logWeights(population, parents int, from float64) []float32 {
 	return out
 }
 
-// rankWeights makes the constant "utilities" [P]: weights of candidates by their rank.
+// rankWeights makes the constant "utilities" [N]: weights of candidates by their rank.
 func rankWeights(s *engine.State, weights []float32) *engine.Tensor {
 	return engine.Constant(s, "utilities", func() []float32 { return weights }, candidates(len(weights)))
 }

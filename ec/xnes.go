@@ -12,7 +12,7 @@ import (
 
 // XNESConfig are the settings of xNES. Those marked "per member" are tensors on the device that PBT may vary.
 type XNESConfig struct {
-	Population    int     `min:"0" max:"32768" doc:"Candidates per generation, P; 0: 4 + 3 ln dim."`
+	Population    int     `min:"0" max:"32768" doc:"Candidates per generation, N; 0: 4 + 3 ln dim."`
 	LearningRate  float64 `min:"0" doc:"Step size of the mean, per member." member:""`
 	DeviationRate float64 `min:"0" doc:"Step size of the deviation, per member; 0: (9 + 3 ln dim) / (5 dim sqrt dim)." member:""`
 	ShapeRate     float64 `min:"0" doc:"Step size of the covariance matrix's shape, per member; 0: that of the deviation by default." member:""`
@@ -37,10 +37,10 @@ type xNES struct {
 	mean      *engine.Tensor // [M, row]
 	sigma     *engine.Tensor // [M]
 	shape     *engine.Tensor // [M, dim, row]: B, one column per row
-	utilities *engine.Tensor // [P]
-	weights   *engine.Tensor // [M, P]
-	noise     *engine.Tensor // [M, P, row]: z
-	steps     *engine.Tensor // [M, P, row]: B z; in Tell the noise times its weights
+	utilities *engine.Tensor // [N]
+	weights   *engine.Tensor // [M, N]
+	noise     *engine.Tensor // [M, N, row]: z
+	steps     *engine.Tensor // [M, N, row]: B z; in Tell the noise times its weights
 	sum       *engine.Tensor // [M, 1, row]: sum of the weighted noise
 	moved     *engine.Tensor // [M, 1, row]
 	trace     *engine.Tensor // [M]

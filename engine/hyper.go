@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Hyper holds the hyperparameters that may differ between members. Each is a [P] tensor "hyper/<name>" on the device. Kernels read them at
+// Hyper holds the hyperparameters that may differ between members. Each is a [M] tensor "hyper/<name>" on the device. Kernels read them at
 // every step, PBT changes them on the device, and checkpoints save them.
 type Hyper struct {
 	prefix string // of the names in this scope
@@ -80,5 +80,5 @@ func (h *Hyper) Names() []string {
 	return names
 }
 
-// Lookup returns the [P] tensor of a hyperparameter of this scope, or nil if it does not exist.
+// Lookup returns the [M] tensor of a hyperparameter of this scope, or nil if it does not exist.
 func (h *Hyper) Lookup(name string) *Tensor { return h.all.tensors[h.prefix+name] }

@@ -4,7 +4,7 @@ import "fmt"
 
 // Operations on members, whatever they are.
 
-// Mean records the mean over all elements of each member of value [..., P, ...], times scale. If weight is not nil, it has the
+// Mean records the mean over all elements of each member of value [..., M, ...], times scale. If weight is not nil, it has the
 // same shape and weights the elements; the mean is NaN if the weights sum to zero.
 func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 	outer, p, inner, ok := value.Split(MemberAxis)
@@ -30,7 +30,7 @@ func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 	r.Dispatch(k.call(uint32(p), 1, 1))
 }
 
-// Gather records copies between members in every given tensor: member p becomes a copy of member source[p], source being [P]
+// Gather records copies between members in every given tensor: member p becomes a copy of member source[p], source being [M]
 // u32. Every source must be its own source. If a tensor has k times as many members, each k adjacent ones are copied together. A tensor without a
 // member axis, or with one of another length, is a recording error.
 func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
@@ -48,7 +48,7 @@ func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
 	}
 }
 
-// Renew records giving the members that Gather copied over (source [P] u32 is another member) the elements of from in
+// Renew records giving the members that Gather copied over (source [M] u32 is another member) the elements of from in
 // values, a tensor of the same shape; zeros if from is nil. Other members keep theirs. Tensors without a
 // member axis of that length, or of two shapes, are recording errors.
 func Renew(r *Recorder, source, values, from *Tensor) {

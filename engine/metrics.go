@@ -53,7 +53,7 @@ func NewMetrics(s *State, members, rows int) *Metrics {
 }
 
 // Sub returns the same metrics in a scope: names of rows added through it begin with prefix, and each consecutive members share a value, so that
-// the rows are [P / each] and Read repeats their values. P must be a multiple of each.
+// the rows are [M / each] and Read repeats their values. M must be a multiple of each.
 func (m *Metrics) Sub(prefix string, each int) *Metrics {
 	if m.state.all.err == nil && (each < 1 || m.members%each != 0) {
 		m.state.all.err = fmt.Errorf("engine: metrics %q of groups of %d of %d members; want whole groups", m.prefix+prefix, each, m.members)
@@ -71,7 +71,7 @@ func (m *Metrics) Split(prefixes ...string) {
 	m.parts = prefixes
 }
 
-// Row adds a metric and returns the [P / each] tensor to which a step writes it; of a name that there is, it returns the same values. NaN means no
+// Row adds a metric and returns the [M / each] tensor to which a step writes it; of a name that there is, it returns the same values. NaN means no
 // value. Exceeding the capacity is an error of the state.
 func (m *Metrics) Row(name string) *Tensor {
 	name = m.prefix + name
@@ -163,7 +163,7 @@ func (m *Metrics) Names() []string {
 	return names
 }
 
-// CopyCounts records copying counts [P] u32 to a row [P] of metrics. Counts are exact up to 2^24.
+// CopyCounts records copying counts [M] u32 to a row [M] of metrics. Counts are exact up to 2^24.
 func CopyCounts(r *Recorder, row, counts *Tensor) {
 	if row.Len() != counts.Len() {
 		r.Fail(fmt.Errorf("engine: copying the counts %v to %v; want the same length", counts, row))

@@ -12,7 +12,7 @@ const (
 	SmallestOf
 )
 
-// Reduce records a reduction of value [P, ...] over the members, element by element, to result [...]. NaN values are ignored.
+// Reduce records a reduction of value [M, ...] over the members, element by element, to result [...]. NaN values are ignored.
 // The result is NaN if no value is left.
 func Reduce(r *Recorder, how Reduction, value, result *Tensor) {
 	outer, members, inner, ok := value.Split(MemberAxis)

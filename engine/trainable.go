@@ -18,14 +18,14 @@ type Trainable interface {
 	Config() any
 }
 
-// Fitness records an evaluation of every member to fitness [P]; greater is better. Where members are evaluated by n > 1 episodes, it records the return
-// of each to fitness [P, n] instead.
+// Fitness records an evaluation of every member to fitness [M]; greater is better. Where members are evaluated by n > 1 episodes, it records the return
+// of each to fitness [M, n] instead.
 type Fitness func(r *Recorder, fitness *Tensor)
 
 // PolicyInheritor is a Trainable with policies that can be copied without the rest of its members: critics, replays, random numbers.
 type PolicyInheritor interface {
 	Trainable
-	// InheritPolicy records that members take over the policies, and the moments of observations, of their sources [P] u32, as Gather does. What
+	// InheritPolicy records that members take over the policies, and the moments of observations, of their sources [M] u32, as Gather does. What
 	// belongs to a policy alone begins anew there: its optimizer, its target, its temperature.
 	InheritPolicy(r *Recorder, source *Tensor)
 }

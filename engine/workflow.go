@@ -40,8 +40,8 @@ type Description struct {
 
 // Evaluation is the result of evaluation episodes.
 type Evaluation struct {
-	Returns [][]float32 // [P][episodes]: undiscounted
-	Lengths [][]float32 // [P][episodes]: environment steps
+	Returns [][]float32 // [M][episodes]: undiscounted
+	Lengths [][]float32 // [M][episodes]: environment steps
 }
 
 // Means returns the mean return of each member; NaN: it has no episodes.

@@ -23,9 +23,9 @@ type Batch struct {
 	members, environments int
 
 	buffers     []*vk.Buffer
-	state       vk.Range // [S, P, E] float
-	episodeStep vk.Range // [P, E] EpisodeWord
-	episodeRet  vk.Range // [P, E] float
+	state       vk.Range // [S, M, E] float
+	episodeStep vk.Range // [M, E] EpisodeWord
+	episodeRet  vk.Range // [M, E] float
 	input       vk.Range // clock, then actions
 	host        *vk.Buffer
 
@@ -48,10 +48,10 @@ type span struct{ offset, size int64 }
 
 // Transition is the result of a step for all environments. The slices are overwritten by the next Step or Reset.
 type Transition struct {
-	Obs     []float32 // [P, E, O]: the observation to act on next; the first of a new episode if the step also reset
-	NextObs []float32 // [P, E, O]: the true observation after the action
-	Reward  []float32 // [P, E]
-	Done    []Done    // [P, E]
+	Obs     []float32 // [M, E, O]: the observation to act on next; the first of a new episode if the step also reset
+	NextObs []float32 // [M, E, O]: the true observation after the action
+	Reward  []float32 // [M, E]
+	Done    []Done    // [M, E]
 }
 
 // NewBatch makes a batch on a device. Call Reset before the first Step. An environment given as GLSL is compiled

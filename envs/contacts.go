@@ -39,10 +39,10 @@ func newFooting(s *engine.State, env *Environment) (*footing, error) {
 // Feet are located by forward kinematics from the observation after each step.
 type Contacts struct {
 	*footing
-	counts *engine.Tensor // [1 + F, P, E]: number of transitions, and of those after which each foot touches the ground
+	counts *engine.Tensor // [1 + F, M, E]: number of transitions, and of those after which each foot touches the ground
 }
 
-// NewContacts makes the descriptors of trajectories [T, P, E] with the given numbers of members and environments.
+// NewContacts makes the descriptors of trajectories [T, M, E] with the given numbers of members and environments.
 //
 // Errors: an environment without feet.
 func NewContacts(s *engine.State, env *Environment, members, environments int) (*Contacts, error) {

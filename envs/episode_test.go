@@ -116,7 +116,7 @@ func drive(t *testing.T, b *Batch, model dynamics, steps int) {
 	t.Logf("steps by done flags: %v", ends)
 }
 
-// row returns environment i's part of a result [P, E, …].
+// row returns environment i's part of a result [M, E, …].
 func row(values []float32, count, i int) []float32 {
 	size := len(values) / count
 	return values[i*size : (i+1)*size]

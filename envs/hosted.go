@@ -23,16 +23,16 @@ type hosted struct {
 	caps     []uint32        // by population; nil: none
 	observe  func(int) error // called with the number of steps taken when the observations of each are there; nil: nobody looks
 
-	observed                             *engine.Tensor // [P, E, O]: what to act on next
-	chosen, arrived, final               *engine.Tensor // staging: actions [P, E, A], and observations [P, E, O] as of Step
-	gain, sum, word, flags               *engine.Tensor // staging [P, E]: scaled reward, return, EpisodeWord, Done
+	observed                             *engine.Tensor // [M, E, O]: what to act on next
+	chosen, arrived, final               *engine.Tensor // staging: actions [M, E, D], and observations [M, E, O] as of Step
+	gain, sum, word, flags               *engine.Tensor // staging [M, E]: scaled reward, return, EpisodeWord, Done
 	actions, obs, finals, gains, returns []float32      // the host's views of them
 	words, done                          []uint32
 
 	step  Step
 	renew []bool         // environments that diverged without knowing it
 	seeds []uint32       // of each one's last Reset
-	saved *engine.Tensor // [P, E, words] u32: of checkpoints, see hostedsave.go; nil: they do not contain the environments
+	saved *engine.Tensor // [M, E, words] u32: of checkpoints, see hostedsave.go; nil: they do not contain the environments
 }
 
 // hostedEpisode is the present episode of an environment.

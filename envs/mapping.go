@@ -24,12 +24,7 @@ const (
 
 var mappingNames = [...]string{"by-device", "lane", "cooperative"}
 
-func (m Mapping) String() string {
-	if int(m) < len(mappingNames) {
-		return mappingNames[m]
-	}
-	return fmt.Sprintf("Mapping(%d)", uint32(m))
-}
+func (m Mapping) String() string { return config.NameOf(m, mappingNames[:]) }
 
 // UnmarshalText parses a mapping's name: by-device, lane or cooperative.
 func (m *Mapping) UnmarshalText(text []byte) error {

@@ -56,10 +56,10 @@ func NewMatches(s *engine.State, env *Environment, cfg MatchConfig) (*Matches, e
 	return m, s.Err()
 }
 
-// Rows returns the rows that play, [P, E, A] u32: Policy.Rows.
+// Rows returns the rows that play, [M, E, A] u32: Policy.Rows.
 func (m *Matches) Rows() *engine.Tensor { return m.rows }
 
-// Weights returns the weights [P, Count] of the pool's rows, at least 0; if all are 0 the draw is uniform. nil unless
+// Weights returns the weights [M, Count] of the pool's rows, at least 0; if all are 0 the draw is uniform. nil unless
 // MatchConfig.Weighted.
 func (m *Matches) Weights() *engine.Tensor { return m.weights }
 

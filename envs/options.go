@@ -45,12 +45,7 @@ const (
 
 var autoResetNames = [...]string{"normal", "fast", "disabled"}
 
-func (a AutoReset) String() string {
-	if int(a) < len(autoResetNames) {
-		return autoResetNames[a]
-	}
-	return fmt.Sprintf("AutoReset(%d)", uint32(a))
-}
+func (a AutoReset) String() string { return config.NameOf(a, autoResetNames[:]) }
 
 // UnmarshalText parses a mode's name: normal, fast or disabled.
 func (a *AutoReset) UnmarshalText(text []byte) error {

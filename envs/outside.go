@@ -10,8 +10,8 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Stepper is a batch of N environments that are stepped by the host: in Go, in another process, on another machine. Its environments are numbered
-// 0 … N-1, and all slices have an element or a row for each. They belong to the caller: they are the memory that the device reads, so a Stepper writes
+// Stepper is a batch of E environments that are stepped by the host: in Go, in another process, on another machine. Its environments are numbered
+// 0 … E-1, and all slices have an element or a row for each. They belong to the caller: they are the memory that the device reads, so a Stepper writes
 // its results where they are to be, and keeps no slice after it returns. Calls follow each other, and are not concurrent.
 //
 // An error ends the run, whose last checkpoint stays. Where it is that of one environment it should be an *OutsideError, so that it is reported with member
@@ -21,7 +21,7 @@ import (
 // A rollout makes one Stepper for all its environments. Nothing in the interface needs that: two Steppers, each with half of the environments and of every
 // slice, could be stepped in turns, so that the device evaluates the policies of one half while the host steps the other.
 type Stepper interface {
-	// Reset begins a new episode in every environment that which selects (nil: in all), and writes its first observation to its row of obs [N, O], row-major.
+	// Reset begins a new episode in every environment that which selects (nil: in all), and writes its first observation to its row of obs [E, O], row-major.
 	// An environment's random numbers follow from its seed until its next Reset, over any number of episodes.
 	Reset(ctx context.Context, which []bool, seeds []uint32, obs []float32) error
 	// Step takes an action in every environment, and begins a new episode where one ended.
@@ -30,23 +30,23 @@ type Stepper interface {
 	Close() error
 }
 
-// Step is a step of N environments: what a Stepper is given, and what it writes.
+// Step is a step of E environments: what a Stepper is given, and what it writes.
 type Step struct {
-	Action []float32 // [N, A]: within the space's bounds; for a discrete space [N]: the index
-	Last   []bool    // [N]: the episode ends with this step at the latest, by a time limit of the rollout's
-	Idle   []bool    // [N]: the environment takes no step; nothing is written
+	Action []float32 // [E, D]: within the space's bounds; for a discrete space [E]: the index
+	Last   []bool    // [E]: the episode ends with this step at the latest, by a time limit of the rollout's
+	Idle   []bool    // [E]: the environment takes no step; nothing is written
 	Stay   bool      // no episode follows one that ends: Obs need not be written there, and the environment is idle until Reset
 
-	// Obs [N, O], written: the observations to act on next, row-major. Where the episode ended, by the environment or by Last, it is the first of a
+	// Obs [E, O], written: the observations to act on next, row-major. Where the episode ended, by the environment or by Last, it is the first of a
 	// new episode.
 	Obs []float32
-	// Final [N, O], written where the episode ended: the observation after the action, from which learners bootstrap if the episode was truncated.
+	// Final [E, O], written where the episode ended: the observation after the action, from which learners bootstrap if the episode was truncated.
 	Final []float32
-	// Reward [N], written: of the action.
+	// Reward [E], written: of the action.
 	Reward []float32
-	// Terminated [N], written, false before: the episode ended by itself, and has no future.
+	// Terminated [E], written, false before: the episode ended by itself, and has no future.
 	Terminated []bool
-	// Truncated [N], written, false before: the environment cut the episode off. Last need not be repeated here.
+	// Truncated [E], written, false before: the environment cut the episode off. Last need not be repeated here.
 	Truncated []bool
 }
 
@@ -175,7 +175,6 @@ func (w *worlds) each(f func(i int, w *world) error) error {
 	return errors.Join(errs...)
 }
 
-// Reset implements Stepper.
 func (w *worlds) Reset(_ context.Context, which []bool, seeds []uint32, obs []float32) error {
 	size := len(obs) / len(w.all)
 	return w.each(func(i int, one *world) error {
@@ -187,7 +186,6 @@ func (w *worlds) Reset(_ context.Context, which []bool, seeds []uint32, obs []fl
 	})
 }
 
-// Step implements Stepper.
 func (w *worlds) Step(_ context.Context, s *Step) error {
 	words, size := len(s.Action)/len(w.all), len(s.Obs)/len(w.all)
 	return w.each(func(i int, one *world) (err error) {
@@ -207,7 +205,6 @@ func (w *worlds) Step(_ context.Context, s *Step) error {
 	})
 }
 
-// State implements Stater.
 func (w *worlds) State(i int, state []float32) error {
 	if shown, ok := w.all[i].World.(interface{ State([]float32) error }); ok {
 		return shown.State(state)
@@ -215,7 +212,6 @@ func (w *worlds) State(i int, state []float32) error {
 	return fmt.Errorf("%T has no method State(state []float32) error", w.all[i].World)
 }
 
-// Save implements Saver.
 func (w *worlds) Save(i int, state []byte) error {
 	if saved, ok := w.all[i].World.(interface{ Save([]byte) error }); ok {
 		return saved.Save(state)
@@ -223,7 +219,6 @@ func (w *worlds) Save(i int, state []byte) error {
 	return fmt.Errorf("%T has no method Save(state []byte) error", w.all[i].World)
 }
 
-// Load implements Saver.
 func (w *worlds) Load(i int, seed, episode uint32, state []byte) error {
 	one := &w.all[i]
 	if saved, ok := one.World.(interface{ Load([]byte) error }); ok {
@@ -233,7 +228,6 @@ func (w *worlds) Load(i int, seed, episode uint32, state []byte) error {
 	return fmt.Errorf("%T has no method Load(state []byte) error", one.World)
 }
 
-// Close implements Stepper.
 func (w *worlds) Close() error {
 	var errs []error
 	for _, one := range w.all {

@@ -8,7 +8,7 @@ import (
 // packing packs the observations of a stepped rollout's trajectory step by step. The environments' kernel writes a step to tensors of two: the first
 // step of a rollout to the former, since that kernel begins sums with it, all others to the latter.
 type packing struct {
-	step    Trajectory // [2, P, E, …] of floats
+	step    Trajectory // [2, M, E, …] of floats
 	clock   engine.Clock
 	element nn.Element
 }

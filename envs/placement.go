@@ -1,10 +1,6 @@
 package envs
 
-import (
-	"fmt"
-
-	"github.com/evorl/evorl/engine/config"
-)
+import "github.com/evorl/evorl/engine/config"
 
 // Placement defines where the weights of a policy's network are stored during episodes. It is named as the
 // layouts of engine/nn: nn.Own, nn.Lanes, nn.Group, nn.Stream. Returns of different placements differ by the order of
@@ -37,12 +33,7 @@ func Placements() []Placement {
 
 var placementNames = [...]string{"auto", "own", "lanes", "group", "stream", "stepped"}
 
-func (p Placement) String() string {
-	if int(p) < len(placementNames) {
-		return placementNames[p]
-	}
-	return fmt.Sprintf("Placement(%d)", uint32(p))
-}
+func (p Placement) String() string { return config.NameOf(p, placementNames[:]) }
 
 // UnmarshalText parses a placement's name: auto, own, lanes, group, stream or stepped.
 func (p *Placement) UnmarshalText(text []byte) error {

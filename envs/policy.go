@@ -16,14 +16,14 @@ type Policy struct {
 
 	Placement Placement // where the network's weights are stored during episodes; Automatic: where it costs least
 
-	// Rows says which row of Params, then [K, row], plays each seat of a world of several agents, [P, E, A] u32; nil: the
+	// Rows says which row of Params, then [K, row], plays each seat of a world of several agents, [M, E, D] u32; nil: the
 	// member's own. Row p is member p's own: the steps of seats that others play are Void, and their episodes are not
 	// among the finished ones. The normalizer is then [K, 2, In], a head's noise [K].
 	Rows *engine.Tensor
 	// Matches draws Rows anew where an episode begins; nil: they stay as they are.
 	Matches *Matches
 
-	Normalizer *engine.Tensor // [P, 2, In]: mean and reciprocal deviation of observations; nil: none
+	Normalizer *engine.Tensor // [M, 2, In]: mean and reciprocal deviation of observations; nil: none
 	ObsLimit   float32        // normalized observations are clipped to ±ObsLimit
 }
 

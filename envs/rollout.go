@@ -68,13 +68,13 @@ type Rollout struct {
 	stream, actionStream uint32 // of the random numbers of environments and of actions
 
 	blockClock       engine.Clock   // of the repeated blocks of a long rollout
-	state, step, ret *engine.Tensor // [S, P, E], [P, E], [P, E]; E is E·A in the last two and below
-	scale            *engine.Tensor // [2, A]: middle and half of the action range
-	finished         *engine.Tensor // [4, P, E]
+	state, step, ret *engine.Tensor // [S, M, E], [M, E], [M, E]; E is E·A in the last two and below
+	scale            *engine.Tensor // [2, D]: middle and half of the action range
+	finished         *engine.Tensor // [4, M, E]
 	cap              *engine.Tensor // [populations]; nil: none
 	tables           *engine.Tensor // of the model, for the cooperative form; nil: not used
-	seen             *engine.Tensor // [1 + 2 O, P, E]; nil: not collected
-	skip             *engine.Tensor // [P] u32: members that take no steps are not 0; nil: there are none
+	seen             *engine.Tensor // [1 + 2 O, M, E]; nil: not collected
+	skip             *engine.Tensor // [M] u32: members that take no steps are not 0; nil: there are none
 	seed             *engine.Tensor // [1]: the engine's seed, as the reset kernel reads it; nil: not used
 	Trajectory
 }
@@ -98,23 +98,23 @@ func (f ActionForm) String() string {
 	return "sampled"
 }
 
-// Trajectory holds the transitions of a rollout, [T, P, E, …] each; its tensors are nil without
+// Trajectory holds the transitions of a rollout, [T, M, E, …] each; its tensors are nil without
 // RolloutConfig.Trajectory. If a world has A > 1 seats, E counts seats: A times the environments, the seats of a world
 // one after the other.
 type Trajectory struct {
-	Obs     *engine.Tensor // [T, P, E, O]: the observation acted on; packed ones are [T, P, E, words] u32 (nn.Element)
-	Action  *engine.Tensor // [T, P, E, A]: discrete: A = 1, the index; continuous: in the form Actions
-	LogProb *engine.Tensor // [T, P, E]: of the action in that form
-	Reward  *engine.Tensor // [T, P, E]
-	Done    *engine.Tensor // [T, P, E] u32: flags, see Done
-	NextObs *engine.Tensor // [T, P, E, O]: the true observation after the action, before any reset
+	Obs     *engine.Tensor // [T, M, E, O]: the observation acted on; packed ones are [T, M, E, words] u32 (nn.Element)
+	Action  *engine.Tensor // [T, M, E, D]: discrete: A = 1, the index; continuous: in the form Actions
+	LogProb *engine.Tensor // [T, M, E]: of the action in that form
+	Reward  *engine.Tensor // [T, M, E]
+	Done    *engine.Tensor // [T, M, E] u32: flags, see Done
+	NextObs *engine.Tensor // [T, M, E, O]: the true observation after the action, before any reset
 	Actions ActionForm
-	// Memory [P, E, H] is the memory with which a model that has one took the first step: zeros where an episode began there; else nil.
+	// Memory [M, E, H] is the memory with which a model that has one took the first step: zeros where an episode began there; else nil.
 	Memory *engine.Tensor
 	// Space of observations; the zero Space: vectors of floats.
 	Space Space
 
-	// Global and NextGlobal, [T, P, worlds, Spec.Global], are the world's state for critics when the action was chosen,
+	// Global and NextGlobal, [T, M, worlds, Spec.Global], are the world's state for critics when the action was chosen,
 	// and after it, before any reset; nil unless the environment has one.
 	Global, NextGlobal *engine.Tensor
 }
@@ -250,7 +250,7 @@ func (ro *Rollout) RecordWindow(r *engine.Recorder, clock engine.Clock, policy *
 // Horizon returns the number of steps per recording.
 func (ro *Rollout) Horizon() int { return ro.cfg.Horizon }
 
-// Finished returns [4, P, E], E counting seats if there are several, over the episodes that ended in the last recording: their number, the sum of their
+// Finished returns [4, M, E], E counting seats if there are several, over the episodes that ended in the last recording: their number, the sum of their
 // returns, the sum of their lengths, and how many of them diverged (Diverged).
 func (ro *Rollout) Finished() *engine.Tensor { return ro.finished }
 
@@ -258,12 +258,12 @@ func (ro *Rollout) Finished() *engine.Tensor { return ro.finished }
 // applies. It requires RolloutConfig.Cap.
 func (ro *Rollout) Cap() *engine.Tensor { return ro.cap }
 
-// Seen returns sums over the observations on which the last recording's policy acted, [1 + 2 O, P, E]: their number,
+// Seen returns sums over the observations on which the last recording's policy acted, [1 + 2 O, M, E]: their number,
 // and for each feature the sums of their deviations from the normalizer's mean and of the squared deviations.
 // Environments that diverged count none. It requires RolloutConfig.Seen.
 func (ro *Rollout) Seen() *engine.Tensor { return ro.seen }
 
-// Skip sets which members take no steps, [P] u32: those that are not 0. Their steps are Void, and none of their episodes
+// Skip sets which members take no steps, [M] u32: those that are not 0. Their steps are Void, and none of their episodes
 // ends. It requires RolloutConfig.Begin and episodes that are not reset (Disabled); call it before anything is recorded.
 func (ro *Rollout) Skip(members *engine.Tensor) error {
 	if !ro.cfg.Begin || ro.options.AutoReset != Disabled || members.Len() != ro.cfg.Members {
@@ -490,7 +490,7 @@ func dispatchSteps(iterations int) int {
 	return max(1, min(most, maxIterations/(perStep+iterations)))
 }
 
-// RecordReturns records the mean return [P] and mean length [P] of the episodes that ended in the last recording; NaN
+// RecordReturns records the mean return [M] and mean length [M] of the episodes that ended in the last recording; NaN
 // if none did.
 func (ro *Rollout) RecordReturns(r *engine.Recorder, returns, lengths *engine.Tensor) {
 	count := ro.finished.Index(0)
@@ -500,7 +500,7 @@ func (ro *Rollout) RecordReturns(r *engine.Recorder, returns, lengths *engine.Te
 	}
 }
 
-// RecordDiverged records how many episodes [P] diverged in the last recording.
+// RecordDiverged records how many episodes [M] diverged in the last recording.
 func (ro *Rollout) RecordDiverged(r *engine.Recorder, count *engine.Tensor) {
 	engine.Mean(r, count, ro.finished.Index(3), nil, float32(ro.cfg.Environments*max(ro.cfg.Policies, 1)))
 }

@@ -22,9 +22,9 @@ type fixture struct {
 	clock  engine.Clock
 	state  *engine.State
 	policy *Policy
-	params []float32 // [P, row]
-	values []float32 // [P, 2, O], of the normalizer
-	noise  []float32 // [P], of the head's exploration; nil: none
+	params []float32 // [M, row]
+	values []float32 // [M, 2, O], of the normalizer
+	noise  []float32 // [M], of the head's exploration; nil: none
 	steps  int       // taken by every environment so far
 }
 

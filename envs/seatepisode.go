@@ -32,7 +32,7 @@ func meanSeats(returns []float32, words []uint32) (mean float32, word uint32) {
 	return sum / max(n, 1), word
 }
 
-// recordMeans records the mean [P·E] over the seats of each world of the returns of episodes that ended.
+// recordMeans records the mean [M·E] over the seats of each world of the returns of episodes that ended.
 func (st *seated) recordMeans(r *engine.Recorder, means *engine.Tensor) {
 	worlds, seat := engine.Members(st.world.Len()), engine.Axis("seat", st.env.Seats())
 	engine.Mean(r, means.View(worlds), st.finished.Index(1).View(worlds, seat), st.finished.Index(0).View(worlds, seat), 1)

@@ -15,7 +15,7 @@ const seatsSample = "SeatsSample-v0"
 // the worlds.
 type seated struct {
 	*Rollout
-	world    *engine.Tensor // [P, E]: an EpisodeWord of each world
+	world    *engine.Tensor // [M, E]: an EpisodeWord of each world
 	observed *engine.Tensor // [.., E·A, O]: what to act on next
 	began    engine.Clock   // of the first episodes
 }

@@ -50,7 +50,7 @@ func TestSeats(t *testing.T) {
 type emulation struct {
 	*fixture
 	seatWorld
-	worlds      []emulated // [P, E]
+	worlds      []emulated // [M, E]
 	ended, left int
 }
 

@@ -42,7 +42,7 @@ func TestSeen(t *testing.T) {
 		}
 		features := len(obs) / len(done)
 		want, ended := make([]float64, len(seen)), 0
-		for i, flags := range done { // [T, P, E]
+		for i, flags := range done { // [T, M, E]
 			at, all := i%(members*environments), members*environments
 			if Done(flags)&Void != 0 {
 				continue

@@ -95,7 +95,7 @@ func (s Space) scale(i int) (middle, half float32) {
 	return (s.Low[i] + s.High[i]) / 2, (s.High[i] - s.Low[i]) / 2
 }
 
-// scales returns the scale of every action, [2, A]: middles, then half widths.
+// scales returns the scale of every action, [2, D]: middles, then half widths.
 func (s Space) scales() []float32 {
 	n := s.Size()
 	scales := make([]float32, 2*n)

@@ -10,7 +10,7 @@ import (
 // ErrClosed is returned by the methods of a closed Batch.
 var ErrClosed = errors.New("envs: the batch is closed")
 
-// Reset begins a new episode in every environment and returns the observations [P, E, O], overwritten by the next
+// Reset begins a new episode in every environment and returns the observations [M, E, O], overwritten by the next
 // Step or Reset.
 func (b *Batch) Reset(ctx context.Context, seed uint32) ([]float32, error) {
 	if b.reset == nil {
@@ -28,7 +28,7 @@ func (b *Batch) Reset(ctx context.Context, seed uint32) ([]float32, error) {
 	return b.result.Obs, nil
 }
 
-// Step takes the actions [P, E] in a discrete environment.
+// Step takes the actions [M, E] in a discrete environment.
 func (b *Batch) Step(ctx context.Context, actions []uint32) (Transition, error) {
 	if !b.env.Action.IsDiscrete() {
 		return Transition{}, fmt.Errorf("envs: %q has the continuous actions %v; want StepContinuous", b.env.Name, b.env.Action)
@@ -41,7 +41,7 @@ func (b *Batch) Step(ctx context.Context, actions []uint32) (Transition, error) 
 	return b.advance(ctx, actions)
 }
 
-// StepContinuous takes the actions [P, E, A] in a continuous environment, in its units. Actions outside its space are
+// StepContinuous takes the actions [M, E, D] in a continuous environment, in its units. Actions outside its space are
 // clipped as in the environment's source.
 func (b *Batch) StepContinuous(ctx context.Context, actions []float32) (Transition, error) {
 	if b.env.Action.IsDiscrete() {
@@ -87,9 +87,9 @@ func (b *Batch) failed(what string, err error) error {
 
 // State is the state of all environments.
 type State struct {
-	Env     []float32     // [S, P, E]
-	Episode []EpisodeWord // [P, E]
-	Return  []float32     // [P, E]: undiscounted sum of the episode's unscaled rewards so far
+	Env     []float32     // [S, M, E]
+	Episode []EpisodeWord // [M, E]
+	Return  []float32     // [M, E]: undiscounted sum of the episode's unscaled rewards so far
 }
 
 // State reads the state of all environments.

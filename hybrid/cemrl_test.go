@@ -61,7 +61,7 @@ func TestCEMRLIteration(t *testing.T) {
 		if head := words(t, saved(t, c, "replay/head")); !slices.Equal(head, []uint32{total, total, total, total}) {
 			t.Errorf("heads and sizes of the rings %v; want %d", head, total)
 		}
-		asked, given := values(t, other.population.candidates.rows), values(t, c.population.candidates.rows)
+		asked, evaluated := values(t, other.population.candidates.rows), values(t, c.population.candidates.rows)
 		actors, fitness := values(t, c.agents.Policy().Params), values(t, c.population.candidates.fitness)
 		scores, row := values(t, c.Generation().Solution()), len(asked)/12
 		for m := range 2 {
@@ -76,7 +76,7 @@ func TestCEMRLIteration(t *testing.T) {
 			if got := values(t, c.learned)[m]; (got == 1) != slices.Contains(learners, best) || got != 0 && got != 1 {
 				t.Errorf("search %d: %s is %g; the best candidate is %d, and %v learn", m, learnedRow, got, best, learners)
 			}
-			x := rows(given, m, 2, 6)
+			x := rows(evaluated, m, 2, 6)
 			for k, before := range rows(asked, m, 2, 6) {
 				i := slices.Index(learners, k)
 				switch {

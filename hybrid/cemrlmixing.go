@@ -10,7 +10,7 @@ type mixed struct {
 	*ec.Mixing
 	population *population
 	learners   *engine.Tensor         // [M, L] u32
-	open       *engine.Tensor         // [M, P] u32: 1: does not learn
+	open       *engine.Tensor         // [M, N] u32: 1: does not learn
 	closed     *engine.Tensor         // [M, L] u32: zero
 	rows       func(*engine.Recorder) // records the metrics
 }

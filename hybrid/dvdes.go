@@ -40,13 +40,13 @@ func (c DvDESConfig) Validate() error {
 
 // Check checks the settings against environment and network, before any device work. Errors are as of
 // config.Invalid, with the full key.
-func (c DvDESConfig) Check(env *envs.Environment, network problem.NetworkConfig, policy problem.PolicyConfig) error {
-	switch {
+func (c DvDESConfig) Check(with problem.Parts) error {
+	switch env := with.Env; {
 	case env.Action.IsDiscrete():
 		return config.Invalid("env", "dvd-es needs continuous actions, and %q has actions %v; want an environment with a box of actions", env.Name, env.Action)
-	case network.NormalizeObs != problem.Unnormalized:
+	case with.Network.NormalizeObs != problem.Unnormalized:
 		return config.Invalid("network.normalize_obs", "with separate moments, agents could not be compared in the same states; want \"none\"")
-	case policy.Sample || policy.Bins > 0:
+	case with.Policy.Sample || with.Policy.Bins > 0:
 		return config.Invalid("policy.sample", "the compared actions are the networks' outputs; want false, 0 bins")
 	}
 	return nil
@@ -55,10 +55,10 @@ func (c DvDESConfig) Check(env *envs.Environment, network problem.NetworkConfig,
 // DvDES is DvD-ES (J. Parker-Holder et al., "Effective Diversity in Population Based Reinforcement Learning", 2020,
 // algorithm 1). Each agent of a population is the mean of a search. The fitness of its k-th candidate with return R is
 //
-//	(1 − λ) z(R) + λ z(det K_k),  K_ij = (1 − jitter) exp(−‖φ_i − φ_j‖² / (2 N width²)) + jitter [i = j]  (1)
+//	(1 − λ) z(R) + λ z(det K_k),  K_ij = (1 − jitter) exp(−‖φ_i − φ_j‖² / (2 n width²)) + jitter [i = j]  (1)
 //
 // where z standardizes over an agent's candidates, and φ_i are the actions of agent i's k-th candidate in common
-// states, N numbers. A bandit chooses λ by the agents' own returns. All of that is recorded and stays on the device.
+// states, n numbers. A bandit chooses λ by the agents' own returns. All of that is recorded and stays on the device.
 // Members are the agents.
 type DvDES struct {
 	engine.Base
@@ -72,13 +72,13 @@ type DvDES struct {
 	clipped    bool        // actions are clipped, not squashed by tanh
 	stream     uint32      // for drawing states
 
-	rows             *engine.Tensor // [M · P, row]: all candidates
+	rows             *engine.Tensor // [M · N, row]: all candidates
 	window           *engine.Tensor // [M · window, row]: the candidates evaluated at once; nil: all
 	ownReturn        *engine.Tensor // [M, 1]
-	returns, fitness *engine.Tensor // [M, P]
-	states           *engine.Tensor // [1, D, O]
-	outputs          *engine.Tensor // [1, M · P, D, A]
-	determinant      *engine.Tensor // [P]
+	returns, fitness *engine.Tensor // [M, N]
+	states           *engine.Tensor // [1, states, O]
+	outputs          *engine.Tensor // [1, M · N, states, D]
+	determinant      *engine.Tensor // [N]
 	metrics          []func(*engine.Recorder)
 	start            func() []float32
 }
@@ -95,7 +95,7 @@ func NewDvDES(
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env, "algorithm": algorithm}); err != nil {
 		return nil, fmt.Errorf("hybrid: DvD-ES: %w", err)
 	}
-	if err := errors.Join(config.Check(cfg), problem.CheckPolicy(env, options, network, policy)); err != nil {
+	if err := errors.Join(config.Check(cfg), problem.Parts{Env: env, Options: options, Network: network, Policy: policy}.Check()); err != nil {
 		return nil, fmt.Errorf("hybrid: DvD-ES: %w", err)
 	}
 	d := &DvDES{Base: engine.NewBase(eng, cfg.Agents, maxDvDESMetrics), cfg: cfg, env: env, clipped: !network.Squash}
@@ -110,7 +110,7 @@ const maxDvDESMetrics = 32
 func (d *DvDES) build(
 	ctx context.Context, options envs.Options, network problem.NetworkConfig, policy problem.PolicyConfig, algorithm ec.Algorithm,
 ) (err error) {
-	if err := d.cfg.Check(d.env, network, policy); err != nil {
+	if err := d.cfg.Check(problem.Parts{Env: d.env, Options: options, Network: network, Policy: policy}); err != nil {
 		return err
 	}
 	s, m := d.State(), d.cfg.Agents
@@ -254,17 +254,14 @@ func (d *DvDES) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 // agentsOf is the engine.Evaluator of the agents.
 type agentsOf struct{ *DvDES }
 
-// Prepare implements engine.Evaluator.
 func (d agentsOf) Prepare(ctx context.Context, _ engine.Clock, episodes int) error {
 	return d.own.Prepare(ctx, d.generation.Solution(), episodes)
 }
 
-// Run implements engine.Evaluator.
 func (d agentsOf) Run(ctx context.Context, _ engine.Clock, episodes int) (engine.Evaluation, error) {
 	return d.own.Evaluate(ctx, d.generation.Solution(), episodes)
 }
 
-// Close implements engine.Evaluator.
 func (d agentsOf) Close() {
 	d.evaluation.Close()
 	d.own.Close()

@@ -92,7 +92,6 @@ func (c *emitters) build(ctx context.Context, each int, algorithm ec.Algorithm, 
 	return c.State().Allocate()
 }
 
-// phase implements method.
 func (c *emitters) phase(done int) phase {
 	if done < c.cfg.Warmup {
 		return warming
@@ -100,10 +99,8 @@ func (c *emitters) phase(done int) phase {
 	return learning
 }
 
-// starts implements method.
 func (c *emitters) starts() []int { return []int{c.cfg.Warmup} }
 
-// before implements method.
 func (c *emitters) before(r *engine.Recorder, of phase) {
 	p := c.population
 	c.Metrics().Clear(r)
@@ -121,7 +118,6 @@ func (c *emitters) before(r *engine.Recorder, of phase) {
 	c.agents.RecordUpdates(r)
 }
 
-// after implements method.
 func (c *emitters) after(r *engine.Recorder, _ phase, rows func(*engine.Recorder)) {
 	c.agents.Measure(r)
 	c.population.rows(r)

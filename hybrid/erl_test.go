@@ -51,7 +51,7 @@ func TestERLIteration(t *testing.T) {
 			steps(t, other, 3, 4)
 			head(7 + 4*episodes + 3*7)
 
-			given, fitness := values(t, e.population.candidates.rows), values(t, e.population.candidates.fitness)
+			evaluated, fitness := values(t, e.population.candidates.rows), values(t, e.population.candidates.fitness)
 			asked, returns := values(t, other.population.candidates.rows), values(t, other.population.candidates.fitness)
 			parents := values(t, saved(t, e, "population/ga/elites"))
 			for m := range 2 {
@@ -68,7 +68,7 @@ func TestERLIteration(t *testing.T) {
 				if !slices.Equal(of[:5], returns[m*6:][:5]) || of[5] == returns[m*6+5] {
 					t.Errorf("population %d has the fitness %v; want %v, but for the last, the actor's", m, of, returns[m*6:][:6])
 				}
-				for i, row := range rows(given, m, 2, 6) {
+				for i, row := range rows(evaluated, m, 2, 6) {
 					if !slices.Equal(row, x[i]) {
 						t.Errorf("population %d: candidate %d is not the one asked for, or of number 5 not the actor", m, i)
 					}

@@ -9,8 +9,8 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// BenchmarkIndependentSeeds compares PBT and PBT-CSO with PPO given the same time, on five seeds: P members that search hyperparameters
-// between them, and P independent members with the default ones. The first are scored by their best member, the second by the
+// BenchmarkIndependentSeeds compares PBT and PBT-CSO with PPO given the same time, on five seeds: M members that search hyperparameters
+// between them, and M independent members with the default ones. The first are scored by their best member, the second by the
 // median.
 //
 //	go test ./hybrid -run '^$' -bench IndependentSeeds -benchtime 1x -timeout 2h -v

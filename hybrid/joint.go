@@ -62,7 +62,6 @@ func (j *joint) stages(of phase) (*stages, error) {
 	return p, p.record(j.State().Engine(), j.name, func(r *engine.Recorder) { j.method.before(r, of) }, func(r *engine.Recorder) { j.method.after(r, of, nil) })
 }
 
-// Describe implements engine.Workflow.
 func (j *joint) Describe() engine.Description {
 	d := j.Workflow.Describe()
 	d.Workflow, d.Members = j.name, j.population.space.Members
@@ -73,7 +72,6 @@ func (j *joint) Describe() engine.Description {
 // Generation returns the running search.
 func (j *joint) Generation() *ec.Generation { return j.population.generation }
 
-// Init implements engine.Workflow.
 func (j *joint) Init(ctx context.Context) error {
 	return errors.Join(j.agents.Init(ctx), j.population.init(ctx))
 }
@@ -154,7 +152,6 @@ func (j *joint) Evaluations() engine.Evaluator {
 	return j.agents.Evaluations()
 }
 
-// Close implements engine.Workflow.
 func (j *joint) Close() error {
 	for i := range j.programs {
 		j.programs[i].free()
@@ -169,15 +166,12 @@ func (j *joint) Close() error {
 // solutions evaluates the searches' solutions: the mean of a distribution, the best candidate of a genetic algorithm.
 type solutions struct{ *population }
 
-// Prepare implements engine.Evaluator.
 func (s solutions) Prepare(ctx context.Context, _ engine.Clock, episodes int) error {
 	return s.candidates.Prepare(ctx, s.generation.Solution(), episodes)
 }
 
-// Run implements engine.Evaluator.
 func (s solutions) Run(ctx context.Context, _ engine.Clock, episodes int) (engine.Evaluation, error) {
 	return s.candidates.Evaluate(ctx, s.generation.Solution(), episodes)
 }
 
-// Close implements engine.Evaluator.
 func (s solutions) Close() { s.candidates.Close() }

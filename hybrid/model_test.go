@@ -45,7 +45,7 @@ func (c contents) setFloat(name string, i int, v float64) {
 	c[name][i] = math.Float32bits(float32(v))
 }
 
-// copyMember makes member p a copy of member from in a tensor [outer, P, inner].
+// copyMember makes member p a copy of member from in a tensor [outer, M, inner].
 func (c contents) copyMember(tensor *engine.Tensor, p, from int) {
 	outer, members, inner, ok := tensor.Split(engine.MemberAxis)
 	if !ok {

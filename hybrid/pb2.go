@@ -29,8 +29,8 @@ type pb2 struct {
 
 	inputs, gains, times *engine.Tensor // [R, row], [R], [R]
 	count                *engine.Tensor // [1] u32: number of exchanges
-	previous             *engine.Tensor // [P]: a member's fitness after the last exchange, its parent's if it is a copy; NaN before the first exchange
-	units, chosen        *engine.Tensor // [P, row]
+	previous             *engine.Tensor // [M]: a member's fitness after the last exchange, its parent's if it is a copy; NaN before the first exchange
+	units, chosen        *engine.Tensor // [M, row]
 	likelihood           *engine.Tensor // [pb2Settings]
 }
 
@@ -63,7 +63,6 @@ func (e *pb2) init(ctx context.Context) error {
 	return e.previous.Fill(ctx, nan)
 }
 
-// observe implements explorer.
 func (e *pb2) observe(r *engine.Recorder, p *PBT) {
 	groups := uint32(e.members+7) / 8
 	r.Fill(e.units, 0)
@@ -82,7 +81,6 @@ func (e *pb2) observe(r *engine.Recorder, p *PBT) {
 	}.call(groups, 1, 1))
 }
 
-// explore implements explorer.
 func (e *pb2) explore(r *engine.Recorder, p *PBT) {
 	quads, dimensions := uint32(e.row/4), uint32(len(p.names))
 	r.Dispatch(pb2FitKernel{

@@ -31,18 +31,18 @@ type PBT struct {
 	exchange exchange
 	ranking  *ranking
 
-	fitness  *engine.Tensor // [P]: of the last evaluation, before the exchange; NaN before the first
-	parent   *engine.Tensor // [P] u32: the member copied in the last exchange
-	ancestor *engine.Tensor // [P] u32: the member of the first generation that it descends from
-	rank     *engine.Tensor // [P] u32
+	fitness  *engine.Tensor // [M]: of the last evaluation, before the exchange; NaN before the first
+	parent   *engine.Tensor // [M] u32: the member copied in the last exchange
+	ancestor *engine.Tensor // [M] u32: the member of the first generation that it descends from
+	rank     *engine.Tensor // [M] u32
 
 	rows      []row
-	parentRow *engine.Tensor // [P]
+	parentRow *engine.Tensor // [M]
 	step      *engine.Program
 	exchanged *engine.Program
 }
 
-// row is a metric copied from a tensor [P].
+// row is a metric copied from a tensor [M].
 type row struct{ metric, from *engine.Tensor }
 
 // exchange combines a way of selecting members with a way of changing hyperparameters.
@@ -54,7 +54,7 @@ type exchange struct {
 
 // chooser selects the members that become copies.
 type chooser interface {
-	// choose records each member's parent [P], of which it becomes a copy, from fitness and rank [P]. A parent is its
+	// choose records each member's parent [M], of which it becomes a copy, from fitness and rank [M]. A parent is its
 	// own parent.
 	choose(r *engine.Recorder, p *PBT)
 }

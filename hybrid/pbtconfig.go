@@ -1,10 +1,6 @@
 package hybrid
 
-import (
-	"fmt"
-
-	"github.com/evorl/evorl/engine/config"
-)
+import "github.com/evorl/evorl/engine/config"
 
 // PBTConfig are the settings of population based training. Over names the workflow in configurations; NewPBT is given
 // the workflow itself.
@@ -75,12 +71,7 @@ const (
 
 var exploitNames = []string{"truncation", "tournament", "t_test"}
 
-func (e Exploit) String() string {
-	if int(e) < len(exploitNames) {
-		return exploitNames[e]
-	}
-	return fmt.Sprintf("Exploit(%d)", uint32(e))
-}
+func (e Exploit) String() string { return config.NameOf(e, exploitNames[:]) }
 
 // UnmarshalText parses a name: truncation, tournament or t_test.
 func (e *Exploit) UnmarshalText(text []byte) error {

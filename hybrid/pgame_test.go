@@ -74,12 +74,12 @@ func TestPGAMEIteration(t *testing.T) {
 		if got := words(t, saved(t, p, "agent/critics/optimizer/updates")); !slices.Equal(got, []uint32{14, 14}) {
 			t.Errorf("updates %v; want 7 in each iteration", got)
 		}
-		asked, given, parents := values(t, other.population.candidates.rows), values(t, p.population.candidates.rows), words(t, p.parents)
+		asked, evaluated, parents := values(t, other.population.candidates.rows), values(t, p.population.candidates.rows), words(t, p.parents)
 		fitness, descriptors := values(t, p.population.candidates.fitness), values(t, p.Generation().Descriptors())
 		after, kept := values(t, p.archive.Fitness), values(t, p.archive.Elites)
 		sides := learnedBest(t, p, 2)
 		for m := range 2 {
-			x := rows(given, m, 2, 6)
+			x := rows(evaluated, m, 2, 6)
 			offspring := 6 - cfg.gradients(1)
 			if of := fitness[6*m:][:6]; sides[m] != (slices.Max(of[offspring:]) == slices.Max(of)) {
 				t.Errorf("archive %d: %s is %v; fitness %v, the last %d of gradients", m, learnedRow, sides[m], of, cfg.gradients(1))

@@ -86,8 +86,8 @@ func newDescribedPopulation(
 
 // actors returns the problem of finding actors for the agents.
 func actors(agents *rl.OffPolicy, policy *envs.Policy, cfg PopulationConfig, behaviour *problem.BehaviourConfig) (ec.Problem, error) {
-	given, network, of := agents.Network(), problem.DefaultNetwork(), problem.DefaultPolicy()
-	network.Config, network.OutputGain = given.Config, given.ActorGain
+	own, network, of := agents.Network(), problem.DefaultNetwork(), problem.DefaultPolicy()
+	network.Config, network.OutputGain = own.Config, own.ActorGain
 	of.Episodes, of.Common = cfg.Episodes, cfg.Common
 	head := policy.Head
 	head.Noise = nil

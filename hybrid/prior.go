@@ -1,7 +1,6 @@
 package hybrid
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/evorl/evorl/engine"
@@ -23,12 +22,7 @@ const (
 
 var priorNames = [...]string{"uniform", "log_uniform", "horizon"}
 
-func (k PriorKind) String() string {
-	if int(k) < len(priorNames) {
-		return priorNames[k]
-	}
-	return fmt.Sprintf("PriorKind(%d)", uint32(k))
-}
+func (k PriorKind) String() string { return config.NameOf(k, priorNames[:]) }
 
 // UnmarshalText parses the name of a prior.
 func (k *PriorKind) UnmarshalText(text []byte) error {

@@ -170,13 +170,13 @@ func TestQDPGIteration(t *testing.T) {
 	if head := words(t, saved(t, q, "replay/head")); !slices.Equal(head, []uint32{total % 1000, min(total, 1000)}) {
 		t.Errorf("head and size of the ring %v; want %d", head, total)
 	}
-	asked, given, parents := values(t, other.population.candidates.rows), values(t, q.population.candidates.rows), words(t, q.parents)
+	asked, evaluated, parents := values(t, other.population.candidates.rows), values(t, q.population.candidates.rows), words(t, q.parents)
 	returned, sides := values(t, q.population.candidates.fitness), learnedBest(t, q, 2)
 	for m := range 2 {
 		if of := returned[8*m:][:8]; sides[m] != (slices.Max(of[2:]) == slices.Max(of)) {
 			t.Errorf("archive %d: %s is %v; fitness %v, all but the first two of gradients", m, learnedRow, sides[m], of)
 		}
-		x := rows(given, m, 2, 8)
+		x := rows(evaluated, m, 2, 8)
 		for k, formed := range rows(asked, m, 2, 8)[:2] {
 			if !slices.Equal(x[k], formed) {
 				t.Errorf("archive %d: candidate %d is not what the archive formed", m, k)

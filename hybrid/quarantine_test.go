@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// member is what a member has of a tensor [outer, P, inner].
+// member is what a member has of a tensor [outer, M, inner].
 func member(tensor *engine.Tensor, words []uint32, p int) []uint32 {
 	outer, members, inner, ok := tensor.Split(engine.MemberAxis)
 	if !ok {

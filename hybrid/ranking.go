@@ -9,11 +9,11 @@ import (
 // "Multi-Objective Population Based Training", 2023, with the crowding distance of NSGA-II within a front).
 type ranking struct {
 	evaluate   engine.Fitness
-	returns    *engine.Tensor // [P, episodes]; nil: only means are needed
-	variance   *engine.Tensor // [P]: variance of the mean return
-	objectives *engine.Tensor // [1, P, 2]: return and steadiness
+	returns    *engine.Tensor // [M, episodes]; nil: only means are needed
+	variance   *engine.Tensor // [M]: variance of the mean return
+	objectives *engine.Tensor // [1, M, 2]: return and steadiness
 	fronts     *ec.Fronts     // nil: one objective
-	steadiness *engine.Tensor // metric [P]
+	steadiness *engine.Tensor // metric [M]
 }
 
 func newRanking(p *PBT, s *engine.State, evaluate engine.Fitness) (_ *ranking, err error) {

@@ -28,7 +28,7 @@ func NewPBTCSO(ctx context.Context, inner engine.Trainable, cfg PBTConfig) (*PBT
 }
 
 type swarm struct {
-	velocity map[string]*engine.Tensor // [P] each, along the prior's coordinate; initially zero
+	velocity map[string]*engine.Tensor // [M] each, along the prior's coordinate; initially zero
 }
 
 func (e *swarm) choose(r *engine.Recorder, p *PBT) {

@@ -9,9 +9,9 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestCountedUpdates: how many updates iterations make if their number follows from steps, in blocks of the delay, and that equal numbers of fixed and of
+// TestUpdatesPerStep: how many updates iterations make if their number follows from steps, in blocks of the delay, and that equal numbers of fixed and of
 // counted updates give the same bits.
-func TestCountedUpdates(t *testing.T) {
+func TestUpdatesPerStep(t *testing.T) {
 	const episodes, rollout = 6 * 2 * 10, 7 // steps of a population, and of an agent
 	g := smallERL("td3", genetic())
 	g.cfg.Injection = 100
@@ -78,9 +78,9 @@ func TestCriticsFirst(t *testing.T) {
 	}
 }
 
-// TestCountedLearners: learners of CEM-RL make as many updates as the iteration before took steps, or all before. The random steps at the beginning
+// TestLearnersPerStep: learners of CEM-RL make as many updates as the iteration before took steps, or all before. The random steps at the beginning
 // belong to the first.
-func TestCountedLearners(t *testing.T) {
+func TestLearnersPerStep(t *testing.T) {
 	const episodes = 6 * 2 * 10
 	g, cfg := smallCEMRL("td3")
 	for by, want := range map[Count]uint32{PerIteration: 7 + 2*episodes, PerRun: (7 + episodes) + (7 + 2*episodes)} {
@@ -94,10 +94,10 @@ func TestCountedLearners(t *testing.T) {
 	}
 }
 
-// TestCountedTransfers: an iteration with updates by steps is two submissions, one before and one after its updates, one for every 64
+// TestTransfersPerStep: an iteration with updates by steps is two submissions, one before and one after its updates, one for every 64
 // blocks of updates, and one for every power of two of the remainder; the host reads the count of steps, 16 bytes. A submission lists at most 64 command
 // buffers: where copies precede the updates (CEM-RL's of hyperparameters for each actor), 64 blocks are two.
-func TestCountedTransfers(t *testing.T) {
+func TestTransfersPerStep(t *testing.T) {
 	const before, last, moved = 4, 9, 16
 	g, cfg := smallCEMRL("td3")
 	g.cfg.Updates, cfg.Updates = PerIteration, PerIteration
@@ -123,8 +123,8 @@ func TestCountedTransfers(t *testing.T) {
 	}
 }
 
-// TestCountedResume: runs with updates by steps end with the same bits after they were interrupted.
-func TestCountedResume(t *testing.T) {
+// TestResumePerStep: runs with updates by steps end with the same bits after they were interrupted.
+func TestResumePerStep(t *testing.T) {
 	for _, by := range []Count{PerIteration, PerRun} {
 		g, cfg := smallCEMRL("td3")
 		g.cfg.Updates, cfg.Updates = by, by

@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// A2CConfig are the settings of A2C. Fields with the tag member are tensors [P] on the device, which PBT may vary.
+// A2CConfig are the settings of A2C. Fields with the tag member are tensors [M] on the device, which PBT may vary.
 type A2CConfig struct {
 	OnPolicyConfig
 

@@ -30,20 +30,20 @@ type actorCritic struct {
 	metrics  *engine.Metrics // with one value per member with critics
 
 	actor, critics *network
-	targetCritics  *engine.Tensor // [P, twins, row]
+	targetCritics  *engine.Tensor // [M, twins, row]
 	normalizer     *nn.Normalizer // nil: none
-	rewardScale    *engine.Tensor // [P]
-	tau            *engine.Tensor // [P]
-	actorTau       *engine.Tensor // [P · actors]
+	rewardScale    *engine.Tensor // [M]
+	tau            *engine.Tensor // [M]
+	actorTau       *engine.Tensor // [M · actors]
 	copies         []actorCopies  // empty if members have one actor
 
-	actions, atActions  *engine.Tensor // [P, B, A]
-	logProb             *engine.Tensor // [P, B]
-	nextValues          *engine.Tensor // [P, twins, B, …]: of the targets
-	chosen              *engine.Tensor // [P, twins, B]: values of the actions taken
-	distribution        *distribution  // outputs [P, twins, B, atoms], with the values as means; nil: none
-	loss                *engine.Tensor // [P, B]: squared errors of the critics
-	lossRow, valueRow   *engine.Tensor // metrics [P]
+	actions, atActions  *engine.Tensor // [M, B, D]
+	logProb             *engine.Tensor // [M, B]
+	nextValues          *engine.Tensor // [M, twins, B, …]: of the targets
+	chosen              *engine.Tensor // [M, twins, B]: values of the actions taken
+	distribution        *distribution  // outputs [M, twins, B, atoms], with the values as means; nil: none
+	loss                *engine.Tensor // [M, B]: squared errors of the critics
+	lossRow, valueRow   *engine.Tensor // metrics [M]
 	normRow, refusedRow *engine.Tensor
 }
 
@@ -52,15 +52,15 @@ type actorCriticConfig struct {
 	learnerParts
 	twins                 int
 	head                  nn.Head
-	actorRate, criticRate *engine.Tensor // [P]
-	tau                   *engine.Tensor // [P]
+	actorRate, criticRate *engine.Tensor // [M]
+	tau                   *engine.Tensor // [M]
 	critic                CriticConfig   // of continuous actions
 	criticMaxNorm         float64        // gradients of critics are scaled down to this norm; 0: no limit
 	form                  *lane.Updates  // of many updates in one dispatch; nil: none
 }
 
 // actorCopies is a hyperparameter of members, copied for each of their actors.
-type actorCopies struct{ of, each *engine.Tensor } // [P], [P · actors]
+type actorCopies struct{ of, each *engine.Tensor } // [M], [M · actors]
 
 func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	s := o.State().Sub("agent")
@@ -103,8 +103,8 @@ func newActorCritic(o *OffPolicy, c actorCriticConfig) (*actorCritic, error) {
 	return a, s.Err()
 }
 
-// makeTensors makes what an update computes. The outputs of actors are [P, B, Out], of critics [P, twins, B, 1], of discrete
-// actions [P, twins, B, A].
+// makeTensors makes what an update computes. The outputs of actors are [M, B, Out], of critics [M, twins, B, 1], of discrete
+// actions [M, twins, B, D].
 func (a *actorCritic) makeTensors(s *engine.State) {
 	p, twins, b := engine.Members(a.members), nn.Networks(a.twins), engine.Axis("transition", a.rows)
 	tensor := func(name string, dims ...engine.Dim) *engine.Tensor { return s.Scratch(name, engine.Float32, dims...) }
@@ -119,7 +119,7 @@ func (a *actorCritic) makeTensors(s *engine.State) {
 	}
 }
 
-// forActors returns a hyperparameter [P] for the actors, [P · actors].
+// forActors returns a hyperparameter [M] for the actors, [M · actors].
 func (a *actorCritic) forActors(s *engine.State, name string, of *engine.Tensor) *engine.Tensor {
 	if a.actors == 1 || a.together {
 		return of
@@ -129,7 +129,7 @@ func (a *actorCritic) forActors(s *engine.State, name string, of *engine.Tensor)
 	return each
 }
 
-// perActor returns a tensor [P, actors · B, …] in the actors' shape, [P · actors, B, …].
+// perActor returns a tensor [M, actors · B, …] in the actors' shape, [M · actors, B, …].
 func (a *actorCritic) perActor(x *engine.Tensor) *engine.Tensor {
 	if a.actors == 1 {
 		return x
@@ -208,7 +208,6 @@ func (a *actorCritic) block(int) int { return 1 }
 // explore implements learner: exploration needs nothing beyond the head.
 func (a *actorCritic) explore(*engine.Recorder) {}
 
-// many implements learner.
 func (a *actorCritic) many() *lane.Updates { return a.form }
 
 // inLanes describes actor and critics to the form of many updates.
@@ -220,7 +219,6 @@ func (a *actorCritic) inLanes() lane.ActorCritic {
 	}
 }
 
-// restart implements learner.
 func (a *actorCritic) restart(r *engine.Recorder) { a.actor.optimizer.Reset(r) }
 
 // prepare implements learner: hyperparameters of members are copied for each of their actors.
@@ -232,7 +230,6 @@ func (a *actorCritic) prepare(r *engine.Recorder) {
 	}
 }
 
-// inherit implements learner.
 func (a *actorCritic) inherit(r *engine.Recorder, source *engine.Tensor) {
 	if a.actors > 1 {
 		r.Fail(fmt.Errorf("rl: members of %d actors have no policy to inherit", a.actors))
@@ -245,7 +242,6 @@ func (a *actorCritic) inherit(r *engine.Recorder, source *engine.Tensor) {
 	}
 }
 
-// recordMetrics implements learner.
 func (a *actorCritic) recordMetrics(r *engine.Recorder) {
 	engine.Mean(r, a.lossRow, a.loss, nil, 1)
 	engine.Mean(r, a.valueRow, a.chosen, nil, 1)

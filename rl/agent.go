@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/rl/internal/lane"
 )
 
-// Agent holds, for P members, an actor and a critic, the head that turns the actor's outputs into actions, and the
+// Agent holds, for M members, an actor and a critic, the head that turns the actor's outputs into actions, and the
 // normalization of observations and rewards. Actor and critic have separate parameters and optimizers. An actor's
 // parameters are a row as a search for policies (ec/problem) has them: the network's, then the head's.
 type Agent struct {
@@ -30,7 +30,7 @@ type agentConfig struct {
 	members   int
 	rows      int            // transitions of the largest minibatch
 	optimizer optim.Config   // of the actor, and of the critic
-	rate      *engine.Tensor // [P]: learning rate of both
+	rate      *engine.Tensor // [M]: learning rate of both
 	maxNorm   float64        // largest norm of the joint gradient of actor and critic; 0: no limit. ClipUp has its own
 }
 
@@ -56,7 +56,7 @@ func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, er
 	return a, s.Err()
 }
 
-// Actor returns the actors' parameters [P, row].
+// Actor returns the actors' parameters [M, row].
 func (a *Agent) Actor() *engine.Tensor { return a.actor.params() }
 
 // Policy returns the actor in the form that rollouts take.
@@ -72,7 +72,7 @@ func (a *Agent) behaviour() behaviour {
 	return behaviour{policy: a.Policy(), normalizer: a.normalizer, rewards: a.rewards}
 }
 
-// Values records the critic's values [T, P, E] of observations [T, P, E, O], or [T, P, E, words] of packed elements; with ends, the done flags of
+// Values records the critic's values [T, M, E] of observations [T, M, E, O], or [T, M, E, words] of packed elements; with ends, the done flags of
 // their steps, only where these say that values are needed (nn.Inputs).
 func (a *Agent) Values(r *engine.Recorder, obs *engine.Tensor, element nn.Element, ends, values *engine.Tensor) {
 	inputs := nn.Inputs{
@@ -81,7 +81,7 @@ func (a *Agent) Values(r *engine.Recorder, obs *engine.Tensor, element nn.Elemen
 	a.critic.Evaluate(r, a.critic.weights(), inputs, values)
 }
 
-// Step records an update of actor and critic with their gradients [splits, P, row].
+// Step records an update of actor and critic with their gradients [splits, M, row].
 func (a *Agent) Step(r *engine.Recorder, actor, critic *engine.Tensor) {
 	if a.group != nil {
 		a.group.Step(r, actor, critic)

@@ -29,7 +29,7 @@ type Ascent struct {
 	batch   ReplayBatch
 	stream  uint32
 
-	actions, atActions *engine.Tensor // [M, n · B, A]
+	actions, atActions *engine.Tensor // [M, n · B, D]
 	logProb            *engine.Tensor // [M, n · B]
 	value, atValue     *engine.Tensor // [M, n · B, 1]
 }

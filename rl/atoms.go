@@ -36,10 +36,10 @@ func (c CriticConfig) Validate() error {
 // distribution makes the critics' outputs distributions of returns.
 type distribution struct {
 	CriticConfig
-	atTwins *engine.Tensor // [P, twins, B, A]: the gradient with respect to actions
-	taken   *engine.Tensor // [P, B, 1]: the values in the actor's loss
+	atTwins *engine.Tensor // [M, twins, B, D]: the gradient with respect to actions
+	taken   *engine.Tensor // [M, B, 1]: the values in the actor's loss
 
-	means, atMeans *engine.Tensor // [P, twins, B]: the critics' values, and the gradient with respect to them, for losses with terms besides the value
+	means, atMeans *engine.Tensor // [M, twins, B]: the critics' values, and the gradient with respect to them, for losses with terms besides the value
 }
 
 // makeDistribution makes the tensors of distributional critics, if the critics are such.

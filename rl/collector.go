@@ -14,7 +14,7 @@ type Collector struct {
 	rollout *envs.Rollout
 	clock   engine.Clock
 
-	returns, lengths, diverged, leftOut *engine.Tensor // metrics [P]; leftOut is nil without a normalizer
+	returns, lengths, diverged, leftOut *engine.Tensor // metrics [M]; leftOut is nil without a normalizer
 }
 
 // behaviour is the policy that a collector runs, with the normalization of its transitions.

@@ -12,7 +12,7 @@ import (
 	"github.com/evorl/evorl/rl/internal/lane"
 )
 
-// DDPGConfig are the settings of DDPG. Fields with the tag member are tensors [P] on the device, which PBT may vary.
+// DDPGConfig are the settings of DDPG. Fields with the tag member are tensors [M] on the device, which PBT may vary.
 type DDPGConfig struct {
 	OffPolicyConfig
 
@@ -86,14 +86,14 @@ func newDDPG(o *OffPolicy, parts learnerParts, c DDPGConfig) (*deterministic, er
 type deterministic struct {
 	*actorCritic
 	explorer    nn.Head        // the head with exploration noise
-	targetActor *engine.Tensor // μ' [P, row]; nil: none, the actor itself chooses the next actions
+	targetActor *engine.Tensor // μ' [M, row]; nil: none, the actor itself chooses the next actions
 
 	first      *nn.Network // the first critic of every member, in the actor's loss; nil: critics are distributions
 	firstPass  *nn.Pass
-	firstValue *engine.Tensor // [P, B, 1]: of the actor's actions
-	unvalued   *engine.Tensor // [P, B, O]: observations of the last update, if it does not write firstValue; nil: it does
-	slope      *engine.Tensor // [P, B, 1]: the gradient of the actor's loss with respect to it, -1 / B
-	actorRow   *engine.Tensor // metric [P]
+	firstValue *engine.Tensor // [M, B, 1]: of the actor's actions
+	unvalued   *engine.Tensor // [M, B, O]: observations of the last update, if it does not write firstValue; nil: it does
+	slope      *engine.Tensor // [M, B, 1]: the gradient of the actor's loss with respect to it, -1 / B
+	actorRow   *engine.Tensor // metric [M]
 }
 
 // deterministicConfig holds the settings that DDPG and TD3 have in common.
@@ -222,7 +222,6 @@ func (d *deterministic) ascend(r *engine.Recorder, u update, diverse *diversity)
 	d.actor.optimizer.Step(r, d.actor.pass.Gradient(r, d.perActor(d.actor.atOutputs)))
 }
 
-// inherit implements learner.
 func (d *deterministic) inherit(r *engine.Recorder, source *engine.Tensor) {
 	d.actorCritic.inherit(r, source)
 	if d.targetActor != nil {
@@ -230,7 +229,6 @@ func (d *deterministic) inherit(r *engine.Recorder, source *engine.Tensor) {
 	}
 }
 
-// restart implements learner.
 func (d *deterministic) restart(r *engine.Recorder) {
 	if d.targetActor != nil {
 		r.Copy(d.targetActor, d.actor.params())
@@ -238,7 +236,6 @@ func (d *deterministic) restart(r *engine.Recorder) {
 	d.actorCritic.restart(r)
 }
 
-// recordMetrics implements learner.
 func (d *deterministic) recordMetrics(r *engine.Recorder) {
 	d.actorCritic.recordMetrics(r)
 	taken := d.firstValue
@@ -272,7 +269,7 @@ func (o *OffPolicy) deterministic() (*deterministic, error) {
 	return d.deterministicActor(), nil
 }
 
-// Adopt sets the parameters of DDPG's and TD3's actors, [P, row], and of their targets.
+// Adopt sets the parameters of DDPG's and TD3's actors, [M, row], and of their targets.
 func (o *OffPolicy) Adopt(ctx context.Context, actors []float32) error {
 	d, err := o.deterministic()
 	if err != nil {

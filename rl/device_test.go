@@ -231,7 +231,7 @@ func rowOf(x *engine.Tensor) int {
 	return row
 }
 
-// read is [P, row], of gradients the sums over their splits.
+// read is [M, row], of gradients the sums over their splits.
 func (j joint) read(t testing.TB) []float64 {
 	t.Helper()
 	members := j.actor.Size(engine.MemberAxis)
@@ -248,7 +248,7 @@ func (j joint) read(t testing.TB) []float64 {
 	return out
 }
 
-// write sets [P, row]; every split of gradients to the same.
+// write sets [M, row]; every split of gradients to the same.
 func (j joint) write(t testing.TB, values []float64) {
 	t.Helper()
 	members := j.actor.Size(engine.MemberAxis)

@@ -68,7 +68,6 @@ func discreteActorWorkgroup(r *engine.Recorder, rows, actions int) uint32 {
 	return r.WorkgroupFor(max(rows, rows*(4*actions+1)/58))
 }
 
-// restart implements learner.
 func (a *discreteSAC) restart(r *engine.Recorder) {
 	r.Fail(errors.New("rl: sac with discrete actions does not restart; want ddpg, td3, or sac with continuous actions"))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/rl/internal/lane"
 )
 
-// DQNConfig are the settings of DQN. Fields with the tag member are tensors [P] on the device, which PBT may vary. The
+// DQNConfig are the settings of DQN. Fields with the tag member are tensors [M] on the device, which PBT may vary. The
 // replay's settings steps (n-step returns) and prioritized also belong to the algorithm.
 type DQNConfig struct {
 	OffPolicyConfig
@@ -126,20 +126,20 @@ type qLearner struct {
 	updates int     // per iteration
 
 	network    *network
-	target     *engine.Tensor // [P, row]
+	target     *engine.Tensor // [M, row]
 	noisy      *noisy         // nil: parameters have no noise
 	normalizer *nn.Normalizer // nil: none
 
-	start, end, epsilon  *engine.Tensor // [P]: of exploration
-	interval, tau, share *engine.Tensor // [P]: see shaders/rl/dqn.glsl
+	start, end, epsilon  *engine.Tensor // [M]: of exploration
+	interval, tau, share *engine.Tensor // [M]: see shaders/rl/dqn.glsl
 
-	nextValues           *engine.Tensor // [P, B, Out]: the targets' values at the next observations
-	nextChoices          *engine.Tensor // [P, B, Out]: the networks' values there; nil without double
-	errors, loss, chosen *engine.Tensor // [P, B]
-	gradient             *engine.Tensor // [1, P, 2 row]: by means and deviations of noisy networks; nil without
+	nextValues           *engine.Tensor // [M, B, Out]: the targets' values at the next observations
+	nextChoices          *engine.Tensor // [M, B, Out]: the networks' values there; nil without double
+	errors, loss, chosen *engine.Tensor // [M, B]
+	gradient             *engine.Tensor // [1, M, 2 row]: by means and deviations of noisy networks; nil without
 	form                 *lane.Updates
 
-	rows struct{ loss, value, norm, refused, epsilon *engine.Tensor } // metrics [P]
+	rows struct{ loss, value, norm, refused, epsilon *engine.Tensor } // metrics [M]
 }
 
 func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, error) {
@@ -210,7 +210,6 @@ func (q *qLearner) makeTensors(s *engine.State) {
 
 func (q *qLearner) members() int { return q.cfg.Members }
 
-// behaviour implements learner.
 func (q *qLearner) behaviour() behaviour {
 	p := &envs.Policy{Weights: q.network.weights(), Network: q.network.Model(), Head: q.head, ObsLimit: float32(q.shape.ObsLimit)}
 	if q.normalizer != nil {
@@ -225,7 +224,6 @@ func (q *qLearner) behaviour() behaviour {
 	return b
 }
 
-// block implements learner.
 func (q *qLearner) block(int) int { return 1 }
 
 // explore implements learner: it records epsilon, which changes with the environment steps, and the noise of
@@ -240,13 +238,10 @@ func (q *qLearner) explore(r *engine.Recorder) {
 	}.call(uint32(q.members()+63)/64, 1, 1))
 }
 
-// prepare implements learner.
 func (q *qLearner) prepare(*engine.Recorder) {}
 
-// many implements learner.
 func (q *qLearner) many() *lane.Updates { return q.form }
 
-// restart implements learner.
 func (q *qLearner) restart(r *engine.Recorder) {
 	r.Fail(errors.New("rl: dqn does not restart; want ddpg, td3, or sac with continuous actions"))
 }
@@ -324,7 +319,6 @@ func (q *qLearner) init(ctx context.Context) error {
 	return err
 }
 
-// inherit implements learner.
 func (q *qLearner) inherit(r *engine.Recorder, source *engine.Tensor) {
 	engine.Gather(r, source, q.network.params())
 	engine.Renew(r, source, q.target, q.network.params())
@@ -334,7 +328,6 @@ func (q *qLearner) inherit(r *engine.Recorder, source *engine.Tensor) {
 	}
 }
 
-// recordMetrics implements learner.
 func (q *qLearner) recordMetrics(r *engine.Recorder) {
 	engine.Mean(r, q.rows.loss, q.loss, nil, 1)
 	engine.Mean(r, q.rows.value, q.chosen, nil, 1)

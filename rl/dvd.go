@@ -122,22 +122,22 @@ type diversityConfig struct {
 
 // diversity is DvD's term in the loss of agents that learn together: -weight · log det K, where K is the kernel matrix
 // of their actions in common states (J. Parker-Holder et al., "Effective Diversity in Population Based Reinforcement
-// Learning", 2020, equations 2 and 5). φ_i holds agent i's actions in D states, N = D · A numbers:
+// Learning", 2020, equations 2 and 5). φ_i holds agent i's actions in the states, n numbers:
 //
-//	K_ij = (1 − jitter) exp(−‖φ_i − φ_j‖² / (2 N width²)) + jitter [i = j]                                        (1)
-//	∂ log det K / ∂φ_k = −2 (1 − jitter) / (N width²) Σ_j (K⁻¹)_kj exp(−‖φ_k − φ_j‖² / (2 N width²)) (φ_k − φ_j)  (2)
+//	K_ij = (1 − jitter) exp(−‖φ_i − φ_j‖² / (2 n width²)) + jitter [i = j]                                        (1)
+//	∂ log det K / ∂φ_k = −2 (1 − jitter) / (n width²) Σ_j (K⁻¹)_kj exp(−‖φ_k − φ_j‖² / (2 n width²)) (φ_k − φ_j)  (2)
 //
-// Division by N keeps K away from the identity for any N; the jitter keeps K regular if agents agree.
+// Division by n keeps K away from the identity for any n; the jitter keeps K regular if agents agree.
 type diversity struct {
 	cfg           diversityConfig
 	agents, batch int
-	size          int // N
+	size          int // n
 	environments  int // of all agents
 	clock         engine.Clock
 
 	schedule    *engine.Tensor // [2, S]: environment steps of all agents from which a weight holds, as float32, and the weight
-	distance    *engine.Tensor // [P, P]: mean squared differences, where i < j
-	coefficient *engine.Tensor // [P, P]: coefficients of φ_k − φ_j in the gradient of the loss with respect to φ_k
+	distance    *engine.Tensor // [M, M]: mean squared differences, where i < j
+	coefficient *engine.Tensor // [M, M]: coefficients of φ_k − φ_j in the gradient of the loss with respect to φ_k
 	logDet      *engine.Tensor // [1]
 	weight      *engine.Tensor // [1]
 	rows        [2]*engine.Tensor
@@ -165,8 +165,8 @@ func newDiversity(s *engine.State, o *OffPolicy, a *actorCritic, c diversityConf
 	return d
 }
 
-// record records adding the gradient of the term with respect to actions to atActions, the loss's; both are [1,
-// P · B, A].
+// record records adding the gradient of the term with respect to actions to atActions, the loss's; both are
+// [1, M · B, D].
 func (d *diversity) record(r *engine.Recorder, actions, atActions *engine.Tensor) {
 	stride := uint32(actions.Len() / d.agents)
 	size, groups := r.Invocations(d.distance.Len())

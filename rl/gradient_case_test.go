@@ -91,7 +91,7 @@ func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs
 	return g
 }
 
-// member owns element i of [T, P, E].
+// member owns element i of [T, M, E].
 func (g *gradientCase) member(i int) int {
 	return i / g.ppo.cfg.Environments % g.ppo.cfg.Members
 }
@@ -128,7 +128,7 @@ func (g *gradientCase) critic(row []float64, m, i int) float64 {
 // losses are what a minibatch's rows give: the weighted sum that is minimized, and its parts as the kernels report them.
 type losses struct{ total, actor, entropy, divergence, clipped, critic float64 }
 
-// loss computes the losses of member m with the parameters row over elements at of [T, P, E].
+// loss computes the losses of member m with the parameters row over elements at of [T, M, E].
 func (g *gradientCase) loss(row []float64, m int, at []int, hyper func(*engine.Tensor) float64) losses {
 	cfg := g.ppo.cfg
 	var advantages []float64
@@ -163,7 +163,7 @@ func (g *gradientCase) loss(row []float64, m int, at []int, hyper func(*engine.T
 	return l
 }
 
-// minibatch lists the elements in [T, P, E] of a member's minibatch.
+// minibatch lists the elements in [T, M, E] of a member's minibatch.
 func (g *gradientCase) minibatch(m, epoch, index int) []int {
 	c := g.ppo.cfg
 	key := engine.Philox([2]uint32{g.eng.Seed(), g.ppo.minibatches.Stream}, [4]uint32{uint32(m), 0, 11, uint32(epoch)})

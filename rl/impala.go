@@ -12,7 +12,7 @@ import (
 	"github.com/evorl/evorl/rl/internal/lane"
 )
 
-// IMPALAConfig are the settings of IMPALA. Fields with the tag member are tensors [P] on the device, which PBT may
+// IMPALAConfig are the settings of IMPALA. Fields with the tag member are tensors [M] on the device, which PBT may
 // vary.
 type IMPALAConfig struct {
 	OnPolicyConfig
@@ -66,7 +66,7 @@ func (c IMPALAConfig) common() onPolicyConfig {
 	return onPolicyConfig{OnPolicyConfig: c.OnPolicyConfig, epochs: c.Epochs, minibatches: c.Minibatches, trajectories: true}
 }
 
-// IMPALA is an advantage actor-critic of P members. V-trace corrects its targets and gradients for the updates made
+// IMPALA is an advantage actor-critic of M members. V-trace corrects its targets and gradients for the updates made
 // since the trajectories were collected (L. Espeholt et al., "IMPALA", 2018). Actors and learner alternate: an
 // iteration is one recorded program of rollout, epochs × minibatches updates and metrics.
 type IMPALA struct {
@@ -151,12 +151,12 @@ func (p *IMPALA) recordUpdates(r *engine.Recorder) {
 // where u is v or, with mixed, lambda v + (1 - lambda) V, as in DeepMind's acme. At a terminated step γ is 0; at a
 // truncated step, and at the last of the trajectory, v(s') = V(s') of the true next observation.
 type vtrace struct {
-	discount, lambda  *engine.Tensor // [P]
-	rho, c, policyRho *engine.Tensor // [P]: the largest ratios in targets, in corrections passed to earlier steps, and in advantages
+	discount, lambda  *engine.Tensor // [M]
+	rho, c, policyRho *engine.Tensor // [M]: the largest ratios in targets, in corrections passed to earlier steps, and in advantages
 	mixed             bool
-	nextObs           *engine.Tensor // [P, rows, O]: normalized
-	nextValue         *engine.Tensor // [P, rows, 1]
-	advantage, target *engine.Tensor // [T, P, E]: of the current minibatch
+	nextObs           *engine.Tensor // [M, rows, O]: normalized
+	nextValue         *engine.Tensor // [M, rows, 1]
+	advantage, target *engine.Tensor // [T, M, E]: of the current minibatch
 }
 
 // makeTensors makes the scratch tensors for minibatches of whole trajectories.

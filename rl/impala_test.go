@@ -50,7 +50,7 @@ func TestIMPALAUpdate(t *testing.T) {
 // impalaCase is a learner with random parameters and trajectories.
 type impalaCase struct {
 	*IMPALA
-	params                                                   []float64 // [P, row] of actor and critic
+	params                                                   []float64 // [M, row] of actor and critic
 	obs, nextObs, normalizer, action, logProb, reward, flags []float64
 	hyper                                                    []thresholds
 	rate, actorWeight, criticWeight, entropyWeight           []float64
@@ -128,7 +128,7 @@ func (c *impalaCase) input(obs []float64, m, at int) []float64 {
 	return normalized(obs[at*n:(at+1)*n], values, c.agent.cfg.ObsLimit)
 }
 
-// policy is the log-probability of the action at an element of [T, P, E], and the entropy.
+// policy is the log-probability of the action at an element of [T, M, E], and the entropy.
 func (c *impalaCase) policy(params []float64, m, at int) (logp, entropy float64) {
 	a, words := c.agent, c.agent.head.Words()
 	y := forward(a.actor.Model(), params, c.input(c.obs, m, at))

@@ -62,7 +62,7 @@ type learnerParts struct {
 	objectives  int            // agents per member
 	together    bool           // the members share one set of critics, as actors of one member
 	optimizer   optim.Config   // of every network
-	rewardScale *engine.Tensor // [P]
+	rewardScale *engine.Tensor // [M]
 }
 
 // inLanes describes the agent to a plan of many updates in one dispatch. plain: no setting asks for what such kernels lack.
@@ -123,8 +123,8 @@ func (b ReplayBatch) inLanes() lane.Batch {
 	return lane.Batch{Obs: b.Obs, NextObs: b.NextObs, Action: b.Action, Reward: b.Reward, Factor: b.Factor}
 }
 
-// Rewards sets what changes the rewards of every batch before it is used: record may write Reward of batches [P, B, …],
-// or of several updates at once, [updates, P, B, …]. Call it before anything is recorded.
+// Rewards sets what changes the rewards of every batch before it is used: record may write Reward of batches [M, B, …],
+// or of several updates at once, [updates, M, B, …]. Call it before anything is recorded.
 func (o *OffPolicy) Rewards(record func(r *engine.Recorder, batch ReplayBatch)) { o.rewards = record }
 
 // rewarded records changing the rewards of a batch, if anything does.

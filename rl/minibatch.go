@@ -48,7 +48,7 @@ func (m *minibatches) recordOrder(r *engine.Recorder) {
 	r.Dispatch(k.call((uint32(n)+k.Workgroup-1)/k.Workgroup, uint32(m.Members), uint32(m.Epochs)))
 }
 
-// observations allocates a minibatch's observations [P, rows, O].
+// observations allocates a minibatch's observations [M, rows, O].
 func (m *minibatches) observations(s *engine.State, name string, env *envs.Environment) *engine.Tensor {
 	return s.Scratch(name, engine.Float32, engine.Members(m.Members), engine.Axis("transition", m.Rows), engine.Axis("feature", env.ObsSize()))
 }
@@ -77,7 +77,7 @@ func (m minibatch) recordObs(r *engine.Recorder, a *Agent) {
 	m.gather(r, a, m.Trajectory.Obs, m.Obs)
 }
 
-// gather records gathering the minibatch's rows [P, rows, O] of the trajectory's observations or next observations, unpacked and normalized.
+// gather records gathering the minibatch's rows [M, rows, O] of the trajectory's observations or next observations, unpacked and normalized.
 func (m minibatch) gather(r *engine.Recorder, a *Agent, obs, rows *engine.Tensor) {
 	k := minibatchRowsKernel{
 		Obs: obs.Range(), Clock: m.Clock.Tensor().Range(), Batch: rows.Range(),

@@ -18,10 +18,10 @@ type noisy struct {
 	row, units int            // floats of a network; noise factors of a network
 	table      *engine.Tensor // [row, 2] u32: the two factors of each parameter
 
-	learning, acting             *engine.Tensor // [3, P, units], [1, P, units]: noise factors of updates, of a rollout
+	learning, acting             *engine.Tensor // [3, M, units], [1, M, units]: noise factors of updates, of a rollout
 	learningStream, actingStream uint32
-	online, target, choice       *engine.Tensor // [P, row]: noisy parameters for an update's losses, for its targets, for choosing the next actions
-	actor                        *engine.Tensor // [P, row]: noisy parameters of a rollout
+	online, target, choice       *engine.Tensor // [M, row]: noisy parameters for an update's losses, for its targets, for choosing the next actions
+	actor                        *engine.Tensor // [M, row]: noisy parameters of a rollout
 }
 
 // Constant factors at the start of every row of factors (shaders/rl/noisy_draw.comp).
@@ -117,7 +117,7 @@ func (y *noisy) draw(r *engine.Recorder, factors, update *engine.Tensor, stream 
 	r.Dispatch(k.call(groups, uint32(sets*members), 1))
 }
 
-// weights records adding the noise of factors [P, units] to parameters [P, row].
+// weights records adding the noise of factors [M, units] to parameters [M, row].
 func (y *noisy) weights(r *engine.Recorder, params, factors, to *engine.Tensor) {
 	members := to.Size(engine.MemberAxis)
 	groups := r.Share(members, y.row)
@@ -143,8 +143,8 @@ func (y *noisy) learn(r *engine.Recorder, params, target, update *engine.Tensor,
 	}
 }
 
-// back records the gradient `to` [1, P, 2 row] with respect to means and deviations, from that with respect to an update's
-// noisy parameters, [splits, P, row].
+// back records the gradient `to` [1, M, 2 row] with respect to means and deviations, from that with respect to an update's
+// noisy parameters, [splits, M, row].
 func (y *noisy) back(r *engine.Recorder, gradient, to *engine.Tensor) {
 	splits, members, _, _ := gradient.Split(engine.MemberAxis)
 	groups := r.Share(members, y.row)

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// OffPolicy is the common part of off-policy algorithms: P members that learn from replayed experience. An iteration is
+// OffPolicy is the common part of off-policy algorithms: M members that learn from replayed experience. An iteration is
 // one recorded program: T steps of every environment by the exploring policy, which are appended to the replay;
 // T · E · updates_per_step updates, each with its own batch; metrics.
 //
@@ -31,7 +31,7 @@ type OffPolicy struct {
 	collector *Collector
 	replay    *Replay
 	evaluator *envs.Evaluator
-	discount  *engine.Tensor                      // [P]
+	discount  *engine.Tensor                      // [M]
 	rewards   func(*engine.Recorder, ReplayBatch) // nil: the environment's
 }
 
@@ -199,7 +199,7 @@ func (o *OffPolicy) Measure(r *engine.Recorder) { o.learner.recordMetrics(r) }
 // Replay returns the replay of the agents.
 func (o *OffPolicy) Replay() *Replay { return o.replay }
 
-// Policy returns the exploring policy: actors [P, row] and their head. If its actions are continuous, a row has the
+// Policy returns the exploring policy: actors [M, row] and their head. If its actions are continuous, a row has the
 // form of a candidate of a search for policies (ec/problem.Actors).
 func (o *OffPolicy) Policy() *envs.Policy { return o.learner.behaviour().policy }
 

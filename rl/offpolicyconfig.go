@@ -11,9 +11,9 @@ import (
 )
 
 // OffPolicyConfig holds the settings that off-policy algorithms share; their configurations embed it. Fields with the
-// tag member are tensors [P] on the device, which PBT may vary.
+// tag member are tensors [M] on the device, which PBT may vary.
 type OffPolicyConfig struct {
-	Members        int     `min:"1" max:"1048576" doc:"Number of agents, P, trained simultaneously."`
+	Members        int     `min:"1" max:"1048576" doc:"Number of agents, M, trained simultaneously."`
 	Environments   int     `min:"1" max:"1048576" doc:"Environments per member, E."`
 	RolloutLength  int     `min:"1" max:"32768" doc:"Steps per environment and iteration, T."`
 	UpdatesPerStep float64 `above:"0" max:"1024" doc:"Updates per member and environment step; T × E × this must be an integer."`

@@ -31,10 +31,10 @@ type onPolicy struct {
 	rows        onPolicyRows
 }
 
-// OnPolicyConfig holds the settings that on-policy algorithms share; their configurations embed it. Fields with the tag member are tensors [P] on the
+// OnPolicyConfig holds the settings that on-policy algorithms share; their configurations embed it. Fields with the tag member are tensors [M] on the
 // device, which PBT may vary.
 type OnPolicyConfig struct {
-	Members       int `min:"1" max:"1048576" doc:"Number of agents, P, trained simultaneously."`
+	Members       int `min:"1" max:"1048576" doc:"Number of agents, M, trained simultaneously."`
 	Environments  int `min:"1" max:"1048576" doc:"Environments per member, E."`
 	RolloutLength int `min:"1" max:"32768" doc:"Steps per environment and iteration, T."`
 
@@ -81,7 +81,7 @@ func (c onPolicyConfig) check(with Parts, rows string) error {
 	return network.check(c.rows(), rows, network.model(in, network.head(with.Env.Action).Outputs()), network.critic(in, 1))
 }
 
-// onPolicyRows are the metrics [P] of a step, except the collector's. Losses are of the iteration's last
+// onPolicyRows are the metrics [M] of a step, except the collector's. Losses are of the iteration's last
 // minibatch.
 type onPolicyRows struct {
 	actorLoss, criticLoss, entropy, divergence, clipped, norm *engine.Tensor
@@ -150,7 +150,7 @@ func (o *onPolicy) packs() bool {
 	return o.minibatches.Obs != nil && a.actor.Layered() && a.critic.Layered() && a.normalizer == nil && o.env.Seats() == 1
 }
 
-// buildAgent makes the agent in the scope s, and its optimizers with the learning rate [P].
+// buildAgent makes the agent in the scope s, and its optimizers with the learning rate [M].
 func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig, rate *engine.Tensor) (err error) {
 	c := o.common
 	o.rates = newRates(s, o.Clock(), c.ScheduleConfig, c.Environments, c.RolloutLength)
@@ -179,7 +179,7 @@ func (o *onPolicy) recordMinibatches(r *engine.Recorder, form *lane.Policy, prep
 	})
 }
 
-// mean records a metric [P] from the parts [splits, P] of a minibatch's mean, which are added.
+// mean records a metric [M] from the parts [splits, M] of a minibatch's mean, which are added.
 func (o *onPolicy) mean(r *engine.Recorder, to, parts *engine.Tensor) {
 	engine.Mean(r, to, parts, nil, float32(parts.Size("split")))
 }

@@ -51,7 +51,7 @@ func Replays(cfg ReplayConfig) Option { return func(s *settings) { s.replay = &c
 
 // Actors gives each member of DDPG, TD3 or SAC with continuous actions n actors, for methods that train candidates of a search (hybrid.CEMRL). They
 // share the member's critics, with the mean over the actors' batches as their loss (B. Zheng et al., 2025, appendix B.2);
-// each has its own optimizer, target and batch. OffPolicy.Policy then has the actors [P · n, row]. Such members act
+// each has its own optimizer, target and batch. OffPolicy.Policy then has the actors [M · n, row]. Such members act
 // only at random by themselves; the enclosing method trains them whole (OffPolicy.Restart). Default: 1.
 func Actors(n int) Option {
 	return func(s *settings) { s.actors = n; s.count("Actors", n) }

@@ -13,7 +13,7 @@ import (
 	"github.com/evorl/evorl/rl/internal/lane"
 )
 
-// PPOConfig are the settings of PPO. Fields with the tag member are tensors [P] on the device, which PBT may vary.
+// PPOConfig are the settings of PPO. Fields with the tag member are tensors [M] on the device, which PBT may vary.
 type PPOConfig struct {
 	OnPolicyConfig
 
@@ -51,14 +51,14 @@ func (c PPOConfig) Check(with Parts) error {
 	return c.common().check(with, "rollout_length × environments / minibatches")
 }
 
-// PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of P
+// PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of M
 // members. An iteration is one recorded program: rollout, values, advantages, epochs × minibatches updates, metrics.
 type PPO struct {
 	onPolicy
 	cfg       PPOConfig
 	estimates *estimates
 	voids     *voids         // nil: every step is a transition
-	explained *engine.Tensor // [P], a metric
+	explained *engine.Tensor // [M], a metric
 
 	form *lane.Policy // makes all updates of an iteration in a few dispatches
 	both bool         // for tests: make the tensors of both forms
@@ -164,8 +164,8 @@ func (p *PPO) recordUpdates(r *engine.Recorder) {
 // estimates holds the critic's values of a trajectory, and the advantages and value targets computed from them:
 // generalized advantage estimation (equations 11 and 12; J. Schulman et al., 2016), target = advantage + value.
 type estimates struct {
-	value, nextValue, advantage, target *engine.Tensor // [T, P, E]
-	discount, lambda                    *engine.Tensor // [P]
+	value, nextValue, advantage, target *engine.Tensor // [T, M, E]
+	discount, lambda                    *engine.Tensor // [M]
 }
 
 func newEstimates(s *engine.State, discount, lambda *engine.Tensor, c onPolicyConfig) *estimates {
@@ -185,11 +185,11 @@ func (e *estimates) Record(r *engine.Recorder, a *Agent, t *envs.Trajectory) {
 	gae(r, t.Reward, t.Done, e.value, e.nextValue, e.discount, e.lambda, e.advantage, e.target)
 }
 
-// explained records the explained variance [P] of each member's critic, see shaders/rl/explained_variance.comp.
+// explained records the explained variance [M] of each member's critic, see shaders/rl/explained_variance.comp.
 func (e *estimates) explained(r *engine.Recorder, to *engine.Tensor) {
 	t, p, environments, ok := e.value.Split(engine.MemberAxis)
 	if !ok || to.Len() != p {
-		r.Fail(fmt.Errorf("rl: values %v to %v; want [T, P, E] of as many members", e.value, to))
+		r.Fail(fmt.Errorf("rl: values %v to %v; want [T, M, E] of as many members", e.value, to))
 		return
 	}
 	r.Dispatch(explainedVarianceKernel{
@@ -198,12 +198,12 @@ func (e *estimates) explained(r *engine.Recorder, to *engine.Tensor) {
 	}.call(uint32(p), 1, 1))
 }
 
-// gae records generalized advantage estimation: from reward, done, value and nextValue [T, P, E], and each member's
-// discount and lambda [P], to advantage and target [T, P, E]. Of nextValue it reads truncated steps and the last one.
+// gae records generalized advantage estimation: from reward, done, value and nextValue [T, M, E], and each member's
+// discount and lambda [M], to advantage and target [T, M, E]. Of nextValue it reads truncated steps and the last one.
 func gae(r *engine.Recorder, reward, done, value, nextValue, discount, lambda, advantage, target *engine.Tensor) {
 	t, p, e, ok := reward.Split(engine.MemberAxis)
 	if !ok {
-		r.Fail(fmt.Errorf("rl: rewards %v; want [T, P, E]", reward))
+		r.Fail(fmt.Errorf("rl: rewards %v; want [T, M, E]", reward))
 		return
 	}
 	r.Dispatch(gaeKernel{

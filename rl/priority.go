@@ -19,14 +19,14 @@ type priorities struct {
 	rows  int // of a member: the capacity, rounded up to a multiple of priorityFan
 	nodes int // sums of a member
 
-	alpha, beta *engine.Tensor // [P]
+	alpha, beta *engine.Tensor // [M]
 	anneal      float64        // fraction of beta's distance to 1 that it moves in a step of the clock
 
-	priority *engine.Tensor // [P, rows] u32
-	sums     *engine.Tensor // [P, nodes, 2] u32: low and high words, of all levels from the lowest
-	largest  *engine.Tensor // [P, chunks] u32
-	drawn    *engine.Tensor // [P, B] u32: the ring's rows
-	weight   *engine.Tensor // [P, B]
+	priority *engine.Tensor // [M, rows] u32
+	sums     *engine.Tensor // [M, nodes, 2] u32: low and high words, of all levels from the lowest
+	largest  *engine.Tensor // [M, chunks] u32
+	drawn    *engine.Tensor // [M, B] u32: the ring's rows
+	weight   *engine.Tensor // [M, B]
 }
 
 const (
@@ -93,7 +93,7 @@ func (y *priorities) draw(r *engine.Recorder, clock engine.Clock, update *engine
 // priorityTurns is the cost of a draw, in elements as Recorder.WorkgroupFor counts them.
 const priorityTurns = 16
 
-// Reprioritize records new priorities of a batch's rows, computed from the absolute values of errors [P, B]; a row
+// Reprioritize records new priorities of a batch's rows, computed from the absolute values of errors [M, B]; a row
 // with an error that is not finite keeps its priority. Call it before the next Sample. Batches of a replay without priorities
 // ignore it.
 func (b ReplayBatch) Reprioritize(r *engine.Recorder, errors *engine.Tensor) {

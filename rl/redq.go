@@ -8,7 +8,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// REDQConfig are the settings of REDQ. Fields with the tag member are tensors [P] on the device, which PBT may vary.
+// REDQConfig are the settings of REDQ. Fields with the tag member are tensors [M] on the device, which PBT may vary.
 type REDQConfig struct {
 	OffPolicyConfig
 

@@ -44,7 +44,7 @@ type Replay struct {
 
 	batch  ReplayBatch
 	many   ReplayBatch    // of sampleMany
-	share  *engine.Tensor // [P]: fraction of the batch that is drawn; nil with priorities: all
+	share  *engine.Tensor // [M]: fraction of the batch that is drawn; nil with priorities: all
 	stream uint32
 	others uint32 // likewise, of other rows
 
@@ -58,7 +58,7 @@ const (
 	replayRows  = 32   // rows of a batch that a workgroup gathers
 )
 
-// NewReplay makes an empty replay for trajectories of t's shape, [T, P, E, …]. It adds the drawn fraction of batches
+// NewReplay makes an empty replay for trajectories of t's shape, [T, M, E, …]. It adds the drawn fraction of batches
 // or, with priorities, their exponents to hyper.
 //
 // Errors: settings out of range; a capacity of less than two trajectories, which the links between rows need, or of
@@ -74,7 +74,7 @@ func newReplay(s *engine.State, hyper *engine.Hyper, t envs.Trajectory, cfg Repl
 	}
 	horizon, members, environments, ok := t.Reward.Split(engine.MemberAxis)
 	if !ok || t.Obs.Len()%t.Reward.Len() != 0 || t.Action.Len()%t.Reward.Len() != 0 {
-		return nil, fmt.Errorf("rl: replay of trajectories with rewards %v, observations %v; want [T, P, E] and [T, P, E, O]", t.Reward, t.Obs)
+		return nil, fmt.Errorf("rl: replay of trajectories with rewards %v, observations %v; want [T, M, E] and [T, M, E, O]", t.Reward, t.Obs)
 	}
 	store, err := storeOf(t, cfg)
 	if err != nil {

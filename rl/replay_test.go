@@ -18,7 +18,7 @@ import (
 
 // replayModel is the replay in Go: rows of a ring in the order of appending, the oldest dropped.
 type replayModel struct {
-	normalizer []float64         // [P, 2, O]; nil: none
+	normalizer []float64         // [M, 2, O]; nil: none
 	rows       [][]replayRow     // of each ring
 	at         []int             // rows appended to each ring since the beginning
 	running    map[[2]int]int    // the number of the newest row of an episode that goes on, by ring and lane
@@ -205,7 +205,7 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 		rings, lanes = 1, c.members*c.environments
 	}
 	for i := range c.horizon * c.members * c.environments {
-		// Of one ring, elements of [T, P, E] are in the order of appending.
+		// Of one ring, elements of [T, M, E] are in the order of appending.
 		lane := i % (c.members * c.environments)
 		ring, in := lane/lanes%rings, lane%lanes
 		d := envs.Done(done[i])

@@ -9,14 +9,14 @@ import (
 
 // ReplayBatch is the batch that a replay draws for every member.
 type ReplayBatch struct {
-	Obs     *engine.Tensor // [P, B, O]: normalized if Replay.Normalize was called
-	Action  *engine.Tensor // [P, B, A]
-	Reward  *engine.Tensor // [P, B]: discounted sum over n steps, or fewer at the end of the episode
-	NextObs *engine.Tensor // [P, B, O]: the true observation after them
-	// Factor multiplies the value of NextObs, [P, B]: the discount to the power of the steps, 0 after a termination.
+	Obs     *engine.Tensor // [M, B, O]: normalized if Replay.Normalize was called
+	Action  *engine.Tensor // [M, B, D]
+	Reward  *engine.Tensor // [M, B]: discounted sum over n steps, or fewer at the end of the episode
+	NextObs *engine.Tensor // [M, B, O]: the true observation after them
+	// Factor multiplies the value of NextObs, [M, B]: the discount to the power of the steps, 0 after a termination.
 	Factor *engine.Tensor
-	Index  *engine.Tensor // [P, B] u32: the ring's row of Obs
-	// Weight is the importance weight of each row, [P, B], at most 1; nil without priorities (all 1).
+	Index  *engine.Tensor // [M, B] u32: the ring's row of Obs
+	// Weight is the importance weight of each row, [M, B], at most 1; nil without priorities (all 1).
 	Weight *engine.Tensor
 
 	priorities *priorities // nil: none
@@ -44,7 +44,7 @@ func (y *Replay) makeMany(s *engine.State, updates int) {
 // stored. Call it before Sample.
 func (y *Replay) Normalize(n *nn.Normalizer, limit float64) { y.normalizer, y.limit = n, limit }
 
-// sampleMany records drawing the batches of several updates, [updates, P, B, …], the same as successive calls of Sample:
+// sampleMany records drawing the batches of several updates, [updates, M, B, …], the same as successive calls of Sample:
 // those of chunk number chunk [1] u32. Priorities depend on earlier updates, so it does not support them.
 func (y *Replay) sampleMany(r *engine.Recorder, clock engine.Clock, chunk, discount *engine.Tensor) ReplayBatch {
 	y.gather(r, y.drawer(y.many, y.stream, clock, chunk, discount), y.many)
@@ -58,7 +58,7 @@ func (b ReplayBatch) updates() int {
 }
 
 // Sample records drawing a batch for every member, with replacement, uniformly or by priorities: row b of update u of
-// an iteration is drawn by (seed, member, b, iteration, u). discount is [P]; update is [1] u32. The next Sample
+// an iteration is drawn by (seed, member, b, iteration, u). discount is [M]; update is [1] u32. The next Sample
 // overwrites the batch.
 func (y *Replay) Sample(r *engine.Recorder, clock engine.Clock, update, discount *engine.Tensor) ReplayBatch {
 	return y.sample(r, clock, update, discount, false)

@@ -42,7 +42,7 @@ func (c ReplayConfig) Validate() error {
 	return nil
 }
 
-// checkCapacity checks the capacity against the trajectories [T, P, E] that are appended.
+// checkCapacity checks the capacity against the trajectories [T, M, E] that are appended.
 func (c ReplayConfig) checkCapacity(members, environments, horizon int) error {
 	lanes := environments
 	if c.Shared {

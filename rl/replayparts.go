@@ -13,7 +13,7 @@ type replayPart struct {
 	first, size int            // its observations
 	rows        int            // those of rows
 	obs         *engine.Tensor // [rings, size, words]
-	action      *engine.Tensor // [rings, rows, A]: words of the trajectory's type; nil: no rows
+	action      *engine.Tensor // [rings, rows, D]: words of the trajectory's type; nil: no rows
 }
 
 // makeParts makes the tensors of observations and actions, in parts of at most `most` bytes per tensor. The last part has all tails.

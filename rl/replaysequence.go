@@ -46,7 +46,7 @@ type ReplaySequences struct {
 	latest *engine.Tensor // [rings, lanes] u32: one more than the environment's row in the trajectory before; 0: none
 	stored *storedMemory  // nil: sequences begin with zeros
 
-	row, place *engine.Tensor // [P, S, B] u32: see shaders/rl/replay_sequence_draw.comp
+	row, place *engine.Tensor // [M, S, B] u32: see shaders/rl/replay_sequence_draw.comp
 	batch      SequenceBatch
 }
 
@@ -56,27 +56,27 @@ type storedMemory struct {
 	memory *engine.Tensor // [rings, chunks, lanes, H]
 	start  *engine.Tensor // [rings, chunks, lanes] u32: the row of the first step; shaders/rl/replay.glsl
 	chunk  *engine.Tensor // [rings, 2] u32: the chunk to write next, chunks held
-	drawn  *engine.Tensor // [P, B] u32: which memory a sequence begins with
+	drawn  *engine.Tensor // [M, B] u32: which memory a sequence begins with
 }
 
 // SequenceBatch holds the sequences that are drawn for every member.
 type SequenceBatch struct {
-	Index  *engine.Tensor // [P, B] u32: the ring's first row; 2³² - 1: the sequence is void
-	Memory *engine.Tensor // [P, B, H]: with which the first step was taken; nil: zeros
+	Index  *engine.Tensor // [M, B] u32: the ring's first row; 2³² - 1: the sequence is void
+	Memory *engine.Tensor // [M, B, H]: with which the first step was taken; nil: zeros
 	BurnIn SequenceSteps  // the first steps; without tensors if there are none
 	// Learn are the steps after them: SequenceConfig.Steps, and one that has only an observation.
 	Learn SequenceSteps
-	// Begins is not 0 where the first step of Learn begins an episode, [P, B] u32; nil without burn-in.
+	// Begins is not 0 where the first step of Learn begins an episode, [M, B] u32; nil without burn-in.
 	Begins *engine.Tensor
 }
 
 // SequenceSteps are consecutive steps of sequences, the time axis before the sequences.
 type SequenceSteps struct {
-	Obs    *engine.Tensor // [P, T, B, O]: normalized if Replay.Normalize was called
-	Action *engine.Tensor // [P, T, B, A]
-	Reward *engine.Tensor // [P, T, B]: of one step
-	Done   *engine.Tensor // [P, T, B] u32: envs.Done; Void: the step is no transition, but has an observation
-	// Ends is not 0 where the next step begins with a memory of zeros, [P, T, B] u32: where Done is Terminated or Void.
+	Obs    *engine.Tensor // [M, T, B, O]: normalized if Replay.Normalize was called
+	Action *engine.Tensor // [M, T, B, D]
+	Reward *engine.Tensor // [M, T, B]: of one step
+	Done   *engine.Tensor // [M, T, B] u32: envs.Done; Void: the step is no transition, but has an observation
+	// Ends is not 0 where the next step begins with a memory of zeros, [M, T, B] u32: where Done is Terminated or Void.
 	Ends *engine.Tensor
 }
 

@@ -19,12 +19,7 @@ const (
 
 var replayFormatNames = [...]string{"float32", "float16"}
 
-func (f ReplayFormat) String() string {
-	if int(f) < len(replayFormatNames) {
-		return replayFormatNames[f]
-	}
-	return fmt.Sprintf("ReplayFormat(%d)", uint32(f))
-}
+func (f ReplayFormat) String() string { return config.NameOf(f, replayFormatNames[:]) }
 
 // UnmarshalText parses a format's name: float32 or float16.
 func (f *ReplayFormat) UnmarshalText(text []byte) error {

@@ -15,10 +15,10 @@ import (
 // moments and the discounted returns of unfinished episodes are saved.
 type rewardScale struct {
 	returns  *nn.Normalizer // of one feature
-	discount *engine.Tensor // [P]
+	discount *engine.Tensor // [M]
 	limit    float32
-	carried  *engine.Tensor // [P, E]: discounted returns after the last step
-	sums     *engine.Tensor // [T, P, E, 1]: discounted returns
+	carried  *engine.Tensor // [M, E]: discounted returns after the last step
+	sums     *engine.Tensor // [T, M, E, 1]: discounted returns
 }
 
 func newRewardScale(s *engine.State, discount *engine.Tensor, limit float64, c onPolicyConfig) *rewardScale {
@@ -37,7 +37,7 @@ func (s *rewardScale) init(ctx context.Context) error { return s.returns.Init(ct
 func (s *rewardScale) Record(r *engine.Recorder, t *envs.Trajectory) {
 	horizon, members, environments, ok := t.Reward.Split(engine.MemberAxis)
 	if !ok || t.Reward.Len() != s.sums.Len() {
-		r.Fail(fmt.Errorf("rl: rewards %v; want [T, P, E]", t.Reward))
+		r.Fail(fmt.Errorf("rl: rewards %v; want [T, M, E]", t.Reward))
 		return
 	}
 	size := r.Workgroup()

@@ -13,7 +13,7 @@ import (
 	"github.com/evorl/evorl/rl/internal/lane"
 )
 
-// SACConfig are the settings of SAC. Fields with the tag member are tensors [P] on the device, which PBT may vary.
+// SACConfig are the settings of SAC. Fields with the tag member are tensors [M] on the device, which PBT may vary.
 type SACConfig struct {
 	OffPolicyConfig
 	CriticConfig
@@ -97,7 +97,7 @@ type sac struct {
 	*soft
 	nextStream, ownStream uint32 // random streams of the next actions, and of the actor's own
 
-	atCritics, atLogProb *engine.Tensor // gradients with respect to actions, [P, critics, B, A], and to log-probabilities, [P, B]
+	atCritics, atLogProb *engine.Tensor // gradients with respect to actions, [M, critics, B, D], and to log-probabilities, [M, B]
 }
 
 func newSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*sac, error) {
@@ -189,7 +189,6 @@ func (a *sac) followCritics(r *engine.Recorder, own nn.HeadBatch) {
 	a.step(r, a.actor.pass.Gradient(r, a.perActor(a.actor.atOutputs)))
 }
 
-// recordMetrics implements learner.
 func (a *sac) recordMetrics(r *engine.Recorder) {
 	a.actorCritic.recordMetrics(r)
 	engine.Mean(r, a.entropyRow, a.logProb, nil, -1)
@@ -202,15 +201,15 @@ func (a *sac) recordMetrics(r *engine.Recorder) {
 type soft struct {
 	*actorCritic
 	first float64        // initial temperature, if it is learned
-	begin *engine.Tensor // [P, 4]: the initial logarithms; nil: not learned
+	begin *engine.Tensor // [M, 4]: the initial logarithms; nil: not learned
 
-	temperature   *engine.Tensor   // [P]; if learned, its logarithm [P, 4], of which only the first of four is used
+	temperature   *engine.Tensor   // [M]; if learned, its logarithm [M, 4], of which only the first of four is used
 	heat          *optim.Optimizer // of the temperature's logarithm; nil: not learned
 	group         *optim.Group     // of actor and temperature; nil: not learned, or a member has several actors
-	atLog         *engine.Tensor   // [1, P, 4]: gradient of the logarithm
-	targetEntropy *engine.Tensor   // [P]: in the learner's unit
+	atLog         *engine.Tensor   // [1, M, 4]: gradient of the logarithm
+	targetEntropy *engine.Tensor   // [M]: in the learner's unit
 
-	actorRow, temperatureRow, entropyRow *engine.Tensor // metrics [P]
+	actorRow, temperatureRow, entropyRow *engine.Tensor // metrics [M]
 }
 
 // newSoft makes everything but the target entropy and its metric. form makes many updates in one dispatch; nil: none does.
@@ -257,7 +256,6 @@ func (t *soft) step(r *engine.Recorder, gradient *engine.Tensor) {
 	}
 }
 
-// init implements learner.
 func (t *soft) init(ctx context.Context) error {
 	err := t.actorCritic.init(ctx)
 	if t.learned() {
@@ -266,7 +264,7 @@ func (t *soft) init(ctx context.Context) error {
 	return err
 }
 
-// logarithms returns the logarithms of the initial temperatures, [P, 4], of which only the first of four is used.
+// logarithms returns the logarithms of the initial temperatures, [M, 4], of which only the first of four is used.
 func (t *soft) logarithms() []float32 {
 	logs := make([]float32, t.temperature.Len())
 	for i := 0; i < len(logs); i += 4 {

@@ -32,7 +32,7 @@ type rates struct {
 	schedule  optim.Schedule
 	clock     engine.Clock
 	scope     *engine.State
-	scheduled [][2]*engine.Tensor // [P]: the hyperparameter, and what it is now
+	scheduled [][2]*engine.Tensor // [M]: the hyperparameter, and what it is now
 }
 
 // newRates makes the schedule of agents with so many environments, each of which takes so many steps per iteration.
@@ -43,7 +43,7 @@ func newRates(s *engine.State, clock engine.Clock, c ScheduleConfig, environment
 	}}
 }
 
-// of returns what optimizers take for a learning rate [P]: the rate itself if it is constant.
+// of returns what optimizers take for a learning rate [M]: the rate itself if it is constant.
 func (s *rates) of(name string, rate *engine.Tensor) *engine.Tensor {
 	if s.schedule.Constant() {
 		return rate

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/rl/internal/lane"
 )
 
-// TD3Config are the settings of TD3. Fields with the tag member are tensors [P] on the device, which PBT may vary.
+// TD3Config are the settings of TD3. Fields with the tag member are tensors [M] on the device, which PBT may vary.
 type TD3Config struct {
 	OffPolicyConfig
 	CriticConfig
@@ -145,7 +145,6 @@ func (t *td3) update(r *engine.Recorder, u update) {
 	}
 }
 
-// behaviour implements learner.
 func (t *td3) behaviour() behaviour {
 	b := t.deterministic.behaviour()
 	if t.spread != nil {
@@ -154,7 +153,6 @@ func (t *td3) behaviour() behaviour {
 	return b
 }
 
-// explore implements learner.
 func (t *td3) explore(r *engine.Recorder) {
 	if t.spread != nil {
 		t.spread.record(r, t.actor.params())
@@ -164,7 +162,6 @@ func (t *td3) explore(r *engine.Recorder) {
 // block implements learner: the number of critic updates per actor update.
 func (t *td3) block(updates int) int { return t.delay.block(updates) }
 
-// recordMetrics implements learner.
 func (t *td3) recordMetrics(r *engine.Recorder) {
 	t.deterministic.recordMetrics(r)
 	if t.diversity != nil {
@@ -174,11 +171,11 @@ func (t *td3) recordMetrics(r *engine.Recorder) {
 
 // smoothing is the noise of the target policy (S. Fujimoto et al., 2018, equation 14).
 type smoothing struct {
-	noise, clip *engine.Tensor // [P]
+	noise, clip *engine.Tensor // [M]
 	stream      uint32
 }
 
-// record records computing smoothed actions from outputs [P, B, A].
+// record records computing smoothed actions from outputs [M, B, D].
 func (s *smoothing) record(r *engine.Recorder, b nn.HeadBatch, actions *engine.Tensor, size int) {
 	_, members, elements, _ := actions.Split(engine.MemberAxis)
 	local, groups := r.Invocations(elements / size)
@@ -196,11 +193,11 @@ func (s *smoothing) record(r *engine.Recorder, b nn.HeadBatch, actions *engine.T
 type delay struct {
 	hyper  *engine.Hyper
 	common float64        // of all members, unless it is varied
-	each   *engine.Tensor // [P]
-	credit *engine.Tensor // [P]: critic updates since the actor's last update
-	due    *engine.Tensor // [P · actors] u32
-	tau    *engine.Tensor // [P]: of the critics' targets; 0 for members that are not due
-	actor  *engine.Tensor // [P · actors]: the same of the actors' targets
+	each   *engine.Tensor // [M]
+	credit *engine.Tensor // [M]: critic updates since the actor's last update
+	due    *engine.Tensor // [M · actors] u32
+	tau    *engine.Tensor // [M]: of the critics' targets; 0 for members that are not due
+	actor  *engine.Tensor // [M · actors]: the same of the actors' targets
 }
 
 const delayName = "policy_delay"
@@ -228,7 +225,7 @@ func (d *delay) masked(block int) bool {
 	return d.hyper.Varied(delayName) || float64(block) != d.common
 }
 
-// mask returns [P · actors] u32, the actors that an update in blocks of a length changes; nil: all.
+// mask returns [M · actors] u32, the actors that an update in blocks of a length changes; nil: all.
 func (d *delay) mask(block int) *engine.Tensor {
 	if d.masked(block) {
 		return d.due
@@ -237,7 +234,7 @@ func (d *delay) mask(block int) *engine.Tensor {
 }
 
 // record records which members are due in an update. now reports whether any can be; critics and actors are the tau of
-// their targets, tau [P] and actorTau [P · actors] if all are due.
+// their targets, tau [M] and actorTau [M · actors] if all are due.
 func (d *delay) record(r *engine.Recorder, tau, actorTau *engine.Tensor, u update) (now bool, critics, actors *engine.Tensor) {
 	if !d.masked(u.block) {
 		return u.at == u.block-1, tau, actorTau
@@ -255,8 +252,8 @@ func (d *delay) record(r *engine.Recorder, tau, actorTau *engine.Tensor, u updat
 // lowest to the highest (Z. Li et al., "Parallel Q-Learning", 2023, section 3.3).
 type spread struct {
 	levels          int
-	lowest, highest *engine.Tensor // [P]
-	params, noise   *engine.Tensor // [P · levels, row], [P · levels]
+	lowest, highest *engine.Tensor // [M]
+	params, noise   *engine.Tensor // [M · levels, row], [M · levels]
 }
 
 func newSpread(s *engine.State, levels int, lowest, highest, params *engine.Tensor) *spread {

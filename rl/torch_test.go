@@ -71,7 +71,7 @@ func (a array) aligned() (out []float64) {
 	return out
 }
 
-// timeFirst is a [P, T, E, …] array as [T, P, E, …].
+// timeFirst is a [M, T, E, …] array as [T, M, E, …].
 func (a array) timeFirst() []float64 {
 	p, steps := a.Shape[0], a.Shape[1]
 	n := len(a.Data) / (p * steps)
@@ -84,7 +84,7 @@ func (a array) timeFirst() []float64 {
 	return out
 }
 
-// torchCompare compares [P, …] values by member; relative to the largest of a member.
+// torchCompare compares [M, …] values by member; relative to the largest of a member.
 func torchCompare(t *testing.T, what string, members int, got, want []float64, tolerance float64) {
 	t.Helper()
 	n := len(want) / members
@@ -100,7 +100,7 @@ func torchCompare(t *testing.T, what string, members int, got, want []float64, t
 	}
 }
 
-// summed is a gradient [splits, P, …] added over its splits.
+// summed is a gradient [splits, M, …] added over its splits.
 func summed(t *testing.T, gradient *engine.Tensor) []float64 {
 	t.Helper()
 	outer, members, row, _ := gradient.Split(engine.MemberAxis)

@@ -45,7 +45,7 @@ type array struct {
 	Data  []float64
 }
 
-// row is the values of one member in a [P, …] array.
+// row is the values of one member in a [M, …] array.
 func (a array) row(p int) []float64 {
 	n := len(a.Data) / a.Shape[0]
 	return a.Data[p*n : (p+1)*n]

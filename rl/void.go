@@ -13,8 +13,8 @@ import (
 type voids struct {
 	clock  engine.Clock
 	stream uint32
-	list   *engine.Tensor // [P, T * E] u32
-	valid  *engine.Tensor // [P] u32
+	list   *engine.Tensor // [M, T * E] u32
+	valid  *engine.Tensor // [M] u32
 }
 
 func newVoids(s *engine.State, clock engine.Clock, c onPolicyConfig) *voids {
@@ -30,7 +30,7 @@ func newVoids(s *engine.State, clock engine.Clock, c onPolicyConfig) *voids {
 func (v *voids) record(r *engine.Recorder, t *envs.Trajectory, e *estimates) {
 	horizon, members, environments, ok := t.Reward.Split(engine.MemberAxis)
 	if !ok {
-		r.Fail(fmt.Errorf("rl: reward %v; want [T, P, E]", t.Reward))
+		r.Fail(fmt.Errorf("rl: reward %v; want [T, M, E]", t.Reward))
 		return
 	}
 	n := horizon * environments

@@ -124,10 +124,10 @@ func TestVTrace(t *testing.T) {
 type vtraceCase struct {
 	*IMPALA
 	onPolicy                        bool
-	outputs                         []float64 // [T, P, E, Out]
-	value, nextValue, ratio, reward []float64 // [T, P, E]
+	outputs                         []float64 // [T, M, E, Out]
+	value, nextValue, ratio, reward []float64 // [T, M, E]
 	done                            []float64
-	hyper                           []thresholds // [P]
+	hyper                           []thresholds // [M]
 }
 
 func newVTraceCase(t *testing.T, p *IMPALA, spread float64) *vtraceCase {
@@ -271,7 +271,7 @@ func (c *vtraceCase) writeOutputs(t *testing.T, of [][]int) {
 	write(t, c.vtrace.nextValue, next)
 }
 
-// at is the element of [T, P, E].
+// at is the element of [T, M, E].
 func (c *vtraceCase) at(step, member, environment int) int {
 	return (step*c.common.Members+member)*c.common.Environments + environment
 }

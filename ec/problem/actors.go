@@ -32,17 +32,15 @@ func DescribedActors(
 // Experience is the evaluation of Actors. The trajectory of its last recording is experience to learn from.
 type Experience interface {
 	ec.Evaluation
-	// Trajectory returns [T, M P, E, …] of whole episodes: steps after the end of an episode are envs.Void. Actions
+	// Trajectory returns [T, M N, E, …] of whole episodes: steps after the end of an episode are envs.Void. Actions
 	// are envs.Applied.
 	Trajectory() *envs.Trajectory
-	// Skip sets which candidates are not evaluated, [M, P] u32: those that are not 0. They take no steps, their
+	// Skip sets which candidates are not evaluated, [M, N] u32: those that are not 0. They take no steps, their
 	// fitness is NaN, and all their transitions are envs.Void. Call it before anything is recorded.
 	Skip(candidates *engine.Tensor) error
 	ec.Acting
 }
 
-// Trajectory implements Experience.
 func (e *rollouts) Trajectory() *envs.Trajectory { return &e.rollout.Trajectory }
 
-// Skip implements Experience.
 func (e *rollouts) Skip(candidates *engine.Tensor) error { return e.rollout.Skip(candidates) }

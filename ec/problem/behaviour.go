@@ -104,8 +104,8 @@ func (c BehaviourConfig) ofFeet(env *envs.Environment, wrong func(key, format st
 }
 
 // Check checks the settings against the environment, before any device work. The error is a *SettingError.
-func (c BehaviourConfig) Check(env *envs.Environment) error {
-	_, err := c.of(env)
+func (c BehaviourConfig) Check(with Parts) error {
+	_, err := c.of(with.Env)
 	return err
 }
 
@@ -126,7 +126,7 @@ func DescribedPolicy(env *envs.Environment, options envs.Options, network Networ
 // behaviour computes the descriptors of evaluated policies.
 type behaviour struct {
 	*policy
-	descriptors *engine.Tensor // [M, P, B]; nil: not wanted
+	descriptors *engine.Tensor // [M, N, B]; nil: not wanted
 	features    *engine.Tensor // [B] u32; nil: no descriptors of observations
 	contacts    *envs.Contacts // nil: no descriptors of feet
 }

@@ -34,11 +34,11 @@ type Function struct {
 // functionOf holds the arguments common to the kernels of functions; see shaders/ec/problem/several.glsl.
 type functionOf struct {
 	candidates                                              vk.Range // [M · window, row]
-	objectives                                              vk.Range // [M, P] or [M, P, K]
+	objectives                                              vk.Range // [M, N] or [M, N, K]
 	constants                                               vk.Range // [M, numbers]; without constants the candidates
 	descriptors                                             *engine.Tensor
 	low                                                     *engine.Tensor // [M · window, row]: the low parts of the candidates; nil: none
-	objectivesLow                                           *engine.Tensor // [M, P]: the low parts of the fitness; nil: not wanted
+	objectivesLow                                           *engine.Tensor // [M, N]: the low parts of the fitness; nil: not wanted
 	clock                                                   vk.Range
 	members, window, dim, row, population, first, objective uint32
 	numbers, stream                                         uint32

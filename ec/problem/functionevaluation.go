@@ -18,7 +18,7 @@ type functionEvaluation struct {
 	members, population int
 	numbers             int            // count of a member's constants
 	constants           *engine.Tensor // [M, numbers]; nil: none
-	descriptors         *engine.Tensor // [M, P, B]; nil: not wanted
+	descriptors         *engine.Tensor // [M, N, B]; nil: not wanted
 	evaluators          []*evaluator
 }
 
@@ -30,27 +30,20 @@ func (e *functionEvaluation) allConstants() (all []float32) {
 	return all
 }
 
-// Describe implements ec.Describer.
 func (e *functionEvaluation) Describe(descriptors *engine.Tensor) { e.descriptors = descriptors }
 
-// Window implements ec.Evaluation.
 func (e *functionEvaluation) Window() int { return e.population }
 
-// Steps implements ec.Evaluation.
 func (e *functionEvaluation) Steps() (candidate, clock int) { return 0, 0 }
 
-// Init implements ec.Evaluation.
 func (e *functionEvaluation) Init(context.Context) error { return nil }
 
-// Record implements ec.Evaluation.
 func (e *functionEvaluation) Record(r *engine.Recorder, candidates *engine.Tensor, first int, objectives *engine.Tensor) {
 	r.Dispatch(e.call(r, e.of(candidates, first, objectives)))
 }
 
-// DoubleFloatFitness implements ec.DoubleFloatEvaluation.
 func (e *functionEvaluation) DoubleFloatFitness() bool { return e.doubleFloat }
 
-// RecordDoubleFloat implements ec.DoubleFloatEvaluation.
 func (e *functionEvaluation) RecordDoubleFloat(r *engine.Recorder, candidates, candidatesLow *engine.Tensor, first int, fitness, fitnessLow *engine.Tensor) {
 	k := e.of(candidates, first, fitness)
 	k.low, k.objectivesLow = candidatesLow, fitnessLow
@@ -72,10 +65,8 @@ func (e *functionEvaluation) of(candidates *engine.Tensor, first int, objectives
 	return k
 }
 
-// Finish implements ec.Evaluation.
 func (e *functionEvaluation) Finish(*engine.Recorder) {}
 
-// Rows implements ec.Evaluation.
 func (e *functionEvaluation) Rows(*engine.Metrics) func(*engine.Recorder) {
 	return func(*engine.Recorder) {}
 }
@@ -117,7 +108,6 @@ func (e *functionEvaluation) prepare(solutions *engine.Tensor) (_ *evaluator, er
 	return v, nil
 }
 
-// Prepare implements ec.Evaluation.
 func (e *functionEvaluation) Prepare(_ context.Context, solutions *engine.Tensor, _ int) error {
 	_, err := e.prepare(solutions)
 	return err
@@ -182,7 +172,6 @@ func (e *functionEvaluation) worth(values []float32, front [][]float64) (float32
 	return float32(-distance), err
 }
 
-// Close implements ec.Evaluation.
 func (e *functionEvaluation) Close() {
 	for _, v := range e.evaluators {
 		v.program.Free()

@@ -16,11 +16,11 @@ type generation struct {
 	state      *engine.State
 	clock      engine.Clock
 	e          *rollouts
-	candidates *engine.Tensor // [M · P, row]
+	candidates *engine.Tensor // [M · N, row]
 	window     *engine.Tensor // [M · window, row]
-	fitness    *engine.Tensor // [M, P]
+	fitness    *engine.Tensor // [M, N]
 	length     *engine.Tensor // [M]
-	described  *engine.Tensor // [M, P, B]; nil: no descriptors
+	described  *engine.Tensor // [M, N, B]; nil: no descriptors
 	members    int
 	population int
 	row        int

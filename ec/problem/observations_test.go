@@ -43,8 +43,8 @@ func (m *moments) compare(t *testing.T, what string, values []float32) {
 	}
 }
 
-// trajectory runs a rollout with the random numbers of a problem's scope and returns its observations [T, P, E, O]
-// and flags [T, P, E].
+// trajectory runs a rollout with the random numbers of a problem's scope and returns its observations [T, M, E, O]
+// and flags [T, M, E].
 func trajectory(t *testing.T, eng *engine.Engine, scope string, env *envs.Environment, cfg envs.RolloutConfig, count uint32,
 	policy func(s *engine.State) *envs.Policy) (obs []float32, done []uint32) {
 	t.Helper()

@@ -99,14 +99,23 @@ func Policy(env *envs.Environment, options envs.Options, network NetworkConfig, 
 	return &policy{env: env, options: options, network: network, cfg: cfg, memory: windowBytes}
 }
 
-// CheckPolicy validates the settings of a policy. It needs no device. Settings that do not suit the environment give
+// Parts are the settings that a search for policies is made of.
+type Parts struct {
+	Env     *envs.Environment
+	Options envs.Options
+	Network NetworkConfig
+	Policy  PolicyConfig
+}
+
+// Check checks the settings against each other. It needs no device. Settings that do not suit the environment give
 // a *SettingError.
-func CheckPolicy(env *envs.Environment, options envs.Options, network NetworkConfig, cfg PolicyConfig) error {
-	p := &policy{env: env, options: options, network: network, cfg: cfg}
+func (with Parts) Check() error {
+	env, cfg := with.Env, with.Policy
 	if err := engine.Require(map[string]any{"environment": env}); err != nil {
 		return fmt.Errorf("problem: %w", err)
 	}
-	if err := errors.Join(config.Check(cfg), config.Check(network)); err != nil {
+	p := &policy{env: env, options: with.Options, network: with.Network, cfg: cfg}
+	if err := errors.Join(config.Check(cfg), config.Check(with.Network)); err != nil {
 		return err
 	}
 	if cfg.Bins > 0 && env.Action.IsDiscrete() {
@@ -131,10 +140,8 @@ func (e *SettingError) Error() string {
 	return fmt.Sprintf("problem: %s.%s: %s", e.Section, e.Key, e.Message)
 }
 
-// Name implements ec.Problem.
 func (p *policy) Name() string { return p.env.Name }
 
-// Objectives implements ec.Problem.
 func (p *policy) Objectives() int { return 1 }
 
 func (p *policy) model() nn.Model {
@@ -195,7 +202,6 @@ func (p *policy) checkNetwork() error {
 	return nil
 }
 
-// Space implements ec.Problem.
 func (p *policy) Space(members int) ec.Space {
 	dim := p.model().Size() + p.head().Parameters()
 	return ec.Space{

@@ -16,21 +16,20 @@ type rollouts struct {
 	members, population int
 	window              int
 	rollout             *envs.Rollout
-	steps               *engine.Tensor // [M, P] u32: steps taken by each candidate
+	steps               *engine.Tensor // [M, N] u32: steps taken by each candidate
 	observations        *observations  // nil: not normalized
 	behaviour           *behaviour
 	each                *engine.Tensor                     // [M, 2] u32: environment steps of the generation, low and high word
 	taken               *engine.Tensor                     // [2] u32: environment steps of the run
 	length              *engine.Tensor                     // [M]: mean episode length
-	diverged            *engine.Tensor                     // [M, P]: episodes that ended because the state diverged
+	diverged            *engine.Tensor                     // [M, N]: episodes that ended because the state diverged
 	cap                 *engine.Tensor                     // [M] u32: the step at which the next generation's episodes are cut off
 	evaluators          map[*engine.Tensor]*envs.Evaluator // by solutions tensor
 	state               *engine.State
 }
 
-// New implements ec.Problem.
 func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, members, population int) (ec.Evaluation, error) {
-	if err := CheckPolicy(p.env, p.options, p.network, p.cfg); err != nil {
+	if err := (Parts{p.env, p.options, p.network, p.cfg}).Check(); err != nil {
 		return nil, err
 	}
 	each := 4 * (p.Space(members).Row() + p.episodes()*(p.env.StateSize()+5)) // bytes of a candidate and its environments
@@ -73,19 +72,15 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 // episodes returns the episodes of a candidate: it plays every seat of each environment.
 func (p *policy) episodes() int { return p.cfg.Episodes * p.env.Seats() }
 
-// Window implements ec.Evaluation.
 func (e *rollouts) Window() int { return e.window }
 
-// Steps implements ec.Evaluation.
 func (e *rollouts) Steps() (candidate, clock int) {
 	horizon := e.rollout.Horizon()
 	return min(horizon*max(1, e.options.ActionRepeat), e.limit()) * e.episodes(), horizon
 }
 
-// Init implements ec.Evaluation.
 func (e *rollouts) Init(ctx context.Context) error { return e.observations.init(ctx, e.taken) }
 
-// Describe implements ec.Describer.
 func (e *rollouts) Describe(descriptors *engine.Tensor) { e.behaviour.descriptors = descriptors }
 
 // act returns the policy of networks [.., row].
@@ -96,7 +91,6 @@ func (e *rollouts) act(params *engine.Tensor) *envs.Policy {
 	}
 }
 
-// Record implements ec.Evaluation.
 func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first int, fitness *engine.Tensor) {
 	e.rollout.RecordWindow(r, e.clock, e.act(candidates), first)
 	size, groups := r.Invocations(e.members * e.window)
@@ -110,7 +104,6 @@ func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first i
 	e.behaviour.record(r, e, first)
 }
 
-// Finish implements ec.Evaluation.
 func (e *rollouts) Finish(r *engine.Recorder) {
 	r.Dispatch(stepsKernel{
 		Steps: e.steps.Range(), Taken: e.each.Range(), Length: e.length.Range(), Cap: e.cap.Range(), Population: uint32(e.population),
@@ -120,7 +113,6 @@ func (e *rollouts) Finish(r *engine.Recorder) {
 	e.observations.learn(r)
 }
 
-// Rows implements ec.Evaluation.
 func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	e.taken = m.CountSteps()
 	row, diverged := m.Row("episode/length"), m.Row("episode/diverged")
@@ -132,7 +124,6 @@ func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	}
 }
 
-// Evaluator implements ec.Acting.
 func (e *rollouts) Evaluator(ctx context.Context, solutions *engine.Tensor) (_ *envs.Evaluator, err error) {
 	ev := e.evaluators[solutions]
 	if ev == nil {
@@ -144,7 +135,6 @@ func (e *rollouts) Evaluator(ctx context.Context, solutions *engine.Tensor) (_ *
 	return ev, nil
 }
 
-// Prepare implements ec.Evaluation.
 func (e *rollouts) Prepare(ctx context.Context, solutions *engine.Tensor, episodes int) error {
 	ev, err := e.Evaluator(ctx, solutions)
 	if err != nil {
@@ -163,7 +153,6 @@ func (e *rollouts) Evaluate(ctx context.Context, solutions *engine.Tensor, episo
 	return ev.Run(ctx, e.clock, episodes)
 }
 
-// Fitness implements ec.Evaluation.
 func (e *rollouts) Fitness(ctx context.Context, s *engine.State, solutions *engine.Tensor, episodes int) (engine.Fitness, error) {
 	ev, err := e.Evaluator(ctx, solutions)
 	if err != nil {
@@ -172,7 +161,6 @@ func (e *rollouts) Fitness(ctx context.Context, s *engine.State, solutions *engi
 	return ev.Fitness(ctx, s, e.clock, episodes)
 }
 
-// Close implements ec.Evaluation.
 func (e *rollouts) Close() {
 	for _, ev := range e.evaluators {
 		ev.Close()

@@ -244,14 +244,14 @@ func (n *node) leaf() *node {
 // merge overwrites values of into by from's.
 func merge(into, from *node, path string) error {
 	for _, name := range from.order {
-		given, old := from.kids[name], into.kids[name]
+		newer, old := from.kids[name], into.kids[name]
 		switch {
-		case old == nil || !given.open:
-			into.add(name, given)
+		case old == nil || !newer.open:
+			into.add(name, newer)
 		case old.kind != table:
-			return given.src.errorAt(given.key, fmt.Sprintf("%q%s is a value, not a section", name, inSection(path)), "")
+			return newer.src.errorAt(newer.key, fmt.Sprintf("%q%s is a value, not a section", name, inSection(path)), "")
 		default:
-			if err := merge(old, given, join(path, name)); err != nil {
+			if err := merge(old, newer, join(path, name)); err != nil {
 				return err
 			}
 		}

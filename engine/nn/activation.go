@@ -1,10 +1,6 @@
 package nn
 
-import (
-	"fmt"
-
-	"github.com/evorl/evorl/engine/config"
-)
+import "github.com/evorl/evorl/engine/config"
 
 // Activation is the nonlinearity of hidden layers. The numbers are as in shaders/engine/nn/activation.glsl.
 type Activation uint32
@@ -20,12 +16,7 @@ const (
 
 var activationNames = [...]string{"linear", "relu", "tanh", "elu", "swish", "gelu"}
 
-func (a Activation) String() string {
-	if int(a) < len(activationNames) {
-		return activationNames[a]
-	}
-	return fmt.Sprintf("Activation(%d)", uint32(a))
-}
+func (a Activation) String() string { return config.NameOf(a, activationNames[:]) }
 
 // needsInput reports whether the derivative needs the activation's input, and not only its output.
 func (a Activation) needsInput() bool { return a == Swish || a == GELU }
@@ -40,6 +31,4 @@ func (a *Activation) UnmarshalText(text []byte) error {
 }
 
 // MarshalText returns an activation's name.
-func (a Activation) MarshalText() ([]byte, error) {
-	return config.MarshalName(a, "activation", activationNames[:])
-}
+func (a Activation) MarshalText() ([]byte, error) { return config.MarshalName(a, "activation", activationNames[:]) }

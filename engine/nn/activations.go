@@ -11,10 +11,10 @@ import (
 type activations struct {
 	of     *layered
 	rows   int              // capacity, in rows per network
-	hidden []*engine.Tensor // [N, rows, width]
+	hidden []*engine.Tensor // [networks, rows, width]
 	// affine holds the affine outputs with swish and GELU, the normalized values with layer normalization, and nil otherwise.
-	affine []*engine.Tensor // [N, rows, width]
-	rstd   []*engine.Tensor // [N, rows, places]: reciprocal standard deviations of layer normalization
+	affine []*engine.Tensor // [networks, rows, width]
+	rstd   []*engine.Tensor // [networks, rows, places]: reciprocal standard deviations of layer normalization
 }
 
 // matrix describes the tensor t of a layer's values as a matrix operand with a row for each input.
@@ -60,7 +60,6 @@ func (l *layered) padded() bool { return l.info.Type == vk.CPU && !l.norms }
 // pads reports whether the rows of a layer's values are padded.
 func (l *layered) pads(layer Layer) bool { return l.padded() && layer.Shape == nil }
 
-// keep implements form.
 func (l *layered) keep(s *engine.State, rows int) *activations {
 	a := &activations{of: l, rows: rows}
 	s = s.Sub("activations")

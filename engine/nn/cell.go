@@ -9,7 +9,7 @@ import (
 
 // Begins says in which rows an episode begins: what the memory of a row was before that counts as zero.
 type Begins struct {
-	Words *engine.Tensor // [P, B] u32, for a stack [P, network, B]; nil: in none
+	Words *engine.Tensor // [M, B] u32, for a stack [M, network, B]; nil: in none
 	Bits  uint32         // of a word that are looked at; 0: all
 	Zero  bool           // an episode begins where they are zero; otherwise where they are not
 	Also  uint32         // bits of which any that is not zero also begins one
@@ -75,9 +75,9 @@ type recurrent struct {
 	cell
 	model         Model
 	before, after *layered
-	gates         *engine.Tensor // [N, rows, gates units]: the product of the cell's inputs
+	gates         *engine.Tensor // [networks, rows, gates units]: the product of the cell's inputs
 	product       *engine.Tensor // likewise, of its state
-	hidden        *engine.Tensor // [N, rows, units]: the state after the step
+	hidden        *engine.Tensor // [networks, rows, units]: the state after the step
 	capacity      int
 }
 
@@ -102,7 +102,6 @@ func (f *recurrent) splits(rows int) int { return f.before.splits(rows) }
 // keep implements form: only sequences have gradients.
 func (f *recurrent) keep(*engine.State, int) *activations { return nil }
 
-// backward implements form.
 func (f *recurrent) backward(r *engine.Recorder, _ batch, _ *activations, _ gradients) {
 	r.Fail(fmt.Errorf("nn: gradients of a pass of network %v, which has memory; want a Sequence", f.model))
 }
@@ -124,7 +123,7 @@ func (f *recurrent) forward(r *engine.Recorder, b batch, _ *activations) {
 	f.after.forward(r, f.output(b, f.hidden), nil)
 }
 
-// output is the batch of the layers after the cell; its inputs are the states [N, rows, units] of a batch.
+// output is the batch of the layers after the cell; its inputs are the states [networks, rows, units] of a batch.
 func (c cell) output(b batch, hidden *engine.Tensor) batch {
 	b.inputs, b.normalizer = []part{{tensor: hidden, features: c.Out, shared: 1}}, nil
 	return b

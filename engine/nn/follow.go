@@ -7,7 +7,7 @@ import (
 )
 
 // Follow records Polyak averaging of each member's target parameters: target = (1 - tau) target + tau source, both
-// [P, ...] and tau [P] (T. P. Lillicrap et al., "Continuous control with deep reinforcement learning", 2016,
+// [M, ...] and tau [M] (T. P. Lillicrap et al., "Continuous control with deep reinforcement learning", 2016,
 // algorithm 1). For targets that follow at every optimizer update, optim.Optimizer.Follow is faster, since it needs
 // no dispatch of its own; its results are bit-identical.
 func Follow(r *engine.Recorder, target, source, tau *engine.Tensor) {

@@ -27,8 +27,8 @@ func (x Matrix) in(t *engine.Tensor) Matrix {
 	return x
 }
 
-// holds reports whether the members' matrices of rows × columns lie inside the tensor.
-func (x Matrix) holds(members, rows, columns int) bool {
+// contains reports whether the members' matrices of rows × columns lie inside the tensor.
+func (x Matrix) contains(members, rows, columns int) bool {
 	last := (members - 1) / x.shared()
 	return x.At >= 0 && x.Stride >= 0 && x.Row >= columns && x.At+last*x.Stride+(rows-1)*x.Row+columns <= x.Tensor.Len()
 }
@@ -276,7 +276,7 @@ func (g Gemm) check() error {
 		if transposed {
 			rows, columns = columns, rows
 		}
-		return x.holds(g.Members, rows, columns-tail) && (tail == 0 || columns > tail && g.Tail.Tensor != nil && g.Tail.holds(g.Members, rows, tail))
+		return x.contains(g.Members, rows, columns-tail) && (tail == 0 || columns > tail && g.Tail.Tensor != nil && g.Tail.contains(g.Members, rows, tail))
 	}
 	switch {
 	case g.ScaleA < 0 || g.ScaleB < 0 || g.ScaleA+g.ScaleB > maxScale:
@@ -287,11 +287,11 @@ func (g Gemm) check() error {
 		return fmt.Errorf("nn: a matrix A of %d × %d floats does not lie in %v", g.M, g.K, g.A.Tensor)
 	case !lies(g.B, g.K, g.N, 0, g.TransposeB):
 		return fmt.Errorf("nn: a matrix B of %d × %d floats does not lie in %v", g.K, g.N, g.B.Tensor)
-	case g.Inner == 0 && !g.C.holds(g.Members, g.First+g.rowsOfC(), g.N):
+	case g.Inner == 0 && !g.C.contains(g.Members, g.First+g.rowsOfC(), g.N):
 		return fmt.Errorf("nn: a matrix C of %d × %d floats does not lie in %v", g.M, g.N, g.C.Tensor)
 	case g.C.Shared > 1:
 		return fmt.Errorf("nn: %d members share a matrix C; want each member to have its own", g.C.Shared)
-	case g.Addend != nil && (g.Inner != 0 || g.Addend == g.C.Tensor || !g.C.in(g.Addend).holds(g.Members, g.First+g.M, g.N)):
+	case g.Addend != nil && (g.Inner != 0 || g.Addend == g.C.Tensor || !g.C.in(g.Addend).contains(g.Members, g.First+g.M, g.N)):
 		return fmt.Errorf("nn: an addend %v of a matrix C in %v; want another tensor that holds a matrix laid out like C, in one block", g.Addend, g.C.Tensor)
 	case g.ColumnSums && (!g.TransposeA || g.Inner != 0 || g.followed()):
 		return fmt.Errorf("nn: a product of %d × %d × %d with sums of columns; want a transposed A, no blocks, and nothing after the sum", g.M, g.K, g.N)

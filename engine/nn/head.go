@@ -48,7 +48,7 @@ type Head struct {
 	StateDependent        bool
 	LogStdLow, LogStdHigh float32
 
-	// Noise [P] is the exploration noise of each member: the standard deviation of normal noise for Deterministic
+	// Noise [M] is the exploration noise of each member: the standard deviation of normal noise for Deterministic
 	// (actions are then clipped to the range); epsilon for EpsilonGreedy. nil: no exploration.
 	Noise      *engine.Tensor
 	NoiseLimit float32 // Deterministic's noise is clipped to ±NoiseLimit (S. Fujimoto et al., 2018, equation 14); 0: not clipped
@@ -163,12 +163,12 @@ type Draws struct {
 // HeadBatch is a batch of network outputs to turn into actions.
 type HeadBatch struct {
 	Parameters Weights        // the members' rows, with the head's parameters at Base
-	Outputs    *engine.Tensor // [P, rows, Outputs], of the network
+	Outputs    *engine.Tensor // [M, rows, Outputs], of the network
 	Draws      Draws
 	Mode       bool // take the most likely actions without exploration instead of samples
 }
 
-// Sample records the applied actions [P, rows, Words] and their exact log-probabilities [P, rows]. The
+// Sample records the applied actions [M, rows, Words] and their exact log-probabilities [M, rows]. The
 // log-probabilities of Deterministic are 0.
 func (h Head) Sample(r *engine.Recorder, b HeadBatch, action, logProb *engine.Tensor) {
 	members, rows, err := h.batch(b)
@@ -204,12 +204,12 @@ func (h Head) Sample(r *engine.Recorder, b HeadBatch, action, logProb *engine.Te
 // HeadGradients are the loss gradients with respect to actions and log-probabilities, and the gradient tensors that
 // Backward writes.
 type HeadGradients struct {
-	// Action is [P, rows, Words], or [P, network, rows, Words] to be summed over the networks; nil: none. It must be
+	// Action is [M, rows, Words], or [M, network, rows, Words] to be summed over the networks; nil: none. It must be
 	// nil for heads with logits: their actions have no gradient.
 	Action  *engine.Tensor
-	LogProb *engine.Tensor // [P, rows]; nil: none
-	Outputs *engine.Tensor // [P, rows, Outputs]: written
-	// Parameters [splits, P, row] receives the gradients of the head's own parameters, laid out like the rows of
+	LogProb *engine.Tensor // [M, rows]; nil: none
+	Outputs *engine.Tensor // [M, rows, Outputs]: written
+	// Parameters [splits, M, row] receives the gradients of the head's own parameters, laid out like the rows of
 	// Weights; nil if the head has none.
 	Parameters *engine.Tensor
 }
@@ -262,7 +262,7 @@ func (h Head) batch(b HeadBatch) (members, rows int, err error) {
 	rows = inner / h.Outputs()
 	switch {
 	case !ok || outer != 1 || dims[len(dims)-1].Size != h.Outputs():
-		err = fmt.Errorf("nn: %v head of outputs %v; want [P, rows, %d]", h.Kind, b.Outputs, h.Outputs())
+		err = fmt.Errorf("nn: %v head of outputs %v; want [M, rows, %d]", h.Kind, b.Outputs, h.Outputs())
 	case h.Noise != nil && h.Noise.Len() != members:
 		err = fmt.Errorf("nn: %v head of outputs %v with noise %v; want [%d]", h.Kind, b.Outputs, h.Noise, members)
 	case h.Parameters() > 0 && (b.Parameters.Params == nil || b.Parameters.Params.Size(engine.MemberAxis) != members):

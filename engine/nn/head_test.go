@@ -511,7 +511,7 @@ func TestHeadRefuses(t *testing.T) {
 	}
 	batch := HeadBatch{Outputs: outputs, Draws: Draws{Clock: clock}}
 	for want, f := range map[string]func(*engine.Recorder){
-		"want [P, rows, 3]":  func(r *engine.Recorder) { Head{Kind: Categorical, Size: 3}.Sample(r, batch, logProb, logProb) },
+		"want [M, rows, 3]":  func(r *engine.Recorder) { Head{Kind: Categorical, Size: 3}.Sample(r, batch, logProb, logProb) },
 		"want [2, 3, 1]":     func(r *engine.Recorder) { Head{Kind: Categorical, Size: 2}.Sample(r, batch, other, logProb) },
 		"without parameters": func(r *engine.Recorder) { Head{Kind: Gaussian, Size: 2}.Sample(r, batch, outputs, logProb) },
 		"which have none": func(r *engine.Recorder) {

@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -28,22 +27,13 @@ const (
 
 var initializerNames = [...]string{"orthogonal", "lecun_uniform", "kaiming_uniform", "fan_in_uniform"}
 
-func (i Initializer) String() string {
-	if int(i) < len(initializerNames) {
-		return initializerNames[i]
-	}
-	return fmt.Sprintf("Initializer(%d)", uint32(i))
-}
+func (i Initializer) String() string { return config.NameOf(i, initializerNames[:]) }
 
 // UnmarshalText parses an initializer's name: orthogonal, lecun_uniform, kaiming_uniform or fan_in_uniform.
-func (i *Initializer) UnmarshalText(text []byte) error {
-	return config.UnmarshalName(i, "initializer", initializerNames[:], text)
-}
+func (i *Initializer) UnmarshalText(text []byte) error { return config.UnmarshalName(i, "initializer", initializerNames[:], text) }
 
 // MarshalText returns an initializer's name.
-func (i Initializer) MarshalText() ([]byte, error) {
-	return config.MarshalName(i, "initializer", initializerNames[:])
-}
+func (i Initializer) MarshalText() ([]byte, error) { return config.MarshalName(i, "initializer", initializerNames[:]) }
 
 func (i Initializer) fill(w []float32, in, out int, gain float64, rng *engine.Rng) {
 	switch i {

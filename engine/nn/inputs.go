@@ -6,24 +6,24 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Inputs are the input rows of networks: [P, B, In], or trajectories [T, P, E, In].
+// Inputs are the input rows of networks: [M, B, In], or trajectories [T, M, E, In].
 type Inputs struct {
-	// Parts are one tensor, or two with features to be concatenated, such as observation [P, B, O] and action [P, B,
+	// Parts are one tensor, or two with features to be concatenated, such as observation [M, B, O] and action [M, B,
 	// A]. With two parts, the last axis of each is its features. A part with the axis NetworkAxis has separate rows
 	// for each network of a stack.
 	Parts []*engine.Tensor
 	// Element is how the first part's elements are stored: if packed, its last axis is words (Element.Words), and only networks that are computed
 	// layer by layer take it.
 	Element Element
-	// Normalizer [P, 2, features of the first part] holds mean and reciprocal deviation of the first part; nil: not
+	// Normalizer [M, 2, features of the first part] holds mean and reciprocal deviation of the first part; nil: not
 	// normalized.
 	Normalizer *engine.Tensor
 	Limit      float32 // normalized features are clipped to ±Limit
-	// Memory [P, B, H], for a stack [P, network, B, H], is that of a model with memory. Evaluate takes one step: it reads and replaces it, and takes it for
+	// Memory [M, B, H], for a stack [M, network, B, H], is that of a model with memory. Evaluate takes one step: it reads and replaces it, and takes it for
 	// zero where Begins says so. A Sequence starts from it, or from zero where its first step begins an episode.
 	Memory *engine.Tensor
 	Begins Begins
-	// Ends [T, P, E] are the done flags of a trajectory, or nil. With them, only the outputs of rows at which an episode ends, and of the last
+	// Ends [T, M, E] are the done flags of a trajectory, or nil. With them, only the outputs of rows at which an episode ends, and of the last
 	// step, are needed: Evaluate may leave the others as they are.
 	Ends *engine.Tensor
 }

@@ -60,12 +60,7 @@ type mapping struct {
 }
 
 // String returns the kind's name in a configuration.
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("Kind(%d)", uint32(k))
-}
+func (k Kind) String() string { return config.NameOf(k, kindNames[:]) }
 
 // UnmarshalText parses a kind's name.
 func (k *Kind) UnmarshalText(text []byte) error {

@@ -19,10 +19,10 @@ type layered struct {
 	capacity int  // rows per network that the scratch tensors hold
 	info     vk.Info
 
-	inputs  *engine.Tensor   // [N, capacity, In]: normalized or concatenated inputs
-	scratch []*engine.Tensor // [N, capacity, widest row]: gradients of the backward pass, and layers of evaluations without one
-	rstd    *engine.Tensor   // [N, capacity, most places], with layer normalization: reciprocal deviations of evaluations without a backward pass
-	patches *engine.Tensor   // [N, capacity, most floats of an input's patches]: of the convolution at work, then the gradient at them; nil: no convolution
+	inputs  *engine.Tensor   // [networks, capacity, In]: normalized or concatenated inputs
+	scratch []*engine.Tensor // [networks, capacity, widest row]: gradients of the backward pass, and layers of evaluations without one
+	rstd    *engine.Tensor   // [networks, capacity, most places], with layer normalization: reciprocal deviations of evaluations without a backward pass
+	patches *engine.Tensor   // [networks, capacity, most floats of an input's patches]: of the convolution at work, then the gradient at them; nil: no convolution
 }
 
 // newLayered makes the scratch tensors for batches of up to rows rows per network, or fewer if they would exceed the
@@ -107,7 +107,6 @@ func (l *layered) splits(rows int) int {
 	return max(1, min((workgroups+n-1)/n, rows*l.places()/least))
 }
 
-// forward implements form.
 func (l *layered) forward(r *engine.Recorder, b batch, kept *activations) {
 	if kept == nil {
 		kept = l.passing()

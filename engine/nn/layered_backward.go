@@ -5,7 +5,6 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// backward implements form.
 func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back gradients) {
 	// dz is the gradient at the affine outputs of layer i.
 	last := l.layers[len(l.layers)-1]

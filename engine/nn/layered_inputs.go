@@ -4,7 +4,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// input is an input matrix [N, rows, features] of the first layer's product.
+// input is an input matrix [networks, rows, features] of the first layer's product.
 type input struct {
 	matrix   Matrix
 	at       int // index of its first feature

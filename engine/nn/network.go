@@ -14,9 +14,9 @@ func Networks(n int) engine.Dim { return engine.Axis(NetworkAxis, n) }
 
 // Network evaluates a model, or a stack of several, for every member. It chooses between two forms: weights held
 // in the lanes of a subgroup if they fit (LanesOf), else matrix products layer by layer. A stack of S networks is
-// one batch of P S networks.
+// one batch of M S networks.
 //
-// Tensors of a stack have the axis NetworkAxis after the member axis: parameters [P, S, row], outputs [P, S, B, Out].
+// Tensors of a stack have the axis NetworkAxis after the member axis: parameters [M, S, row], outputs [M, S, B, Out].
 // Inputs without that axis are shared by all networks of a member.
 type Network struct {
 	model   Model
@@ -104,7 +104,7 @@ func (n *Network) String() string {
 	return fmt.Sprintf("%d members of %d networks %v", n.members, n.stack, n.model)
 }
 
-// Evaluate records the outputs [..., P, ..., Out] of all rows of the inputs without keeping activations for a
+// Evaluate records the outputs [..., M, ..., Out] of all rows of the inputs without keeping activations for a
 // backward pass. It accepts any number of rows.
 func (n *Network) Evaluate(r *engine.Recorder, w Weights, inputs Inputs, outputs *engine.Tensor) {
 	b, err := n.batch(w, inputs, outputs)

@@ -397,7 +397,7 @@ func TestNetworkManyRows(t *testing.T) {
 	}
 }
 
-// Trajectories [T, P, E, …], in chunks smaller than the number of rows.
+// Trajectories [T, M, E, …], in chunks smaller than the number of rows.
 func TestNetworkTrajectories(t *testing.T) {
 	for _, normalize := range []bool{false, true} {
 		net := MLP{In: 3, Out: 2, Hidden: []int{7, 6}, Activation: Tanh}

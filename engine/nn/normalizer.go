@@ -11,9 +11,9 @@ import (
 // normalizes by them, so that features of any scale reach the network with mean 0 and deviation 1. Its moments are
 // saved with the state.
 type Normalizer struct {
-	moments *engine.Tensor // [P, 3, O]: count, mean, sum of squared deviations
-	values  *engine.Tensor // [P, 2, O]: mean, 1 / deviation
-	leftOut *engine.Tensor // [P, O]: number of non-finite values in the last batch
+	moments *engine.Tensor // [M, 3, O]: count, mean, sum of squared deviations
+	values  *engine.Tensor // [M, 2, O]: mean, 1 / deviation
+	leftOut *engine.Tensor // [M, O]: number of non-finite values in the last batch
 }
 
 // NewNormalizer makes a normalizer of observations with the given number of features.
@@ -27,14 +27,14 @@ func NewNormalizer(s *engine.State, members, features int) *Normalizer {
 	}
 }
 
-// Values returns [P, 2, O]: mean and reciprocal deviation, as kernels read them.
+// Values returns [M, 2, O]: mean and reciprocal deviation, as kernels read them.
 func (n *Normalizer) Values() *engine.Tensor { return n.values }
 
-// LeftOut returns [P, O]: the number of non-finite values in the last batch that Record saw. They are excluded from
+// LeftOut returns [M, O]: the number of non-finite values in the last batch that Record saw. They are excluded from
 // the moments.
 func (n *Normalizer) LeftOut() *engine.Tensor { return n.leftOut }
 
-// Inherit records that members take over the moments of their sources [P] u32 (engine.Gather).
+// Inherit records that members take over the moments of their sources [M] u32 (engine.Gather).
 func (n *Normalizer) Inherit(r *engine.Recorder, source *engine.Tensor) {
 	engine.Gather(r, source, n.moments, n.values)
 }
@@ -52,7 +52,7 @@ func (n *Normalizer) Init(ctx context.Context) error {
 	return n.values.WriteFloat32(ctx, values)
 }
 
-// Record records an update of the running moments by a batch of observations [T, P, E, O]. Non-finite values are
+// Record records an update of the running moments by a batch of observations [T, M, E, O]. Non-finite values are
 // excluded and counted.
 func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
 	horizon, members, inner, ok := obs.Split(engine.MemberAxis)
@@ -67,7 +67,7 @@ func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
 	}.call(uint32(members), uint32(features), 1))
 }
 
-// Merge records an update of the running moments by the sums [P, 1 + 2 O] over a batch of observations: their number,
+// Merge records an update of the running moments by the sums [M, 1 + 2 O] over a batch of observations: their number,
 // then the sums of their deviations from the normalizer's mean, then the sums of squared deviations. An empty batch
 // changes nothing.
 func (n *Normalizer) Merge(r *engine.Recorder, sums *engine.Tensor) {

@@ -16,7 +16,7 @@ type Pass struct {
 	opened *engine.Recorder // the recording in which the pass is open; nil: not open
 	batch  batch            // of the open pass
 
-	gradient *engine.Tensor // [splits, P, row]; nil: the pass does not learn
+	gradient *engine.Tensor // [splits, M, row]; nil: the pass does not learn
 }
 
 // NewPass makes a pass over up to rows rows of a network; rows must not exceed the network's own. It fails with a
@@ -41,16 +41,16 @@ func (n *Network) NewPass(s *engine.State, rows int) (*Pass, error) {
 // device, so that sums over the parts are the same everywhere.
 func (p *Pass) Splits() int { return p.net.form.splits(p.rows) }
 
-// Learn makes the tensor that Gradient writes. The parameters have the shape of params, [P, row] or [P, network, row].
+// Learn makes the tensor that Gradient writes. The parameters have the shape of params, [M, row] or [M, network, row].
 func (p *Pass) Learn(s *engine.State, params *engine.Tensor) {
 	p.gradient = s.Cleared("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", p.Splits())}, params.Dims()...)...)
 }
 
-// Into returns the tensor [splits, P, row] that Gradient writes, in parts to be added over splits; nil before Learn. A loss may write the
+// Into returns the tensor [splits, M, row] that Gradient writes, in parts to be added over splits; nil before Learn. A loss may write the
 // gradient of parameters behind the network's there, such as a head's. Floats that nothing writes are zero.
 func (p *Pass) Into() *engine.Tensor { return p.gradient }
 
-// Forward records the outputs [P, B, Out] of inputs [P, B, In] and opens the pass. It is an error if the pass is
+// Forward records the outputs [M, B, Out] of inputs [M, B, In] and opens the pass. It is an error if the pass is
 // open.
 func (p *Pass) Forward(r *engine.Recorder, w Weights, inputs Inputs, outputs *engine.Tensor) {
 	if p.open(r, w, inputs, outputs) {
@@ -92,11 +92,11 @@ func (p *Pass) open(r *engine.Recorder, w Weights, inputs Inputs, outputs *engin
 
 // Gradients are the tensors that Backward writes; at least one must be set.
 type Gradients struct {
-	// Params [splits, P, row], laid out like the rows of the weights, receives the gradient of the parameters, in
+	// Params [splits, M, row], laid out like the rows of the weights, receives the gradient of the parameters, in
 	// parts to be added over splits. Only the network's own floats are written. nil: not computed.
 	Params *engine.Tensor
 	// Inputs receive the gradients at the parts of the inputs, after normalization; nil: not computed. Every network
-	// has separate rows: [P, B, features], for a stack [P, network, B, features].
+	// has separate rows: [M, B, features], for a stack [M, network, B, features].
 	Inputs []*engine.Tensor
 }
 

@@ -2,7 +2,6 @@ package nn
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/evorl/evorl/engine/config"
@@ -24,22 +23,13 @@ const (
 
 var precisionNames = [...]string{"float32", "float16"}
 
-func (p Precision) String() string {
-	if int(p) < len(precisionNames) {
-		return precisionNames[p]
-	}
-	return fmt.Sprintf("Precision(%d)", uint32(p))
-}
+func (p Precision) String() string { return config.NameOf(p, precisionNames[:]) }
 
 // UnmarshalText parses a precision's name: float32 or float16.
-func (p *Precision) UnmarshalText(text []byte) error {
-	return config.UnmarshalName(p, "precision", precisionNames[:], text)
-}
+func (p *Precision) UnmarshalText(text []byte) error { return config.UnmarshalName(p, "precision", precisionNames[:], text) }
 
 // MarshalText returns a precision's name.
-func (p Precision) MarshalText() ([]byte, error) {
-	return config.MarshalName(p, "precision", precisionNames[:])
-}
+func (p Precision) MarshalText() ([]byte, error) { return config.MarshalName(p, "precision", precisionNames[:]) }
 
 // Halves reports whether a precision of Float16 changes any product of the network over a batch of so many rows: whether rows,
 // inputs and outputs of a layer are at least Float16Least.

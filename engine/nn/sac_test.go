@@ -23,13 +23,13 @@ layout(push_constant) uniform Push { uint rows; };
 
 // Equation 3: the target value of a transition, of the smaller of the two target critics.
 const sacTarget = sacHeader + `
-layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };              // [P, rows]
-layout(std430, set = 0, binding = 1) readonly buffer Terminated { float terminated[]; };      // [P, rows]
-layout(std430, set = 0, binding = 2) readonly buffer NextValue { float next_value[]; };       // [P, 2, rows]
-layout(std430, set = 0, binding = 3) readonly buffer NextLogProb { float next_log_prob[]; };  // [P, rows]
-layout(std430, set = 0, binding = 4) readonly buffer Discount { float discount[]; };          // [P]
-layout(std430, set = 0, binding = 5) readonly buffer Temperature { float temperature[]; };    // [P]
-layout(std430, set = 0, binding = 6) writeonly buffer Target { float target[]; };             // [P, rows]
+layout(std430, set = 0, binding = 0) readonly buffer Reward { float reward[]; };              // [M, rows]
+layout(std430, set = 0, binding = 1) readonly buffer Terminated { float terminated[]; };      // [M, rows]
+layout(std430, set = 0, binding = 2) readonly buffer NextValue { float next_value[]; };       // [M, 2, rows]
+layout(std430, set = 0, binding = 3) readonly buffer NextLogProb { float next_log_prob[]; };  // [M, rows]
+layout(std430, set = 0, binding = 4) readonly buffer Discount { float discount[]; };          // [M]
+layout(std430, set = 0, binding = 5) readonly buffer Temperature { float temperature[]; };    // [M]
+layout(std430, set = 0, binding = 6) writeonly buffer Target { float target[]; };             // [M, rows]
 void main() {
     ROW
     float soft = min(next_value[twin], next_value[twin + rows]) - temperature[member] * next_log_prob[at];
@@ -39,9 +39,9 @@ void main() {
 
 // Equation 5, the mean squared error of each critic: its gradient at the critics' outputs.
 const sacCriticLoss = sacHeader + `
-layout(std430, set = 0, binding = 0) readonly buffer Value { float value[]; };         // [P, 2, rows]
-layout(std430, set = 0, binding = 1) readonly buffer Target { float target[]; };       // [P, rows]
-layout(std430, set = 0, binding = 2) writeonly buffer AtValue { float at_value[]; };   // [P, 2, rows]
+layout(std430, set = 0, binding = 0) readonly buffer Value { float value[]; };         // [M, 2, rows]
+layout(std430, set = 0, binding = 1) readonly buffer Target { float target[]; };       // [M, rows]
+layout(std430, set = 0, binding = 2) writeonly buffer AtValue { float at_value[]; };   // [M, 2, rows]
 void main() {
     ROW
     at_value[twin] = 2.0 * (value[twin] - target[at]) / float(rows);
@@ -52,10 +52,10 @@ void main() {
 // Equation 9, temperature * log-probability - the smaller value: its gradients at the critics' outputs and at the
 // log-probabilities.
 const sacActorLoss = sacHeader + `
-layout(std430, set = 0, binding = 0) readonly buffer Value { float value[]; };             // [P, 2, rows]
-layout(std430, set = 0, binding = 1) readonly buffer Temperature { float temperature[]; }; // [P]
-layout(std430, set = 0, binding = 2) writeonly buffer AtValue { float at_value[]; };       // [P, 2, rows]
-layout(std430, set = 0, binding = 3) writeonly buffer AtLogProb { float at_log_prob[]; };  // [P, rows]
+layout(std430, set = 0, binding = 0) readonly buffer Value { float value[]; };             // [M, 2, rows]
+layout(std430, set = 0, binding = 1) readonly buffer Temperature { float temperature[]; }; // [M]
+layout(std430, set = 0, binding = 2) writeonly buffer AtValue { float at_value[]; };       // [M, 2, rows]
+layout(std430, set = 0, binding = 3) writeonly buffer AtLogProb { float at_log_prob[]; };  // [M, rows]
 void main() {
     ROW
     bool first = value[twin] <= value[twin + rows];
@@ -67,8 +67,8 @@ void main() {
 
 // The gradient at the actions, summed over both critics; rows counts elements here.
 const sacActions = sacHeader + `
-layout(std430, set = 0, binding = 0) readonly buffer AtActions { float at_actions[]; };   // [P, 2, rows]
-layout(std430, set = 0, binding = 1) writeonly buffer AtAction { float at_action[]; };    // [P, rows]
+layout(std430, set = 0, binding = 0) readonly buffer AtActions { float at_actions[]; };   // [M, 2, rows]
+layout(std430, set = 0, binding = 1) writeonly buffer AtAction { float at_action[]; };    // [M, rows]
 void main() {
     ROW
     at_action[at] = at_actions[twin] + at_actions[twin + rows];
@@ -89,10 +89,10 @@ type sac struct {
 	actorOptimizer, criticOptimizer               *optim.Optimizer
 	clock                                         engine.Clock
 	update                                        *engine.Tensor // [1]: index of the update
-	targets                                       *engine.Tensor // [P, 2, row]
-	tau, discount, temperature                    *engine.Tensor // [P]
-	actorRate, criticRate                         *engine.Tensor // [P]
-	obs, action, reward, nextObs, terminated      *engine.Tensor // [P, rows, ...]: the batch
+	targets                                       *engine.Tensor // [M, 2, row]
+	tau, discount, temperature                    *engine.Tensor // [M]
+	actorRate, criticRate                         *engine.Tensor // [M]
+	obs, action, reward, nextObs, terminated      *engine.Tensor // [M, rows, ...]: the batch
 	outputs, sampled, logProb, value              *engine.Tensor
 	target, atValue, atLogProb, atOutputs         *engine.Tensor
 	atActions, atAction                           *engine.Tensor

@@ -9,7 +9,7 @@ import (
 // Sequence is a pass of a network with memory over T steps of B rows in order, and back through time. It owns the activations between the two,
 // and is open from Forward until Backward or Release.
 //
-// Rows are in the order of trajectories, [T, P, B, …], or of members, [P, T, B, …]; all tensors of a pass have the same order. The products of the cell's
+// Rows are in the order of trajectories, [T, M, B, …], or of members, [M, T, B, …]; all tensors of a pass have the same order. The products of the cell's
 // inputs with their weights are one for all steps; its state's follow each other, in a repeated block.
 type Sequence struct {
 	net           *Network
@@ -22,15 +22,15 @@ type Sequence struct {
 	done          *engine.Tensor // of the open pass
 
 	keptBefore, keptAfter *activations
-	inputs, atInputs      *engine.Tensor // [N, T B, In]: of trajectories, normalized
-	outputs               *engine.Tensor // [N, T B, Out]: of trajectories, or the gradient there
-	gates                 *engine.Tensor // [N, T B, gates units]: the product of the cell's inputs, then the gradient there
-	hidden, atHidden      *engine.Tensor // [N, T B, units]
-	kept, memories        *engine.Tensor // [N, T B, 4 units], [N, T B, H]: see cell.comp
-	inner                 *engine.Tensor // [N, T B, units]: see cell_backward.comp; nil in LSTMs
-	memory                *engine.Tensor // [P, network, B, H]
-	product               *engine.Tensor // [N, B, gates units]
-	carried, direct       *engine.Tensor // [N, B, units]
+	inputs, atInputs      *engine.Tensor // [networks, T B, In]: of trajectories, normalized
+	outputs               *engine.Tensor // [networks, T B, Out]: of trajectories, or the gradient there
+	gates                 *engine.Tensor // [networks, T B, gates units]: the product of the cell's inputs, then the gradient there
+	hidden, atHidden      *engine.Tensor // [networks, T B, units]
+	kept, memories        *engine.Tensor // [networks, T B, 4 units], [networks, T B, H]: see cell.comp
+	inner                 *engine.Tensor // [networks, T B, units]: see cell_backward.comp; nil in LSTMs
+	memory                *engine.Tensor // [M, network, B, H]
+	product               *engine.Tensor // [networks, B, gates units]
+	carried, direct       *engine.Tensor // [networks, B, units]
 }
 
 // NewSequence makes a pass over sequences of the given number of steps, in the given number of rows per network: environments, or sequences of a
@@ -77,11 +77,11 @@ func (q *Sequence) Splits() int {
 	return max(q.before.splits(q.steps*q.rows), q.after.splits(q.steps*q.rows))
 }
 
-// Memory returns the memory after the last step of the last Forward, [P, network, B, H].
+// Memory returns the memory after the last step of the last Forward, [M, network, B, H].
 func (q *Sequence) Memory() *engine.Tensor { return q.memory }
 
-// Forward records the outputs of all steps and opens the pass. It starts from Inputs.Memory [P, B, H], for a stack [P, network, B, H], which it
-// leaves as it is, or from zero in rows where Inputs.Begins says that an episode begins; nil: from zero. done [T, P, B] u32 holds words that are not
+// Forward records the outputs of all steps and opens the pass. It starts from Inputs.Memory [M, B, H], for a stack [M, network, B, H], which it
+// leaves as it is, or from zero in rows where Inputs.Begins says that an episode begins; nil: from zero. done [T, M, B] u32 holds words that are not
 // 0 where an episode ends: the next step of the row begins with a memory of zero; nil: none ends. It is shared by the networks of a member.
 func (q *Sequence) Forward(r *engine.Recorder, w Weights, inputs Inputs, done, outputs *engine.Tensor) {
 	if err := q.open(r, w, inputs, done, outputs); err != nil {
@@ -199,7 +199,7 @@ func (q *Sequence) put(r *engine.Recorder, from *engine.Tensor, width int, p par
 // SequenceGradients are the tensors that Backward writes; at least one must be set.
 type SequenceGradients struct {
 	Gradients
-	Memory *engine.Tensor // [P, network, B, H]: at the memory before the first step; nil: not computed
+	Memory *engine.Tensor // [M, network, B, H]: at the memory before the first step; nil: not computed
 }
 
 // Backward records the gradients of the open pass, back through time, and closes it. gradOutputs is the loss gradient at the outputs of all steps.

@@ -184,7 +184,7 @@ func TestRecurrentReference(t *testing.T) {
 type sequenceCase struct {
 	m                           Recurrent
 	members, stack, steps, rows int
-	trajectory, normalize       bool // [T, P, B, …], else [P, T, B, …]
+	trajectory, normalize       bool // [T, M, B, …], else [M, T, B, …]
 	first                       int  // features of the first of two parts; 0: one part
 	splits                      int
 	begins                      int // words by which the first step begins an episode, for each row: 1 of a member, or one of each network; 0: none does
@@ -267,15 +267,15 @@ func (c sequenceCase) run(t *testing.T) {
 			dims = append(p[:2:2], engine.Axis("row", c.rows))
 		}
 		in.Begins = Begins{Words: s.Tensor("begins", engine.Uint32, dims...), Bits: 3}
-		given := make([]uint32, in.Begins.Words.Len())
-		for i := range given {
-			given[i] = rand.Uint32N(2) * (3 + uint32(i%2)) // 3 and 4, of which the former has such bits
+		drawn := make([]uint32, in.Begins.Words.Len())
+		for i := range drawn {
+			drawn[i] = rand.Uint32N(2) * (3 + uint32(i%2)) // 3 and 4, of which the former has such bits
 		}
-		if err := in.Begins.Words.WriteUint32(t.Context(), given); err != nil {
+		if err := in.Begins.Words.WriteUint32(t.Context(), drawn); err != nil {
 			t.Fatal(err)
 		}
 		for i := range words {
-			words[i] = given[i/c.rows*c.begins/c.stack*c.rows+i%c.rows] & 3
+			words[i] = drawn[i/c.rows*c.begins/c.stack*c.rows+i%c.rows] & 3
 		}
 	}
 	for i, x := range in.Parts {

@@ -44,7 +44,7 @@ func TestConvolutionGradients(t *testing.T) {
 	t.Run("as GPUs", networkCase{net: convolutions[4], layered: true, gpu: true, members: 1, stack: 2, inner: 7, splits: 2}.run)
 }
 
-// Trajectories [T, P, E, …] in chunks smaller than the number of rows.
+// Trajectories [T, M, E, …] in chunks smaller than the number of rows.
 func TestConvolutionTrajectories(t *testing.T) {
 	for _, normalize := range []bool{false, true} {
 		c := networkCase{net: convolutions[0], members: 2, stack: 2, outer: 3, inner: 5, capacity: 4, normalize: normalize}

@@ -6,10 +6,10 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Weights locates the parameters of networks: rows of a [P, row] tensor, or of [P, network, row] for a stack. Each
+// Weights locates the parameters of networks: rows of a [M, row] tensor, or of [M, network, row] for a stack. Each
 // network begins at float Base of its row.
 type Weights struct {
-	Params *engine.Tensor // [P, row] or [P, network, row]; row a multiple of four
+	Params *engine.Tensor // [M, row] or [M, network, row]; row a multiple of four
 	Base   int            // a multiple of four
 }
 

@@ -1,10 +1,6 @@
 package nn
 
-import (
-	"fmt"
-
-	"github.com/evorl/evorl/engine/config"
-)
+import "github.com/evorl/evorl/engine/config"
 
 // Padding is how a convolution or pool treats the borders of its image.
 type Padding uint32
@@ -20,22 +16,13 @@ const (
 var paddingNames = [...]string{"valid", "same"}
 
 // String returns the padding's name.
-func (p Padding) String() string {
-	if int(p) < len(paddingNames) {
-		return paddingNames[p]
-	}
-	return fmt.Sprintf("Padding(%d)", uint32(p))
-}
+func (p Padding) String() string { return config.NameOf(p, paddingNames[:]) }
 
 // UnmarshalText parses a padding's name: valid or same.
-func (p *Padding) UnmarshalText(text []byte) error {
-	return config.UnmarshalName(p, "padding", paddingNames[:], text)
-}
+func (p *Padding) UnmarshalText(text []byte) error { return config.UnmarshalName(p, "padding", paddingNames[:], text) }
 
 // MarshalText returns a padding's name.
-func (p Padding) MarshalText() ([]byte, error) {
-	return config.MarshalName(p, "padding", paddingNames[:])
-}
+func (p Padding) MarshalText() ([]byte, error) { return config.MarshalName(p, "padding", paddingNames[:]) }
 
 // Window is how a convolution or pool goes over its image: a square of Kernel × Kernel pixels, placed at every Stride-th row and column of the image
 // and of the zeros around it.

@@ -56,11 +56,11 @@ func differ(a, b Config) error {
 	return nil
 }
 
-// Norm returns the norm [P] of the last gradients of both before clipping, or -1 if one was not finite and the update
+// Norm returns the norm [M] of the last gradients of both before clipping, or -1 if one was not finite and the update
 // was skipped.
 func (g *Group) Norm() *engine.Tensor { return g.first.norm }
 
-// Step records one update of each optimizer by its gradient [splits, P, ...], summed over splits.
+// Step records one update of each optimizer by its gradient [splits, M, ...], summed over splits.
 func (g *Group) Step(r *engine.Recorder, first, second *engine.Tensor) {
 	var of [2]part
 	var err error

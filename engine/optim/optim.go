@@ -24,22 +24,13 @@ const (
 
 var ruleNames = [...]string{"sgd", "rmsprop", "adam", "adamw", "clipup"}
 
-func (o Rule) String() string {
-	if int(o) < len(ruleNames) {
-		return ruleNames[o]
-	}
-	return fmt.Sprintf("Rule(%d)", uint32(o))
-}
+func (o Rule) String() string { return config.NameOf(o, ruleNames[:]) }
 
 // UnmarshalText parses a rule's name: sgd, rmsprop, adam, adamw or clipup.
-func (o *Rule) UnmarshalText(text []byte) error {
-	return config.UnmarshalName(o, "optimizer", ruleNames[:], text)
-}
+func (o *Rule) UnmarshalText(text []byte) error { return config.UnmarshalName(o, "optimizer", ruleNames[:], text) }
 
 // MarshalText returns a rule's name.
-func (o Rule) MarshalText() ([]byte, error) {
-	return config.MarshalName(o, "optimizer", ruleNames[:])
-}
+func (o Rule) MarshalText() ([]byte, error) { return config.MarshalName(o, "optimizer", ruleNames[:]) }
 
 // Config is an update rule with its constants.
 type Config struct {
@@ -70,23 +61,23 @@ func Default(rule Rule) Config {
 	return c
 }
 
-// Optimizer updates parameters [P, row] by gradients [splits, P, row].
+// Optimizer updates parameters [M, row] by gradients [splits, M, row].
 type Optimizer struct {
 	cfg    Config
 	params *engine.Tensor
 	rate   *engine.Tensor
-	first  *engine.Tensor // [P, row]
-	second *engine.Tensor // [P, row]
-	count  *engine.Tensor // [P]: number of updates made
-	refuse *engine.Tensor // [P]: number of gradients that were not finite
-	norm   *engine.Tensor // [P]
-	factor *engine.Tensor // [P, 4]
+	first  *engine.Tensor // [M, row]
+	second *engine.Tensor // [M, row]
+	count  *engine.Tensor // [M]: number of updates made
+	refuse *engine.Tensor // [M]: number of gradients that were not finite
+	norm   *engine.Tensor // [M]
+	factor *engine.Tensor // [M, 4]
 	target *engine.Tensor // follows the parameters; nil: no target
-	tau    *engine.Tensor // [P]
-	due    *engine.Tensor // [P] u32; nil: all members are due
+	tau    *engine.Tensor // [M]
+	due    *engine.Tensor // [M] u32; nil: all members are due
 }
 
-// New makes the parameters "params" [P, row], row a multiple of four, and their optimizer's state. rate [P] holds the
+// New makes the parameters "params" [M, row], row a multiple of four, and their optimizer's state. rate [M] holds the
 // learning rates. Parameters, first and second moments are one stack of tensors.
 func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
 	p := engine.Members(rate.Len())
@@ -102,10 +93,10 @@ func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
 }
 
 // Follow makes target parameters, of the shape of the parameters, follow them in every update by Polyak averaging
-// with tau [P], as nn.Follow does but in the update's own pass. nil: no target. Call it before Step.
+// with tau [M], as nn.Follow does but in the update's own pass. nil: no target. Call it before Step.
 func (o *Optimizer) Follow(target, tau *engine.Tensor) { o.target, o.tau = target, tau }
 
-// Only restricts updates to members with an element of due [P] u32 that is not 0; nil: all are updated. Targets follow in
+// Only restricts updates to members with an element of due [M] u32 that is not 0; nil: all are updated. Targets follow in
 // every member. Call it before Step.
 func (o *Optimizer) Only(due *engine.Tensor) { o.due = due }
 
@@ -116,7 +107,7 @@ func (o *Optimizer) Reset(r *engine.Recorder) {
 	}
 }
 
-// Renew records that members with another one as source [P] u32 have moments and counts as at the beginning
+// Renew records that members with another one as source [M] u32 have moments and counts as at the beginning
 // (engine.Renew).
 func (o *Optimizer) Renew(r *engine.Recorder, source *engine.Tensor) {
 	for _, x := range []*engine.Tensor{o.first, o.second, o.count, o.refuse} {
@@ -124,26 +115,26 @@ func (o *Optimizer) Renew(r *engine.Recorder, source *engine.Tensor) {
 	}
 }
 
-// Params returns the parameters [P, row].
+// Params returns the parameters [M, row].
 func (o *Optimizer) Params() *engine.Tensor { return o.params }
 
-// Rate returns the learning rates [P].
+// Rate returns the learning rates [M].
 func (o *Optimizer) Rate() *engine.Tensor { return o.rate }
 
 // Config returns the configuration that the optimizer was made with.
 func (o *Optimizer) Config() Config { return o.cfg }
 
-// Updates returns the numbers of updates made, [P].
+// Updates returns the numbers of updates made, [M].
 func (o *Optimizer) Updates() *engine.Tensor { return o.count }
 
-// Norm returns the norm [P] of the last gradients before clipping, or -1 if a gradient was not finite and the update
+// Norm returns the norm [M] of the last gradients before clipping, or -1 if a gradient was not finite and the update
 // was skipped.
 func (o *Optimizer) Norm() *engine.Tensor { return o.norm }
 
-// Refused returns the numbers of gradients that were not finite, [P].
+// Refused returns the numbers of gradients that were not finite, [M].
 func (o *Optimizer) Refused() *engine.Tensor { return o.refuse }
 
-// Step records one update by the gradient [splits, P, ...], summed over splits.
+// Step records one update by the gradient [splits, M, ...], summed over splits.
 func (o *Optimizer) Step(r *engine.Recorder, gradient *engine.Tensor) {
 	splits, members, row, err := o.shape(gradient)
 	if err == nil && o.due != nil && o.due.Len() != members {

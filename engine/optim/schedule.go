@@ -17,22 +17,13 @@ const (
 
 var shapeNames = [...]string{"linear", "cosine"}
 
-func (s Shape) String() string {
-	if int(s) < len(shapeNames) {
-		return shapeNames[s]
-	}
-	return fmt.Sprintf("Shape(%d)", uint32(s))
-}
+func (s Shape) String() string { return config.NameOf(s, shapeNames[:]) }
 
 // UnmarshalText parses a shape's name: linear or cosine.
-func (s *Shape) UnmarshalText(text []byte) error {
-	return config.UnmarshalName(s, "shape", shapeNames[:], text)
-}
+func (s *Shape) UnmarshalText(text []byte) error { return config.UnmarshalName(s, "shape", shapeNames[:], text) }
 
 // MarshalText returns a shape's name.
-func (s Shape) MarshalText() ([]byte, error) {
-	return config.MarshalName(s, "shape", shapeNames[:])
-}
+func (s Shape) MarshalText() ([]byte, error) { return config.MarshalName(s, "shape", shapeNames[:]) }
 
 // Schedule is the course of learning rates over a run, a factor that depends on the steps t that a clock has counted
 // (shaders/engine/optim/schedule.comp). All numbers of steps are of one environment. The zero value is constant.
@@ -47,7 +38,7 @@ type Schedule struct {
 // Constant reports whether the factor is always 1.
 func (s Schedule) Constant() bool { return s.Warmup == 0 && s.Anneal == 0 }
 
-// Record records scheduled [P] = rate [P] times the factor.
+// Record records scheduled [M] = rate [M] times the factor.
 func (s Schedule) Record(r *engine.Recorder, clock engine.Clock, rate, scheduled *engine.Tensor) {
 	if rate.Len() != scheduled.Len() {
 		r.Fail(fmt.Errorf("optim: learning rates %v scheduled as %v; want the same shape", rate, scheduled))

@@ -40,10 +40,11 @@ func (d *dvdES) learner() config.Section {
 func (d *dvdES) Members() (count *int, key string) { return &d.cfg.Agents, "dvd-es.agents" }
 
 func (d *dvdES) Check(env *envs.Environment, options envs.Options) error {
-	if err := problem.CheckPolicy(env, options, d.network, d.policy); err != nil {
+	with := problem.Parts{Env: env, Options: options, Network: d.network, Policy: d.policy}
+	if err := with.Check(); err != nil {
 		return keyed(err)
 	}
-	return d.cfg.Check(env, d.network, d.policy)
+	return d.cfg.Check(with)
 }
 
 func (d *dvdES) Build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/evorl/evorl/ec"
+	"github.com/evorl/evorl/ec/problem"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
@@ -205,10 +206,8 @@ func (g *guided) choose(d *config.Document, values []any) error {
 	return d.UnknownValue(key, what, Names(g.choices[at]))
 }
 
-// Independent implements Settings.
 func (g *guided) Independent() bool { return g.how.independent == nil || g.how.independent() }
 
-// Composed implements Settings.
 func (g *guided) Composed() bool { return true }
 
 // absent returns the reason why a section of other choices is not part of this one; "" if none has it.
@@ -222,7 +221,6 @@ func (g *guided) absent(section string) string {
 	return ""
 }
 
-// Sections implements Settings.
 func (g *guided) Sections() config.Sections {
 	of := g.agent.Sections()
 	if behaviour := g.search.descriptors(); behaviour != nil {
@@ -231,7 +229,6 @@ func (g *guided) Sections() config.Sections {
 	return append(of, g.search.learner(), config.Section{Name: g.name, Value: g.how.cfg})
 }
 
-// Check implements Settings.
 func (g *guided) Check(env *envs.Environment, options envs.Options) error {
 	for i, is := range []string{*g.how.agent, *g.how.search} {
 		if is != g.of[i] {
@@ -245,7 +242,7 @@ func (g *guided) Check(env *envs.Environment, options envs.Options) error {
 		return err
 	}
 	if behaviour := g.search.descriptors(); behaviour != nil {
-		return keyed(behaviour.Check(env))
+		return keyed(behaviour.Check(problem.Parts{Env: env}))
 	}
 	return nil
 }
@@ -266,7 +263,6 @@ func (g *guided) document(section string, keys []config.Key) ([]config.Key, erro
 	return keys, nil
 }
 
-// Build implements Settings.
 func (g *guided) Build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
 	return g.how.build(ctx, g, func(opts ...rl.Option) (*rl.OffPolicy, error) { return g.offPolicy(ctx, eng, env, options, opts...) })
 }

@@ -72,7 +72,6 @@ func newPBT(new pbtFunc) func(*Catalog) Settings {
 // Independent implements Settings: members compete.
 func (p *pbt) Independent() bool { return false }
 
-// Composed implements Settings.
 func (p *pbt) Composed() bool { return true }
 
 // train installs the settings of a workflow, with its defaults; ok is false if PBT cannot train it.
@@ -156,12 +155,10 @@ func (p *pbt) complete() {
 	}
 }
 
-// Sections implements Settings.
 func (p *pbt) Sections() config.Sections {
 	return append(p.Settings.Sections(), config.Section{Name: "pbt", Value: &p.cfg})
 }
 
-// Check implements Settings.
 func (p *pbt) Check(env *envs.Environment, options envs.Options) error {
 	switch {
 	case p.err != nil:
@@ -267,7 +264,6 @@ func (p *pbt) document(section string, keys []config.Key) ([]config.Key, error) 
 	return keys, nil
 }
 
-// Build implements Settings.
 func (p *pbt) Build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
 	inner, err := p.Settings.Build(ctx, eng, env, options)
 	if err != nil {

@@ -147,7 +147,7 @@ func (s *search) checkPolicy(env *envs.Environment, options envs.Options) error 
 		return config.Invalid("env", "%q has one objective, its return, and %s is for several: want a problem that has them, "+
 			"such as env = \"zdt\"", env.Name, s.name())
 	}
-	err := problem.CheckPolicy(env, options, s.network, s.policy)
+	err := problem.Parts{Env: env, Options: options, Network: s.network, Policy: s.policy}.Check()
 	if err == nil {
 		var of ec.Problem
 		if of, err = s.inEnvironment(env, options); err == nil {

@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/envs/mjcf"
 	"github.com/evorl/evorl/rl"
+	"github.com/evorl/evorl/vk"
 )
 
 // Names of sections that do not depend on the workflow.
@@ -151,6 +153,18 @@ func (s *Setup) Finish(d *config.Document) (err error) {
 		}
 	}
 	return nil
+}
+
+// Widen sets the precision of networks to float32 where a device does not have it; the returned function sets it back.
+func (s *Setup) Widen(info vk.Info) (back func()) {
+	back = func() {}
+	for _, section := range s.Settings.Sections() {
+		if network, ok := section.Value.(*rl.NetworkConfig); ok && network.Precision.Check(info) != nil {
+			was, before := network.Precision, back
+			network.Precision, back = nn.Float32, func() { before(); network.Precision = was }
+		}
+	}
+	return back
 }
 
 // sections returns pointers to the settings of the setup, among them those of the environment.

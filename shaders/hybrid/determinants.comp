@@ -14,13 +14,13 @@ const uint AGENTS = 32u; // largest number of agents
 
 #include "engine/cholesky.glsl"
 
-layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };         // [M, size, size]: of the networks
+layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };         // [M, N, size]: of the networks
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer outputs_texels;
-layout(std430, set = 0, binding = 2) writeonly buffer Determinant { float determinant[]; }; // [size]
+layout(std430, set = 0, binding = 2) writeonly buffer Determinant { float determinant[]; }; // [N]
 
 layout(push_constant) uniform Push {
     uint agents;     // M
-    uint candidates; // size
+    uint candidates; // N
     uint size;       // states times actions
     float scale;     // 1 / width^2
     float jitter;

@@ -1,7 +1,7 @@
 #version 450
 
 // A batch's rows by their priorities, p / sum(p), one from each of B strata of equal probability (T. Schaul et al.,
-// "Prioritized Experience Replay", 2016, appendix B.2.1), and the importance weights (1 / (N M))^beta over the largest of
+// "Prioritized Experience Replay", 2016, appendix B.2.1), and the importance weights (1 / (N P))^beta over the largest of
 // the batch (section 3.4): (smallest priority of the batch / priority)^beta. Probabilities are exact to 2^-32.
 //
 // Row b of member p's update u is where the running sum passes floor(sum F / 2^32), F = floor((2^32 b + w) / B), w being

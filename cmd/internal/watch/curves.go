@@ -36,7 +36,6 @@ type metricsData struct {
 // numbers are null in JSON where they are not finite, and have the digits of a float32.
 type numbers []float64
 
-// MarshalJSON implements json.Marshaler.
 func (n numbers) MarshalJSON() ([]byte, error) {
 	b := []byte{'['}
 	for i, x := range n {

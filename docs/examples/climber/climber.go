@@ -44,7 +44,7 @@ type strategy struct {
 	clock              engine.Clock
 	stream             uint32
 	best, step, record *engine.Tensor // [M, row], [M], [M]
-	rows               *engine.Tensor // [M, P, row]: the candidates
+	rows               *engine.Tensor // [M, N, row]: the candidates
 }
 
 func (s *strategy) Population() int          { return s.climber.Candidates }
@@ -79,7 +79,7 @@ layout(local_size_x = 8) in;
 layout(std430, set = 0, binding = 0) readonly buffer Best { vec4 best[]; };              // [M, row]
 layout(std430, set = 0, binding = 1) readonly buffer Step { float step[]; };             // [M]
 layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; };            // [0]: the generation
-layout(std430, set = 0, binding = 3) writeonly buffer Candidates { vec4 candidates[]; }; // [M, P, row]
+layout(std430, set = 0, binding = 3) writeonly buffer Candidates { vec4 candidates[]; }; // [M, N, row]
 layout(push_constant) uniform Push { uint seed; uint stream; uint population; uint dim; uint row; };
 void main() { // Groups: x, any number, share a member's candidates; y = members.
     uint member = gl_WorkGroupID.y, fours = row / 4u;
@@ -93,7 +93,7 @@ void main() { // Groups: x, any number, share a member's candidates; y = members
 
 const adaptText = `#version 450
 layout(local_size_x = 1) in;
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; }; // [M, P]
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; }; // [M, N]
 layout(std430, set = 0, binding = 1) buffer Record { float record[]; };            // [M]: the best fitness so far
 layout(std430, set = 0, binding = 2) buffer Step { float step[]; };                // [M]
 layout(push_constant) uniform Push { uint population; };

@@ -10,12 +10,12 @@ import (
 // ActorCritic are an actor and critics with what their updates read and write.
 type ActorCritic struct {
 	Actor, Critics       *optim.Optimizer
-	TargetCritics        *engine.Tensor // [P, twins, row]
+	TargetCritics        *engine.Tensor // [M, twins, row]
 	Twins                int
 	Inputs, Outputs      int // of the critics, of the actor
 	Clock                engine.Clock
-	RewardScale, Tau     *engine.Tensor // [P]
-	Value, Loss, LogProb *engine.Tensor // [P, twins, B], [P, B]: of the last update
+	RewardScale, Tau     *engine.Tensor // [M]
+	Value, Loss, LogProb *engine.Tensor // [M, twins, B], [M, B]: of the last update
 }
 
 // twins are the fields of kernels of an actor with critics.
@@ -54,12 +54,12 @@ func PlanDeterministic(a Agent, network nn.Model) *Updates {
 // Deterministic is what updates of DDPG and TD3 have besides actor and critics.
 type Deterministic struct {
 	ActorCritic
-	TargetActor *engine.Tensor // [P, row]
-	FirstValue  *engine.Tensor // [P, B, 1]: the first critic's values of the actor's actions
-	Noise, Clip *engine.Tensor // [P]: of the target policy; nil: none
+	TargetActor *engine.Tensor // [M, row]
+	FirstValue  *engine.Tensor // [M, B, 1]: the first critic's values of the actor's actions
+	Noise, Clip *engine.Tensor // [M]: of the target policy; nil: none
 	Stream      uint32         // of that noise
-	Delay       *engine.Tensor // [P]: updates of the critics per update of the actor; nil: 1
-	Credit      *engine.Tensor // [P]: those since the actor's last; nil without a delay
+	Delay       *engine.Tensor // [M]: updates of the critics per update of the actor; nil: 1
+	Credit      *engine.Tensor // [M]: those since the actor's last; nil without a delay
 }
 
 // Deterministic completes planned updates once the networks are made.
@@ -96,10 +96,10 @@ type Soft struct {
 	ActorCritic
 	Head                  nn.Head
 	NextStream, OwnStream uint32           // random streams of the next actions, and of the actor's own
-	TargetEntropy         *engine.Tensor   // [P]
-	Temperature           *engine.Tensor   // [P], if it is not learned
+	TargetEntropy         *engine.Tensor   // [M]
+	Temperature           *engine.Tensor   // [M], if it is not learned
 	Heat                  *optim.Optimizer // of the temperature's logarithm; nil: not learned
-	ActorLoss, Applied    *engine.Tensor   // metrics [P]: the actor's loss and the temperature of the last update
+	ActorLoss, Applied    *engine.Tensor   // metrics [M]: the actor's loss and the temperature of the last update
 }
 
 // Soft completes planned updates once the networks are made.

@@ -10,7 +10,7 @@ import (
 // Minibatches are slices of permutations of each member's transitions in an iteration, or of its trajectories.
 type Minibatches struct {
 	Trajectory                     *envs.Trajectory
-	Advantage, Target, Value       *engine.Tensor // [T, P, E]; Value only if changes of values are clipped
+	Advantage, Target, Value       *engine.Tensor // [T, M, E]; Value only if changes of values are clipped
 	Clock                          engine.Clock
 	Stream                         uint32 // of the permutations
 	Horizon, Members, Environments int
@@ -18,9 +18,9 @@ type Minibatches struct {
 	Trajectories                   bool // minibatches are of whole trajectories
 	Rows                           int  // transitions of the largest minibatch
 
-	Order   *engine.Tensor // [epochs, P, T * E] u32: the permutations, for many updates in one dispatch, which read them often; nil: computed where needed
-	Moments *engine.Tensor // [epochs * count, P, 2]: of the advantages; nil: advantages are not normalized
-	Obs     *engine.Tensor // [P, rows, O]: normalized observations of a minibatch; nil if no loss needs them gathered
+	Order   *engine.Tensor // [epochs, M, T * E] u32: the permutations, for many updates in one dispatch, which read them often; nil: computed where needed
+	Moments *engine.Tensor // [epochs * count, M, 2]: of the advantages; nil: advantages are not normalized
+	Obs     *engine.Tensor // [M, rows, O]: normalized observations of a minibatch; nil if no loss needs them gathered
 }
 
 // StoreOrder allocates the permutations of an iteration.
@@ -56,13 +56,13 @@ type Minibatch struct {
 type Learner struct {
 	Network    *nn.Network
 	Pass       *nn.Pass
-	Params     *engine.Tensor // [P, row]
+	Params     *engine.Tensor // [M, row]
 	Head       nn.Head        // of actors
 	Normalizer *engine.Tensor // nil: none
 	ObsLimit   float32
 }
 
-// LossConfig describes a loss of actors or critics; shaders/rl/loss.glsl has the equations. All tensors are [P].
+// LossConfig describes a loss of actors or critics; shaders/rl/loss.glsl has the equations. All tensors are [M].
 type LossConfig struct {
 	Critic        bool // half the squared error of values, else the surrogate of actors
 	Clip          *engine.Tensor
@@ -78,8 +78,8 @@ type LossConfig struct {
 type Loss struct {
 	LossConfig
 	of                 Learner
-	Sums               *engine.Tensor // [4, splits, P]: the loss; of actors also entropy, divergence from the policy that acted, fraction of clipped ratios
-	Outputs, atOutputs *engine.Tensor // [P, rows, Out], and the gradient with respect to them; nil if networks in lanes keep none
+	Sums               *engine.Tensor // [4, splits, M]: the loss; of actors also entropy, divergence from the policy that acted, fraction of clipped ratios
+	Outputs, atOutputs *engine.Tensor // [M, rows, Out], and the gradient with respect to them; nil if networks in lanes keep none
 	ahead              bool           // Forward precedes the gradient, since others need the outputs too
 }
 
@@ -129,7 +129,7 @@ type weighted struct {
 	Critic, ClipValue, Trajectories, RatioInAdvantage                               bool
 }
 
-// Gradient records the gradient [splits, P, row] of the loss over a minibatch.
+// Gradient records the gradient [splits, M, row] of the loss over a minibatch.
 func (l *Loss) Gradient(r *engine.Recorder, m Minibatch) *engine.Tensor {
 	into, net := l.of.Pass.Into(), l.of.Network.Model()
 	members, splits := uint32(m.Members), into.Size("split")

@@ -9,11 +9,11 @@ import (
 // Q is an update of DQN: a network of action values and its target.
 type Q struct {
 	Optimizer       *optim.Optimizer
-	Target          *engine.Tensor // [P, row]
+	Target          *engine.Tensor // [M, row]
 	Clock           engine.Clock
-	Interval, Tau   *engine.Tensor // [P]
-	RewardScale     *engine.Tensor // [P]
-	Value, Loss     *engine.Tensor // [P, B]: of the last update
+	Interval, Tau   *engine.Tensor // [M]
+	RewardScale     *engine.Tensor // [M]
+	Value, Loss     *engine.Tensor // [M, B]: of the last update
 	Huber           float64
 	Double, Dueling bool
 }

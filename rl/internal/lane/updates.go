@@ -22,7 +22,7 @@ type Updates struct {
 
 	agent     Agent
 	lanes     nn.Lanes
-	gradients *engine.Tensor // [P, row]: of an update, of the critics and then of the actor
+	gradients *engine.Tensor // [M, row]: of an update, of the critics and then of the actor
 	record    func(r *engine.Recorder, common batches)
 	measure   func(r *engine.Recorder) // nil: nothing
 }
@@ -99,7 +99,7 @@ func (u *Updates) begin(s *engine.State, params *engine.Tensor, row int) bool {
 	return u.Together > 0
 }
 
-// Batch is what a replay draws for several updates: [updates, P, B, …].
+// Batch is what a replay draws for several updates: [updates, M, B, …].
 type Batch struct{ Obs, NextObs, Action, Reward, Factor *engine.Tensor }
 
 // batches are the fields of kernels for the batches of a dispatch.

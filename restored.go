@@ -12,12 +12,10 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/metrics"
-	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/records"
-	"github.com/evorl/evorl/rl"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -71,12 +69,7 @@ func restore(
 // buildToEvaluate is Build for a workflow that does not learn. Networks in a precision that the device does not have are in float32, as their
 // parameters are.
 func (c *Config) buildToEvaluate(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
-	for _, s := range c.setup.Settings.Sections() {
-		if network, ok := s.Value.(*rl.NetworkConfig); ok && network.Precision.Check(eng.Device().Info()) != nil {
-			defer func(of nn.Precision) { network.Precision = of }(network.Precision)
-			network.Precision = nn.Float32
-		}
-	}
+	defer c.setup.Widen(eng.Device().Info())()
 	return c.Build(ctx, eng)
 }
 
@@ -187,9 +180,7 @@ func (e *MemberError) Error() string {
 // evaluator returns an evaluator of the members' policies.
 func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
 	switch w := hybrid.Innermost(r.workflow).(type) {
-	case *rl.PPO:
-		return w.Evaluator(), nil
-	case *rl.OffPolicy:
+	case interface{ Evaluator() *envs.Evaluator }: // agents
 		return w.Evaluator(), nil
 	case interface {
 		Evaluator(context.Context) (*envs.Evaluator, error)
