@@ -58,7 +58,7 @@ func TestNilArguments(t *testing.T) {
 	}
 }
 
-// Iterations must be consecutive, from the first or from that of a checkpoint.
+// Iterations must be consecutive, from the first or from a checkpoint's.
 func TestIterationsFollow(t *testing.T) {
 	eng := open(t, 3)
 	for _, text := range []string{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n", "workflow = \"pbt\"\nenv = \"CartPole-v1\"\n",

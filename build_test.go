@@ -142,7 +142,7 @@ func searchable(t *testing.T, names []string) {
 	}
 }
 
-// The state of agents and searches differs by the number of members in member axes alone, so that some members can continue as those of another run.
+// The state of agents and searches differs by the number of members in member axes alone, so that some members can continue in another run.
 func TestStatesOfMembers(t *testing.T) {
 	dev, err := vk.Open()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/evorl/evorl/internal/catalog"
 )
 
-// Catalog has the workflows, environments and problems that configurations can name: the built-in ones, and those of a
+// Catalog has the workflows, environments and problems that configurations can name: the built-in ones and a
 // program's own that NewCatalog was given. nil is the catalog of the built-in ones.
 type Catalog = catalog.Catalog
 
@@ -33,10 +33,10 @@ type Problem = catalog.Problem
 // Problem makes the problem; it needs no device.
 type ProblemSettings = catalog.ProblemSettings
 
-// Section documents one section of a configuration, Name and Keys; that of the top level is named "".
+// Section documents one section of a configuration, Name and Keys; the top level is named "".
 type Section = catalog.Section
 
-// Sections of configurations. Package rl, ec and hybrid have those of algorithms.
+// Sections of configurations. Packages rl, ec and hybrid have the algorithms'.
 type (
 	SearchConfig     = catalog.SearchConfig     // [search]: the number of searches
 	RunConfig        = catalog.RunConfig        // the top level
@@ -53,7 +53,7 @@ const (
 	TaskSection  = catalog.TaskSection  // envs.Spec.Options
 )
 
-// NewCatalog returns the catalog of the built-in names and of those of a program's own parts. The error names all parts
+// NewCatalog returns the catalog of the built-in names and of a program's own parts. The error names all parts
 // that are wrong.
 func NewCatalog(parts ...Part) (*Catalog, error) { return catalog.NewCatalog(parts...) }
 
@@ -62,7 +62,7 @@ func NewCatalog(parts ...Part) (*Catalog, error) { return catalog.NewCatalog(par
 func OwnEnvironment(e *envs.Environment, err error) Part { return catalog.OwnEnvironment(e, err) }
 
 // OwnStrategy is an algorithm of a program's own, a struct whose exported fields are the keys of its section, with tags
-// as package config describes them; defaults returns their defaults. Its name, Algorithm.Name, is that of the workflow
+// as package config describes them; defaults returns their defaults. Its name, Algorithm.Name, names the workflow
 // and of the section. It searches for policies and solves problems of one objective, and PBT can train it.
 func OwnStrategy[C ec.Algorithm](summary string, defaults func() C) Part {
 	return catalog.OwnStrategy(summary, defaults)

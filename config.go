@@ -112,7 +112,7 @@ func decode(d *config.Document, o options) (*Config, error) {
 	return cfg, nil
 }
 
-// checkValue checks a value of [vary], at the key `at`, as that of a key.
+// checkValue checks a value of [vary], at the key `at`, as the value of a key.
 func (c *Config) checkValue(at, key string, x float64) error {
 	plain := *c
 	plain.vary = nil
@@ -182,7 +182,7 @@ func (c *Config) MembersKey() string {
 
 // Independent reports whether members are independent repetitions of one experiment, each of which counts as a run: agents, searches, and agents
 // with a population, or searches with critics, of their own. Members of PBT and of a population of diverse agents compete or cooperate, as do agents
-// that share a replay or a population, and those of [vary] are experiments of their own.
+// that share a replay or a population, and with [vary] they are experiments of their own.
 func (c *Config) Independent() bool {
 	return c.setup.Independent() && c.vary == nil
 }

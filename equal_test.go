@@ -68,7 +68,7 @@ func TestEqualRuns(t *testing.T) {
 				"network.hidden=[4]")
 		case w.Name == "dvd-es":
 			equal(w.Name, of(w.Name, at), "network.hidden=[4]", "environment.time_limit=10", "dvd-es.agents=2")
-		case composed(w): // those of agents and archives are compared in TestGuided
+		case composed(w): // agents and archives are compared in TestGuided
 		case agent:
 			set := []string{w.Name + ".members=2", w.Name + ".environments=2", w.Name + ".rollout_length=8", "network.hidden=[4]"}
 			if at != "CartPole-v1" || w.Name == "dqn" {

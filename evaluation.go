@@ -120,7 +120,7 @@ func (c *Config) evaluateAgain(
 }
 
 // Best is the state of a run in which a member had the highest mean return of all evaluations so far. As the maximum
-// of many means it is biased upwards: new episodes, such as those of Again, return less.
+// of many means it is biased upwards: new episodes, such as Again's, return less.
 type Best struct {
 	Iteration  int    `json:"iteration"`
 	Member     int    `json:"member"`
@@ -133,7 +133,7 @@ type Best struct {
 	from *checkpoint.Checkpoint
 }
 
-// Facts in the manifest of a Best besides those of every checkpoint.
+// Facts in the manifest of a Best, besides every checkpoint's.
 const (
 	bestMember   = "best_member"
 	bestReturn   = "best_return"
@@ -263,7 +263,7 @@ func (r *Run) evaluateBoth(ctx context.Context, out *Result) (err error) {
 		if damage != nil {
 			return damage
 		}
-		defer func() { // the state is again that of the end; err is the result
+		defer func() { // back to the final state; err is the result
 			_, back := checkpoint.Newest(r.dir.Checkpoints(), func(c *checkpoint.Checkpoint) error { return load(ctx, r.workflow, c) })
 			err = errors.Join(err, back)
 		}()

@@ -54,7 +54,7 @@ func train(ctx context.Context) (best float64, err error) {
 		return 0, err
 	}
 	defer trained.Close()
-	evaluation, err := trained.Evaluate(ctx, 20, nil) // episodes of each agent, other than those of training
+	evaluation, err := trained.Evaluate(ctx, 20, nil) // new episodes of each agent
 	return float64(evaluation.BestReturn), err
 }
 

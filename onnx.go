@@ -12,7 +12,7 @@ import (
 // ONNX returns the policy as a model for onnxruntime and similar runtimes, including the normalization of
 // observations and the head.
 //
-// Its input is obs, float [batch, observations], in the environment's units; those of an image in the order
+// Its input is obs, float [batch, observations], in the environment's units; an image in the order
 // [height, width, channels]. Its first output is action: int64
 // [batch] for discrete actions, else float [batch, dimensions] in the environment's units, before the environment
 // clips it to its bounds. Discrete actions have a second output, float [batch, actions]: logits of categorical heads,

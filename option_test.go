@@ -16,7 +16,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Go values replace the sections of their types, and Set overrides them; the configuration equals that of the same
+// Go values replace the sections of their types, and Set overrides them; the configuration equals one of the same
 // TOML.
 func TestNew(t *testing.T) {
 	ppo, hopper := rl.DefaultPPO(), envs.DefaultHopperOptions()

@@ -147,7 +147,7 @@ func (p *Policy) activation(l PolicyLayer) nn.Activation {
 // PolicyAction turns the outputs y into the most likely action, of Size choices or dimensions.
 //
 // Discrete: the index of the largest of the first Size outputs. With Atoms above 1 each action has that many outputs;
-// its value is the mean atom index under their softmax, and the action is that of the largest value. With Dueling the
+// its value is the mean atom index under their softmax, and the action has the largest value. With Dueling the
 // outputs of actions are advantages, followed by the outputs of the state value, as many as one action has; each
 // action's outputs are the state's plus its own minus their mean over the actions.
 //
@@ -258,7 +258,7 @@ func bounds(of []float32) []Number {
 }
 
 // Tensors returns the policy's arrays, by layer, and its metadata, for checkpoint.WriteSafetensors. The names and
-// shapes are those of PyTorch's linear, convolutional and normalizing layers:
+// shapes are as of PyTorch's linear, convolutional and normalizing layers:
 //
 //	observation.mean, observation.scale           [observations], if normalized
 //	layers.0.weight, layers.0.bias                [out, in], [out]

@@ -31,8 +31,8 @@ type Restored struct {
 }
 
 // Restore loads the newest valid checkpoint of a run. cfg is the run's configuration, see Stored; if it differs from
-// the checkpoint's, except in iterations, the error is a *DifferenceError. The seed is that of the episodes of
-// evaluations and recordings; cfg.Run.Seed gives those of the run's own evaluations. A run in float16 ([network] precision) can be restored on every device.
+// the checkpoint's, except in iterations, the error is a *DifferenceError. The seed is for the episodes of
+// evaluations and recordings; cfg.Run.Seed repeats the run's own evaluations. A run in float16 ([network] precision) can be restored on every device.
 func Restore(ctx context.Context, dev *vk.Device, cfg *Config, path string, seed uint32) (*Restored, error) {
 	return restore(ctx, dev, cfg, path, seed, func(r *Restored, dir *rundir.Dir) (err error) {
 		r.refused, err = checkpoint.Newest(dir.Checkpoints(), func(newest *checkpoint.Checkpoint) error { return r.load(ctx, newest) })
@@ -131,12 +131,12 @@ type Choice struct {
 }
 
 // Best returns the member of RestoreBest; after Restore, the member with the highest mean return in the given number of
-// episodes, those of Evaluate. It is evaluated again in as many other episodes. The only member of a state is not evaluated.
+// episodes of Evaluate. It is evaluated again in as many other episodes. The only member of a state is not evaluated.
 func (r *Restored) Best(ctx context.Context, episodes int) (Choice, error) {
 	if best := r.best; best != nil {
 		choice, compared := Choice{Member: best.Member, Return: best.Return, Episodes: best.Episodes}, 0
 		if r.eng.Seed() == r.cfg.Run.Seed {
-			compared = best.Episodes // the first episodes are those of the choice
+			compared = best.Episodes // it was chosen by the first episodes
 		}
 		_, later, err := r.cfg.evaluateAgain(ctx, r.workflow, compared, episodes)
 		if err == nil {

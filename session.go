@@ -42,7 +42,7 @@ func Start(ctx context.Context, dev *vk.Device, cfg *Config, path string) (_ *Ru
 	return r, r.open(ctx, 0)
 }
 
-// startFrom begins a run in a new folder whose members continue some members of another run, that of the configuration with `all` members, from its newest
+// startFrom begins a run in a new folder whose members continue some of another run's, of the same configuration with `all` members, from its newest
 // checkpoint. What a killed process left there, without a run, is removed.
 func startFrom(ctx context.Context, dev *vk.Device, cfg *Config, path string, other *rundir.Dir, all int, of *rundir.Continued) (_ *Run, err error) {
 	dir, err := rundir.Renew(path)
@@ -94,7 +94,7 @@ func startFrom(ctx context.Context, dev *vk.Device, cfg *Config, path string, ot
 }
 
 // Resume continues the run in a folder from its newest checkpoint, or from the beginning if there is none yet. The
-// configuration must equal those of the folder and of the checkpoint, except that the number of iterations may grow;
+// configuration must equal the folder's and the checkpoint's, except that the number of iterations may grow;
 // otherwise the error is a *DifferenceError, and nothing is changed. Torn and altered checkpoints are skipped;
 // Warnings names them, and a device other than the checkpoint's.
 func Resume(ctx context.Context, dev *vk.Device, cfg *Config, path string) (_ *Run, err error) {

@@ -250,7 +250,7 @@ func makeTensors(_ context.Context, eng *engine.Engine, d *drawing) error {
 }
 
 // Constructors given sizes and numbers at random return an error or what they make: they neither panic nor go on without end. EVORL_RANDOM_SIZES is how long
-// to draw, such as 10m, with a new seed, or that of EVORL_RANDOM_SEED; without it, the same few cases are drawn.
+// to draw, such as 10m, with a new seed, or EVORL_RANDOM_SEED; without it, the same few cases are drawn.
 func TestRandomSizes(t *testing.T) {
 	eng := open(t, 3)
 	seed, cases, end := uint64(1), 150, time.Now().Add(time.Hour)

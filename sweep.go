@@ -30,7 +30,7 @@ type (
 	Trial         = sweep.Trial         // Number, and the Settings of a combination
 )
 
-// DefaultSweep is a grid with one run per trial. The rungs are those of L. Li et al., "Hyperband", 2018.
+// DefaultSweep is a grid with one run per trial. The rungs follow L. Li et al., "Hyperband", 2018.
 func DefaultSweep() SweepConfig { return sweep.Default() }
 
 // SweepFile is the sweep's own file in its folder. Runs are in folders beside it.
@@ -53,7 +53,7 @@ type Sweep struct {
 }
 
 // ReadSweep reads a sweep from a TOML file. Mistakes in it or in the configuration that it names, and invalid values
-// of a trial, are *config.Error. The options are those of the configuration.
+// of a trial, are *config.Error. The options are the configuration's.
 func ReadSweep(path string, opts ...Option) (*Sweep, error) {
 	d, err := config.Read(path)
 	if err != nil {
@@ -211,7 +211,7 @@ func (s *Sweep) CreateSweep(folder string) error {
 	return errors.Join(err, lock.Close())
 }
 
-// StoredSweep reads the sweep in a folder. The options are those of its configuration.
+// StoredSweep reads the sweep in a folder. The options are its configuration's.
 func StoredSweep(folder string, opts ...Option) (*Sweep, error) {
 	path := filepath.Join(folder, SweepFile)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

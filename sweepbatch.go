@@ -55,7 +55,7 @@ func (s *Sweep) batches(ctx context.Context, dev *vk.Device, folder string) ([]*
 	return all, nil
 }
 
-// narrows reports whether the state of each batch is, but for the number of members, that of a run of one of its trials.
+// narrows reports whether the state of each batch differs from a run of one of its trials in the number of members only.
 // Large replays, for example, are divided into as many tensors as the number of members needs.
 func (s *Sweep) narrows(ctx context.Context, dev *vk.Device, all []*batch) (bool, error) {
 	for _, b := range all {
@@ -194,7 +194,7 @@ type sweepRun struct {
 	origin *rundir.Continued // members that it continues; nil: it begins anew
 }
 
-// ForeignRunError: a folder in a sweep has a completed run that is not that of its trials, or that is damaged. Nothing is changed.
+// ForeignRunError: a folder in a sweep has a completed run that belongs to other trials or is damaged. Nothing is changed.
 type ForeignRunError struct {
 	Folder string
 	Err    error
@@ -206,7 +206,7 @@ func (e *ForeignRunError) Error() string {
 
 func (e *ForeignRunError) Unwrap() error { return e.Err }
 
-// run begins or resumes the run to the iterations of its configuration, unless it has reached them. It leaves the folder with a run that is that of the
+// run begins or resumes the run to the iterations of its configuration, unless it has reached them. It leaves the folder with a run of the
 // configuration and has all its records.
 func (r *sweepRun) run(ctx context.Context, dev *vk.Device, learn func(context.Context, *Run) error) error {
 	begin := r.begin
@@ -236,7 +236,7 @@ func (r *sweepRun) run(ctx context.Context, dev *vk.Device, learn func(context.C
 	return r.check(run.done)
 }
 
-// completed returns the last iteration that the run's newest session completed and saved; 0: none. The run must be that of the configuration.
+// completed returns the last iteration that the run's newest session completed and saved; 0: none. The run must have the configuration.
 func (r *sweepRun) completed(stored *Config) (int, error) {
 	if d := r.cfg.Differences(stored); len(d) > 0 {
 		return 0, &ForeignRunError{r.folder, &DifferenceError{Path: r.folder, Differences: d}}

@@ -35,7 +35,7 @@ type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of []Trial) erro
 // skipped, and an interrupted one is resumed. report is called for each trial that reaches the end of a rung.
 // The folder is locked until Run returns; one that another process uses gives rundir.ErrInUse.
 //
-// A completed run is taken if its configuration is that of its trials and it has all records; otherwise nothing is changed, and the error is
+// A completed run is taken if it has the configuration of its trials and all records; otherwise nothing is changed, and the error is
 // a *ForeignRunError.
 func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn LearnFunc, report func(TrialResult)) (_ []TrialResult, err error) {
 	if err := s.check(); err != nil {

@@ -77,7 +77,7 @@ func indexOf(names *[]string, name string) int {
 	return len(*names) - 1
 }
 
-// normalize maps scores so that a task's range becomes 0 to 1. The range is the flag's, otherwise that of the runs.
+// normalize maps scores so that a task's range becomes 0 to 1. The range is the flag's, otherwise the runs'.
 func (c *comparison) normalize(ranges []string) error {
 	c.low, c.high = make([]float64, len(c.tasks)), make([]float64, len(c.tasks))
 	for task := range c.tasks {

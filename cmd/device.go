@@ -41,7 +41,7 @@ func restore(ctx context.Context, dev *vk.Device, cfg *evorl.Config, path string
 	return evorl.Restore(ctx, dev, cfg, path, seed)
 }
 
-// episodeSeed returns the seed of new episodes: that of the flag or the run's. For the best state it is the next one,
+// episodeSeed returns the seed of new episodes: the flag's or the run's. For the best state it is the next one,
 // since the best state was selected by the run's own episodes.
 func episodeSeed(flag string, cfg *evorl.Config, best bool) (uint32, error) {
 	switch {

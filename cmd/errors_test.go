@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A refusal costs little, also of an environment with large dynamics: nothing is computed that a command does not need. The time is that of
+// A refusal costs little, also of an environment with large dynamics: nothing is computed that a command does not need. The time is for
 // the processor, the least of several.
 func TestRefusalIsQuick(t *testing.T) {
 	b := newBox(t)

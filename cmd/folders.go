@@ -40,7 +40,7 @@ func quoted(path string) string {
 	return string(b)
 }
 
-// chooseRuns returns the run directories among the paths of a command that compares runs, such as those of runs/*. Repetitions are runs; the trials of
+// chooseRuns returns the run directories among the paths of a command that compares runs, such as runs/*. Repetitions are runs; the trials of
 // a sweep are methods of their own, and are left out, with a warning, where anything else is named. Other folders and files are left out too.
 func chooseRuns(known *evorl.Catalog, paths []string, warn func(string, ...any)) (runs []string, err error) {
 	var first error

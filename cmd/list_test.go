@@ -45,7 +45,7 @@ func TestListOnAScreen(t *testing.T) {
 	}
 }
 
-// A configuration that init writes is that of the defaults, and runs.
+// A configuration that init writes has the defaults, and runs.
 func TestInit(t *testing.T) {
 	b := newBox(t)
 	b.write("my.toml", b.must("init", "--set", "ppo.members=3", "ppo", "CartPole-v1"))

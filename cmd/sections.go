@@ -17,7 +17,7 @@ type section struct {
 	defaults [][]string // [key][user]
 }
 
-// sectionsOf returns the distinct sections of all, in TOML's order, those of environments and problems last.
+// sectionsOf returns the distinct sections of all, in TOML's order, environments' and problems' last.
 func sectionsOf(all []listed) (sections []*section) {
 	find := func(s evorl.Section) int {
 		return slices.IndexFunc(sections, func(of *section) bool { return of.Name == s.Name && sameKeys(of.Keys, s.Keys) })

@@ -119,7 +119,7 @@ func checking(screen io.Writer, quiet bool) evorl.Option {
 	})
 }
 
-// studyPath returns the folder of the next study of a name; with newest, that of the last existing one.
+// studyPath returns the folder of the next study of a name; with newest, the last existing one's.
 func studyPath(name string, newest bool) (string, error) {
 	for n := 1; ; n++ {
 		path := filepath.Join(runsFolder, fmt.Sprintf("%s-%d", name, n))

@@ -30,7 +30,7 @@ func (b *box) tree(name string) map[string]string {
 const halvingOfSphere = "config = \"es.toml\"\nmethod = \"halving\"\ntrials = 6\nseeds = 2\n[keys.\"openes.learning_rate\"]\nprior = \"log_uniform\"\n" +
 	"low = 1e-6\nhigh = 0.5\n[halving]\neta = 2\niterations = 3\n"
 
-// A sweep takes a run that is done only if its settings, members and records are those of its trials: else it stops, and says where, before anything is
+// A sweep takes a run that is done only if its settings, members and records belong to its trials: else it stops, and says where, before anything is
 // changed. Once the folder has been moved away, it is run again, with the same result.
 func TestSweepOfDamagedRuns(t *testing.T) {
 	b := newBox(t)

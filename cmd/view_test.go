@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestView: an episode is shown with the return that the environment gave, which is that of evorl eval.
+// TestView: an episode is shown with the return that the environment gave, as by evorl eval.
 func TestView(t *testing.T) {
 	b := newBox(t)
 	b.must("run", "--out", "run", "--iterations", "4", "tiny.toml")

@@ -92,7 +92,7 @@ func (es *cem) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
 }
 
 // Tell implements Strategy: μ' = Σ λ z and Σ' = Σ λ (z − μ)² + ε over the elites z, where μ is the old mean
-// (equations 1, 2), of which DivideVariance divides the sum by the number of elites. After g generations, ε = final + (first − final) (1 − decay)^g.
+// (equations 1, 2); DivideVariance divides the sum by the number of elites. After g generations, ε = final + (first − final) (1 − decay)^g.
 func (es *cem) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
 // TellCandidates implements CandidateStrategy: z are the given candidates, as in CEM-RL (algorithm 1).

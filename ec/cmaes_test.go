@@ -342,7 +342,7 @@ func TestCMA(t *testing.T) {
 	}
 }
 
-// TestCMAESMemory: if the matrix does not fit, the error states what it needs and what fits.
+// TestCMAESMemory: if the matrix does not fit, the error states the memory that it needs and which algorithms fit.
 func TestCMAESMemory(t *testing.T) {
 	eng := engine.New(open(t))
 	s := eng.NewState()

@@ -49,7 +49,7 @@ func TestWeightMutation(t *testing.T) {
 	}
 }
 
-// TestElites compares with float64 generations in which the best enter unchanged and are evaluated again, the first of which is of independent starts;
+// TestElites compares generations with float64, the first from independent starts: the best enter unchanged and are evaluated again;
 // and ERL's crossover of neurons and its mutation of shares (S. Khadka, K. Tumer, 2018), of some children.
 func TestElites(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(7))

@@ -131,7 +131,7 @@ func (g *Generation) Tell(r *engine.Recorder, fitness *engine.Tensor) {
 	}
 }
 
-// TellCandidates records learning from candidates [M · N, row] of which some differ from the proposed ones: trained
+// TellCandidates records learning from candidates [M · N, row] that differ in part from the proposed ones: trained
 // by gradient descent or injected by Replace, for example. They must lie in the bounds. Candidates that are
 // bit-identical to the proposed ones count as in Tell; to detect them the strategy forms its candidates again, which
 // takes memory for a population. A candidate that is not finite is replaced by the strategy's own, with fitness NaN.

@@ -10,7 +10,7 @@ import (
 // CandidateStrategy is a Strategy that can be told candidates that it did not propose.
 type CandidateStrategy interface {
 	Strategy
-	// TellCandidates records learning from a generation of which some candidates were changed. If none was, it does
+	// TellCandidates records learning from a generation with some changed candidates. If none was changed, it does
 	// what Tell does.
 	TellCandidates(r *engine.Recorder, injected Injection, scores Scores)
 }

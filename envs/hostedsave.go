@@ -114,7 +114,7 @@ func (h *hosted) savedRow(words []uint32, i int) []uint32 {
 	return words[i*n : (i+1)*n]
 }
 
-// in adds to the error of a step which step it is and, if it is that of one environment, whose.
+// in adds to the error of a step which step it is and, if one environment failed, which.
 func (h *hosted) in(err error, taken, steps int) error {
 	if errors.Is(err, engine.ErrEndBlock) {
 		return err

@@ -29,7 +29,7 @@ type Options struct {
 // NoTimeLimit as Options.TimeLimit lets episodes run until they terminate.
 const NoTimeLimit = -1
 
-// AutoReset defines what happens after the end of an episode. The values are those of AUTO_RESET in
+// AutoReset defines what happens after the end of an episode. The values are as of AUTO_RESET in
 // shaders/envs/wrapper.glsl; the modes are among EvoRL's.
 type AutoReset uint32
 

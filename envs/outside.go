@@ -14,7 +14,7 @@ import (
 // 0 … E-1, and all slices have an element or a row for each. They belong to the caller: they are the memory that the device reads, so a Stepper writes
 // its results where they are to be, and keeps no slice after it returns. Calls follow each other, and are not concurrent.
 //
-// An error ends the run, whose last checkpoint stays. Where it is that of one environment it should be an *OutsideError, so that it is reported with member
+// An error ends the run, whose last checkpoint stays. If one environment failed it should be an *OutsideError, so that it is reported with member
 // and step. A panic is such an error (*PanicError). A Stepper is closed after an error. Calls should return soon after their context has ended: nothing
 // else ends one that hangs, and the engine's logger has a warning about it.
 //
@@ -64,13 +64,13 @@ type Stater interface {
 type Saver interface {
 	// Save writes the state of environment i, between two steps, to Spec.Saved bytes, which are 0 before. The observation to act on next is not part of it.
 	Save(i int, state []byte) error
-	// Load continues environment i from what Save wrote, whatever it is doing. seed is that of the Reset before, and episode counts the episodes that
-	// began since, 1 for that of the Reset.
+	// Load continues environment i from what Save wrote, whatever it is doing. seed was given to the Reset before, and episode counts the episodes that
+	// began since, 1 in the Reset's own.
 	Load(i int, seed, episode uint32, state []byte) error
 }
 
-// MakeStepper makes a Stepper of n environments. seed is that of the run; those of episodes are given to Reset.
-// It is called when the environments first begin an episode, for training and for every size of evaluation; ctx is that of this step alone.
+// MakeStepper makes a Stepper of n environments. seed is the run's; Reset is given the episodes'.
+// It is called when the environments first begin an episode, for training and for every size of evaluation; ctx ends with this step.
 type MakeStepper func(ctx context.Context, n int, seed uint32) (Stepper, error)
 
 // NewOutside makes an environment that is stepped by the host instead of the device: one without GLSL, for policies of any model. Its Spec describes it as

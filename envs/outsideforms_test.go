@@ -28,7 +28,7 @@ func (e *seen) Reset(ctx context.Context, which []bool, seeds []uint32, obs []fl
 	return e.echo.Reset(ctx, which, seeds, obs)
 }
 
-// State is the step of the episode and that of the run.
+// State is the step of the episode and the step of the run.
 func (e *seen) State(i int, state []float32) error {
 	state[0], state[1] = float32(e.episode[i]), float32(e.steps[i])
 	return nil
@@ -160,7 +160,7 @@ func TestOutsideRecord(t *testing.T) {
 			}
 		}
 	}
-	// The environments of an echo differ, so that only the first member's are those of the recording.
+	// The environments of an echo differ, so that only the first member's are as in the recording.
 	if got := result.Returns[0][0]; len(result.Returns) != 3 || math.Abs(float64(got-e.Return())) > 0.31 {
 		t.Errorf("evaluated %v; recorded %g", result.Returns, e.Return())
 	}

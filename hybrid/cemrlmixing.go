@@ -28,7 +28,7 @@ func newMixed(p *population, learners *engine.Tensor) (*mixed, error) {
 	return x, p.candidates.Skip(mixing.Reused())
 }
 
-// record records mixing the candidates, of which some are going to learn if the phase says so.
+// record records mixing the candidates. Some of them are going to learn if the phase says so.
 func (x *mixed) record(r *engine.Recorder, learning bool) {
 	p := x.population
 	r.Fill(x.open, 1)

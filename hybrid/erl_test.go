@@ -93,7 +93,7 @@ func TestERLIteration(t *testing.T) {
 	}
 }
 
-// TestERLPhases: the agents' actors join every so many generations, the first time after they have learned; without a warm-up, from the first on.
+// TestERLPhases: the agents' actors join at intervals, the first time after they have learned; without a warm-up, from the first on.
 func TestERLPhases(t *testing.T) {
 	for _, c := range []struct {
 		warmup, injection int

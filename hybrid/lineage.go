@@ -16,7 +16,7 @@ const (
 )
 
 // Lineage has one record per member if the reported iteration began with an exchange, or is the first; otherwise none.
-// The values are "member"; "parent", the member of which it became a copy, itself if it was not replaced; "fitness",
+// The values are "member"; "parent", the member that it became a copy of, itself if it was not replaced; "fitness",
 // by which it was ranked before the copy (NaN in the first iteration); and "hyper/<name>", its hyperparameters from
 // then on.
 func (p *PBT) Lineage(r engine.Report) []metrics.Record {

@@ -117,7 +117,7 @@ func ends(p Prior) (low, high float64) {
 	return p.Low, p.High
 }
 
-// truncation is PBT's exchange with so many members copied from and so many replaced.
+// truncation is PBT's exchange with given numbers of members copied from and replaced.
 func (m model) truncation(before contents, members, top, bottom int) contents {
 	order, parents := byFitness(before, members), selves(members)
 	for _, p := range order[members-bottom:] {

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// sharedCase is a learner of two members with so many actors each, and a batch.
+// sharedCase is a learner of two members with several actors each, and a batch.
 type sharedCase struct {
 	o     *OffPolicy
 	d     *td3
@@ -56,7 +56,7 @@ func newSharedCase(t *testing.T, eng *engine.Engine, actors int) *sharedCase {
 	return c
 }
 
-// TestSharedCritics: an actor of a member that has two learns what it learns of the same batch, beside the same critics, as the only one; and the
+// TestSharedCritics: one of a member's two actors learns from a batch what it would learn as the only one, beside the same critics; and the
 // gradient of the critics is the mean of those that each actor alone gives them. With delays that members vary, only the actors of those that are due
 // learn.
 func TestSharedCritics(t *testing.T) {

@@ -14,7 +14,7 @@ type CriticConfig struct {
 	ClippedDouble bool    `doc:"Targets and actor use the smaller critic; otherwise each critic has its own targets, and the actor uses their mean."`
 }
 
-// defaultCritic has values, of which the smaller counts (S. Fujimoto et al., 2018). If atoms are requested, their
+// defaultCritic has values and uses the smaller one (S. Fujimoto et al., 2018). If atoms are requested, their
 // range is CleanRL's in c51.py.
 func defaultCritic() CriticConfig {
 	return CriticConfig{MinValue: -100, MaxValue: 100, ClippedDouble: true}

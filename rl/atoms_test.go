@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// updateAtoms are distributions of which some targets fall beyond the ends.
+// updateAtoms are distributions with some targets beyond their ends.
 var updateAtoms = CriticConfig{Atoms: 7, MinValue: -2, MaxValue: 3, ClippedDouble: true}
 
 // distributional are settings with such critics.

@@ -38,12 +38,12 @@ func lookup(t testing.TB, name string) *envs.Environment {
 	return env
 }
 
-// spaces is an environment of which only the sizes matter: a learner without a rollout.
+// spaces is an environment that only gives sizes: for a learner without a rollout.
 func spaces(obs int, action envs.Space) *envs.Environment {
 	return &envs.Environment{Spec: envs.Spec{Name: "spaces", Observation: envs.Symmetric(make([]float32, obs)...), Action: action}}
 }
 
-// newLearner makes a PPO of which only the learning half exists; its trajectories are the test's to write.
+// newLearner makes a PPO without rollouts, for a test that writes trajectories itself.
 func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network NetworkConfig, cfg PPOConfig) *PPO {
 	t.Helper()
 	common, err := newOnPolicy(eng, env, "ppo", cfg, cfg.common())

@@ -160,7 +160,7 @@ func (g *gradientCase) check(t *testing.T, each int) {
 	t.Logf("%s: largest deviation %.1e of the largest gradient", g.name, worst)
 }
 
-// recordGradients records the gradients of actor and critic for the first so many minibatches; the last one's remain.
+// recordGradients records the gradients of actor and critic for the first count minibatches; the last one's remain.
 func (p *PPO) recordGradients(r *engine.Recorder, count int) {
 	r.Repeat(count, func(r *engine.Recorder, i engine.Counter) {
 		mb := minibatch{p.minibatches, i.Tensor()}

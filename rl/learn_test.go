@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// learn runs a workflow for so many environment steps of a member and returns the mean return of 20 evaluation episodes of each.
+// learn runs a workflow for a number of environment steps of a member and returns the mean return of 20 evaluation episodes of each.
 func learn(t *testing.T, p engine.Workflow, steps int) float64 {
 	t.Helper()
 	if err := p.Init(t.Context()); err != nil {

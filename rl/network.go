@@ -77,7 +77,7 @@ func (c NetworkConfig) Validate() error {
 	return nil
 }
 
-// checkPrecision returns an error if the precision would change no product of the networks in updates of so many transitions;
+// checkPrecision returns an error if the precision would change no product of the networks in updates of that many transitions;
 // from names the settings that determine their number. If a critic learns from several actors' batches, one batch counts.
 func (c NetworkConfig) checkPrecision(transitions int, from string, networks ...nn.Model) error {
 	const least = nn.Float16Least

@@ -16,7 +16,7 @@ const (
 	updateObs, updateAction   = 5, 2
 )
 
-// updateCase is a learner with random parameters and batch, of which every member has hyperparameters of its own.
+// updateCase is a learner with random parameters and batch. Every member has its own hyperparameters.
 type updateCase struct {
 	o          *OffPolicy
 	ac         *actorCritic
@@ -46,7 +46,7 @@ func newUpdateCaseOf(
 	return newUpdateCaseOfActors(t, 1, action, network, build, extra)
 }
 
-// newUpdateCaseOfActors is newUpdateCaseOf of members with so many actors.
+// newUpdateCaseOfActors is newUpdateCaseOf of members with several actors.
 func newUpdateCaseOfActors(
 	t *testing.T, actors int, action envs.Space, network NetworkConfig, build func(*OffPolicy, learnerParts) (learner, error),
 	extra map[string][updateMembers]float64,
@@ -68,7 +68,7 @@ func newUpdateCaseOfActors(
 	return c
 }
 
-// bareOffPolicy makes an off-policy workflow of which only the learner exists, and the batch of its updates, all poisoned.
+// bareOffPolicy makes an off-policy workflow with nothing but the learner, and the batch of its updates, all poisoned.
 func bareOffPolicy(
 	t *testing.T, eng *engine.Engine, members int, parts learnerParts, build func(*OffPolicy, learnerParts) (learner, error),
 ) (*OffPolicy, ReplayBatch) {

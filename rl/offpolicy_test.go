@@ -151,7 +151,7 @@ func ascents(n *network) int {
 	return len(n.Model().Layers())
 }
 
-// learnOffPolicy runs a workflow for so many iterations and returns the mean return of 20 evaluation episodes of each member.
+// learnOffPolicy runs a workflow for a number of iterations and returns the mean return of 20 evaluation episodes of each member.
 func learnOffPolicy(t *testing.T, o *OffPolicy, iterations int) float64 {
 	t.Helper()
 	if err := engine.Learn(t.Context(), o, engine.Iterations(iterations)); err != nil {

@@ -104,7 +104,7 @@ func newREDQ(o *OffPolicy, parts learnerParts, c REDQConfig) (*redq, error) {
 	return &redq{sac: soft, cfg: c, stream: o.State().Stream("subset")}, nil
 }
 
-// block implements learner: the actor learns in the last of so many updates.
+// block implements learner: the actor learns in the last update of a block.
 func (a *redq) block(int) int { return a.cfg.PolicyInterval }
 
 // update implements learner: lines 6 to 12 of algorithm 1.

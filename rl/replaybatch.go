@@ -45,7 +45,7 @@ func (y *Replay) makeMany(s *engine.State, updates int) {
 func (y *Replay) Normalize(n *nn.Normalizer, limit float64) { y.normalizer, y.limit = n, limit }
 
 // sampleMany records drawing the batches of several updates, [updates, M, B, …], the same as successive calls of Sample:
-// those of chunk number chunk [1] u32. Priorities depend on earlier updates, so it does not support them.
+// of chunk number chunk [1] u32. Priorities depend on earlier updates, so it does not support them.
 func (y *Replay) sampleMany(r *engine.Recorder, clock engine.Clock, chunk, discount *engine.Tensor) ReplayBatch {
 	y.gather(r, y.drawer(y.many, y.stream, clock, chunk, discount), y.many)
 	return y.many

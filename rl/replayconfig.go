@@ -61,7 +61,7 @@ func (c ReplayConfig) checkRows(rows int) error {
 
 // DefaultReplay is a ring of a million transitions per member, with batches of 256 (CleanRL's and Stable-Baselines3's
 // DDPG, TD3 and SAC). A copied member keeps its own ring, as in fastpbrl's PBT (A. Flajolet et al., 2022). Settings of
-// prioritized replay are those of T. Schaul et al., 2016, table 3, except epsilon, which is OpenAI Baselines', and
+// prioritized replay are T. Schaul et al.'s, 2016, table 3, except epsilon, which is OpenAI Baselines', and
 // beta, which is constant. The share of ends suffices for episodes of eight steps on average.
 func DefaultReplay() ReplayConfig {
 	return ReplayConfig{

@@ -8,7 +8,7 @@ import (
 )
 
 // replayEnds are the slots for the next observations of rows that no row follows: a row whose episode ended, was truncated or left by its
-// member. The newest row of each lane whose episode goes on has a tail instead. The observations of slots and tails follow those of the rows
+// member. The newest row of each lane whose episode goes on has a tail instead. The observations of slots and tails follow the rows'
 // (replayPart).
 //
 // A slot is given to a new row in place of the oldest one. If that is still in the ring of transitions, it is dropped, and so are
@@ -19,7 +19,7 @@ type replayEnds struct {
 	head  *engine.Tensor // [rings] u32: the next slot to write
 }
 
-// makeEnds makes the state of the ends; makeParts makes that of their observations.
+// makeEnds makes the state of the ends; makeParts makes their observations'.
 func (y *Replay) makeEnds(s *engine.State) *replayEnds {
 	share := int(math.Ceil(y.cfg.EndShare * float64(y.cfg.Capacity)))
 	e := &replayEnds{slots: max(share, y.own.lanes)} // one step ends at most so many episodes

@@ -9,7 +9,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestReplayMemory: docs/off-policy.md has a table of the memory of a million transitions, which is that of the replay's tensors.
+// TestReplayMemory: docs/off-policy.md has a table of the memory of a million transitions, which equals the size of the replay's tensors.
 func TestReplayMemory(t *testing.T) {
 	page, err := os.ReadFile("../docs/off-policy.md")
 	if err != nil {

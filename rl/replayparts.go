@@ -11,7 +11,7 @@ import (
 // tails, in this order.
 type replayPart struct {
 	first, size int            // its observations
-	rows        int            // those of rows
+	rows        int            // of the rows
 	obs         *engine.Tensor // [rings, size, words]
 	action      *engine.Tensor // [rings, rows, D]: words of the trajectory's type; nil: no rows
 }

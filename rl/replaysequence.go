@@ -27,9 +27,9 @@ func (c SequenceConfig) steps() int { return c.BurnIn + c.Steps + 1 }
 
 // ReplaySequences draws sequences of consecutive steps of an environment from a replay, for agents with memory.
 //
-// Sequences go over the ends of episodes, as those of flashbax and Stoix do, and the memory is zeroed there; R2D2's and Acme's end there and
+// Sequences go over the ends of episodes, as in flashbax and Stoix, and the memory is zeroed there; R2D2's and Acme's end there and
 // are padded, which leaves few steps to learn from where episodes are short. After a truncated episode, its true next observation is a step of
-// its own, and so is the observation after the last step: everywhere the value that bootstraps a step is that of the next step, computed by the
+// its own, and so is the observation after the last step: everywhere a step bootstraps from the value of the next step, computed by the
 // same pass. No sequence goes over the point where a member became a copy of another, or where a row was dropped.
 //
 // First rows are drawn uniformly, with replacement, among those that enough rows of their environment follow. While a replay holds none, or so

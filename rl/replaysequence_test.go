@@ -215,7 +215,7 @@ func (c sequenceCase) startEpisodes(t *testing.T, tr envs.Trajectory, m *replayM
 	}
 }
 
-// same reports whether a row is that of an element of a trajectory, which is a transition unless it has numbers that are not finite.
+// same reports whether a row has an element of a trajectory, which is a transition unless it has numbers that are not finite.
 func (c sequenceCase) same(t *testing.T, tr envs.Trajectory, at int, row *replayRow) bool {
 	t.Helper()
 	return slices.Equal(read(t, tr.Action)[at*c.actions:][:c.actions], row.action)

@@ -31,7 +31,7 @@ type newestRows struct {
 }
 
 // NewSource makes another source of the replay: trajectories of t's shape [T, S, E, …], all of which begin with new
-// episodes, such as those of a search's candidates. Their S members are distributed over the rings evenly, in order.
+// episodes, such as a search's candidates'. Their S members are distributed over the rings evenly, in order.
 // Its tensors are in s.
 //
 // Errors: members that the rings do not divide evenly; transitions of another size; a capacity of less than two

@@ -41,7 +41,7 @@ type replayStore struct {
 	channels int  // of a frame
 }
 
-// storeFormat is the format of stored words. Its values are those of shaders/rl/replay_format.glsl.
+// storeFormat is the format of stored words. Its values are as in shaders/rl/replay_format.glsl.
 type storeFormat uint32
 
 const (

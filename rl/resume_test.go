@@ -27,7 +27,7 @@ func makes[C any, W counted](
 	}
 }
 
-// counted is a workflow of which is known how many kernels a step runs, of rollouts within one dispatch.
+// counted is a workflow with a known number of dispatches per step, with its rollout in one of them.
 type counted interface {
 	engine.Trainable
 	dispatches() int

@@ -100,7 +100,7 @@ func TestRewardScaleRefuses(t *testing.T) {
 	}
 }
 
-// ofSizes are settings of so many members, environments and steps.
+// ofSizes are settings of given numbers of members, environments and steps.
 func ofSizes(members, environments, steps int) onPolicyConfig {
 	return onPolicyConfig{OnPolicyConfig: OnPolicyConfig{Members: members, Environments: environments, RolloutLength: steps}}
 }

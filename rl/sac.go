@@ -114,7 +114,7 @@ func newSAC(o *OffPolicy, parts learnerParts, c SACConfig) (*sac, error) {
 	return a, o.State().Err()
 }
 
-// newSoftActor makes a learner with so many critics per member.
+// newSoftActor makes a learner with the given number of critics per member.
 func newSoftActor(o *OffPolicy, parts learnerParts, c SACConfig, critics int, form *lane.Updates) (*sac, error) {
 	if parts.objectives > 1 {
 		return nil, parts.oneActor()
@@ -203,7 +203,7 @@ type soft struct {
 	first float64        // initial temperature, if it is learned
 	begin *engine.Tensor // [M, 4]: the initial logarithms; nil: not learned
 
-	temperature   *engine.Tensor   // [M]; if learned, its logarithm [M, 4], of which only the first of four is used
+	temperature   *engine.Tensor   // [M]; if learned, its logarithm [M, 4], only the first of four is used
 	heat          *optim.Optimizer // of the temperature's logarithm; nil: not learned
 	group         *optim.Group     // of actor and temperature; nil: not learned, or a member has several actors
 	atLog         *engine.Tensor   // [1, M, 4]: gradient of the logarithm
@@ -264,7 +264,7 @@ func (t *soft) init(ctx context.Context) error {
 	return err
 }
 
-// logarithms returns the logarithms of the initial temperatures, [M, 4], of which only the first of four is used.
+// logarithms returns the logarithms of the initial temperatures, [M, 4], only the first of four is used.
 func (t *soft) logarithms() []float32 {
 	logs := make([]float32, t.temperature.Len())
 	for i := 0; i < len(logs); i += 4 {

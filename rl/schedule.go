@@ -35,7 +35,7 @@ type rates struct {
 	scheduled [][2]*engine.Tensor // [M]: the hyperparameter, and what it is now
 }
 
-// newRates makes the schedule of agents with so many environments, each of which takes so many steps per iteration.
+// newRates makes the schedule of agents with a number of environments that each take a number of steps per iteration.
 func newRates(s *engine.State, clock engine.Clock, c ScheduleConfig, environments, steps int) *rates {
 	each := float64(environments)
 	return &rates{clock: clock, scope: s.Sub("schedule"), schedule: optim.Schedule{

@@ -177,7 +177,7 @@ func TestIMPALARefusesSeats(t *testing.T) {
 	}
 }
 
-// TestDQNCountsSeats: a member's environment steps, by which exploration anneals, and its updates, by which targets are copied, are those of all seats.
+// TestDQNCountsSeats: a member's environment steps, by which exploration anneals, and its updates, by which targets are copied, count all seats.
 func TestDQNCountsSeats(t *testing.T) {
 	const seats, environments, length, updates = 2, 3, 4, 6 // of an iteration, of 4 × 3 × 2 steps
 	cfg := DefaultDQN()
@@ -201,7 +201,7 @@ func TestDQNCountsSeats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before != length*(i+1) { // those of learning_starts, too
+		if before != length*(i+1) { // learning_starts' included
 			t.Fatalf("%d steps before iteration %d", before, i)
 		}
 		steps(t, o, i, i+1)

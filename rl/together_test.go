@@ -55,7 +55,7 @@ func fusedWorkflows() []workflow {
 	}
 }
 
-// openFused makes such a workflow with a replay and so many updates per dispatch; 0: an update is several of them.
+// openFused makes such a workflow with a replay and `together` updates per dispatch; 0: an update is several dispatches.
 func openFused(t *testing.T, w workflow, together int) *OffPolicy {
 	t.Helper()
 	o := w.open(t, open(t), 8).(*OffPolicy)

@@ -136,7 +136,7 @@ func (c *composer) add(file, text string) error {
 			if n, err := fmt.Sscanf(rest, "%d %q", &place, &file); n != 2 {
 				return fmt.Errorf("%s:%d: #line %s; want #line NUMBER \"FILE\": %w", file, number, rest, err)
 			}
-			place -= i + 1 // it is that of the next line
+			place -= i + 1 // it belongs to the next line
 		case "version":
 			if len(c.open) > 1 {
 				return fmt.Errorf("%s:%d: only kernels declare a #version; an include takes that of its kernel", file, number)

@@ -31,8 +31,8 @@ func LoopLines(glsl string) (lines []int) {
 	return lines
 }
 
-// Loops returns the places, as file:line, of the loops of a composed source that are not unrolled, but for those of the embedded files. The compiler's
-// preprocessor finds them, so that neither a macro nor a line that continues hides one. Errors are those of Compile.
+// Loops returns the places, as file:line, of the loops of a composed source that are not unrolled, except in the embedded files. The compiler's
+// preprocessor finds them, so that neither a macro nor a line that continues hides one. Errors are Compile's.
 func Loops(ctx context.Context, glsl string) (places []string, err error) {
 	text, err := preprocess(ctx, glsl)
 	if err != nil {

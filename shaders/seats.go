@@ -24,8 +24,8 @@ func (e *Environment) Agents() int {
 	return n
 }
 
-// Takes reports whether a kernel is made for an environment: one that includes "ENVIRONMENT" takes those of one agent or,
-// if it includes envs/seats.glsl, those of several.
+// Takes reports whether a kernel is made for an environment: one that includes "ENVIRONMENT" takes environments of one agent or,
+// if it includes envs/seats.glsl, of several.
 func Takes(fsys fs.FS, kernel string, environment *Environment) (bool, error) {
 	c, err := scan(fsys, kernel)
 	if err != nil {

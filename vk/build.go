@@ -65,7 +65,7 @@ func (p *Program) Compile() error {
 	return nil
 }
 
-// pipelines are those of the dispatches, each once.
+// pipelines lists the dispatches' pipelines, each once.
 func (p *Program) pipelines() []*pipeline {
 	var all []*pipeline
 	seen := map[*pipeline]bool{}

@@ -19,7 +19,7 @@ import (
 //
 // The machine scheduler, which orders instructions before registers are assigned, is off in new versions. LLVM 22 places a row's sums of
 // products one pair after the other (shaders/engine/nn/gemm_panel.comp), each product waiting for the one before, and keeps the broadcast
-// values of the row on the stack: products of matrices take 1.5 to 1.8 times as long. The order of the source, which is that of the
+// values of the row on the stack: products of matrices take 1.5 to 1.8 times as long. The order of the source, as in the
 // expressions, has independent sums side by side. LLVM 15's code is not faster without that scheduler, and up to a sixth slower; versions
 // between the two have not been measured, and keep it.
 func schedulingOptions(version int) []string {

@@ -174,7 +174,7 @@ func (d *Device) compile(p *pipeline) error {
 }
 
 // Variants returns the kernels used by the device's programs so far, each with its variants: the specialization constants that differ from the
-// shader's defaults, such as "LANES=8 LOCAL_SIZE_X=64", sorted. Values above 65535, including those of floats, are written in hexadecimal.
+// shader's defaults, such as "LANES=8 LOCAL_SIZE_X=64", sorted. Values above 65535, including floats', are written in hexadecimal.
 func (d *Device) Variants() map[string][]string {
 	d.pipes.Lock()
 	defer d.pipes.Unlock()

@@ -6,7 +6,7 @@ import (
 )
 
 // plan defines how a program is submitted. Its ops are divided into pieces, each with its own command buffer. Submissions list pieces;
-// those of repeated blocks are listed many times.
+// repeated blocks are listed many times.
 type plan struct {
 	pieces []piece
 	groups []group

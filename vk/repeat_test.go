@@ -61,7 +61,7 @@ type (
 	parts struct{}                      // ends a part
 )
 
-// randomNested returns a random block at a depth. counters are those of the blocks around it, next the first that is free.
+// randomNested returns a random block at a depth. counters belong to the blocks around it, next is the first free one.
 func randomNested(dice *rand.Rand, depth int, counters []int, next *int) nested {
 	n := nested{counter: -1, iterations: 1 + dice.IntN(4)}
 	if depth == 0 {

@@ -93,7 +93,7 @@ type Call struct {
 	Spec     []uint32  // in the order of Shader.Spec; nil: the defaults
 	Groups   [3]uint32 // workgroups by dimension
 	Subgroup uint32    // the subgroup size that the kernel needs; 0: any
-	Label    string    // the kernel's name in profiles and errors; "": that of the shader
+	Label    string    // the kernel's name in profiles and errors; "": the shader's
 	err      error     // of Pack
 }
 

@@ -9,7 +9,7 @@ import (
 // measurement is the state of a program's time slicing. The first run has a timestamp after every command. A program that
 // takes longer than the slice budget is then split into several submissions. A first run also includes one-time costs (a
 // software driver compiles at the first dispatch, a GPU raises its clock), so a second measured run decides. Until then the plan
-// of a GPU, which may have a watchdog, follows the first run; that of a software driver follows it in repeated blocks.
+// of a GPU, which may have a watchdog, follows the first run; on a software driver it follows only in repeated blocks.
 type measurement struct {
 	on      bool // the command buffers carry timestamps
 	pending bool // a measured run is in flight, or has finished and was not yet evaluated
@@ -53,7 +53,7 @@ func (p *Program) settle() error {
 	}
 	if first && p.d.phys.info.Type == CPU {
 		p.leaves(func(from, to, executed int) {
-			if executed == 1 { // the times are of compiling; those of repeated blocks are of the last iteration
+			if executed == 1 { // the times include compiling; repeated blocks were timed in their last iteration
 				clear(times[from:to])
 			}
 		})

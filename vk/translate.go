@@ -37,7 +37,7 @@ type translator struct {
 	failed  atomic.Bool
 }
 
-// open turns the translator on for devices that profit: those of Mesa's software driver with a cache on disk, if there is more than one processor.
+// open turns the translator on for devices that profit: Mesa's software driver with a cache on disk, if there is more than one processor.
 func (t *translator) open(d *Device) {
 	info := &d.phys.info
 	processors := runtime.GOMAXPROCS(0)

@@ -131,7 +131,7 @@ func (o Options) withDefaults() Options {
 
 // Run measures a suite on a device and reports each measurement as it is made.
 //
-// Errors: a budget for several repetitions, a case that fails, and those of report.
+// Errors: a budget for several repetitions, a case that fails, and report's.
 func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(Measurement) error) error {
 	o = o.withDefaults()
 	if o.Budget > 0 && o.Repetitions > 1 {

@@ -53,7 +53,7 @@ func core() []Case {
 
 func cartPole() (*envs.Environment, error) { return envs.Lookup("CartPole-v1") }
 
-// rollout measures environment steps with uniformly random actions or those of a network. horizon is the number of steps per recording.
+// rollout measures environment steps with uniformly random actions or a network's. horizon is the number of steps per recording.
 func rollout(name string, members, environments, horizon int, network bool, mapping envs.Mapping) func(context.Context, *bench) (figure, error) {
 	return rolloutPlaced(name, members, environments, horizon, network, mapping, func(envs.Placement) bool { return true }, envs.Automatic)
 }
@@ -221,7 +221,7 @@ func start(members int) func(context.Context, *bench) (figure, error) {
 	}
 }
 
-// uncached opens the device again without pipeline caches, neither evorl's nor that of Mesa's drivers.
+// uncached opens the device again without pipeline caches, neither evorl's nor Mesa's.
 func (b *bench) uncached() (*vk.Device, error) {
 	const variable = "MESA_SHADER_CACHE_DISABLE"
 	if _, set := os.LookupEnv(variable); !set {

@@ -16,7 +16,7 @@ import (
 // hybrids measures iterations of ERL, CEM-RL and PBT over SAC and PPO as a function of the population size, as in B.
 // Zheng et al. ("EvoRL", 2025, figure 5): Swimmer-v5, episodes of 1000 steps; on GPUs with their networks, batches and
 // 4096 updates, on software drivers with smaller ones and 64 updates. The cases on Pendulum-v1, episodes of 200 steps,
-// are those of tools/peers/hybrid_jax.py and pbt_jax.py.
+// are as in tools/peers/hybrid_jax.py and pbt_jax.py.
 func hybrids() (cases []Case) {
 	for _, k := range []struct {
 		name, summary string

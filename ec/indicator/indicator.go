@@ -1,5 +1,5 @@
 // Package indicator computes quality indicators of solution sets with several objectives. As everywhere in evorl, objectives
-// are maximised: negate those of a minimisation problem. Sets are [solutions][objectives]. Non-finite objectives are an
+// are maximised: negate objectives that are to be minimised. Sets are [solutions][objectives]. Non-finite objectives are an
 // error.
 package indicator
 

@@ -112,7 +112,7 @@ func meanOf(values []float64) float64 {
 }
 
 // BenchmarkSeveralObjectives logs the lines that tools/peers/moo_pymoo.py prints: IGD at the end of the budget, for
-// as many searches as that has seeds. The table of docs/several-objectives.md is made from both.
+// as many searches as that script has seeds. The table of docs/several-objectives.md is made from both.
 func BenchmarkSeveralObjectives(b *testing.B) {
 	const searches = 31
 	dev, err := vk.Open()

@@ -31,4 +31,6 @@ func (a *Activation) UnmarshalText(text []byte) error {
 }
 
 // MarshalText returns an activation's name.
-func (a Activation) MarshalText() ([]byte, error) { return config.MarshalName(a, "activation", activationNames[:]) }
+func (a Activation) MarshalText() ([]byte, error) {
+	return config.MarshalName(a, "activation", activationNames[:])
+}

@@ -21,10 +21,14 @@ var elementNames = [...]string{"float32", "uint8", "bit"}
 func (e Element) String() string { return config.NameOf(e, elementNames[:]) }
 
 // UnmarshalText parses a type's name: float32, uint8 or bit.
-func (e *Element) UnmarshalText(text []byte) error { return config.UnmarshalName(e, "type of observations", elementNames[:], text) }
+func (e *Element) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(e, "type of observations", elementNames[:], text)
+}
 
 // MarshalText returns a type's name.
-func (e Element) MarshalText() ([]byte, error) { return config.MarshalName(e, "type of observations", elementNames[:]) }
+func (e Element) MarshalText() ([]byte, error) {
+	return config.MarshalName(e, "type of observations", elementNames[:])
+}
 
 // Packed reports whether a word holds several elements.
 func (e Element) Packed() bool { return e != Floats }

@@ -30,10 +30,14 @@ var initializerNames = [...]string{"orthogonal", "lecun_uniform", "kaiming_unifo
 func (i Initializer) String() string { return config.NameOf(i, initializerNames[:]) }
 
 // UnmarshalText parses an initializer's name: orthogonal, lecun_uniform, kaiming_uniform or fan_in_uniform.
-func (i *Initializer) UnmarshalText(text []byte) error { return config.UnmarshalName(i, "initializer", initializerNames[:], text) }
+func (i *Initializer) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(i, "initializer", initializerNames[:], text)
+}
 
 // MarshalText returns an initializer's name.
-func (i Initializer) MarshalText() ([]byte, error) { return config.MarshalName(i, "initializer", initializerNames[:]) }
+func (i Initializer) MarshalText() ([]byte, error) {
+	return config.MarshalName(i, "initializer", initializerNames[:])
+}
 
 func (i Initializer) fill(w []float32, in, out int, gain float64, rng *engine.Rng) {
 	switch i {

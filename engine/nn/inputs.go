@@ -19,7 +19,7 @@ type Inputs struct {
 	// normalized.
 	Normalizer *engine.Tensor
 	Limit      float32 // normalized features are clipped to ±Limit
-	// Memory [M, B, H], for a stack [M, network, B, H], is that of a model with memory. Evaluate takes one step: it reads and replaces it, and takes it for
+	// Memory [M, B, H], for a stack [M, network, B, H], is the memory of a model that has one. Evaluate takes one step: it reads and replaces it, and takes it for
 	// zero where Begins says so. A Sequence starts from it, or from zero where its first step begins an episode.
 	Memory *engine.Tensor
 	Begins Begins

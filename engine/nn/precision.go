@@ -26,10 +26,14 @@ var precisionNames = [...]string{"float32", "float16"}
 func (p Precision) String() string { return config.NameOf(p, precisionNames[:]) }
 
 // UnmarshalText parses a precision's name: float32 or float16.
-func (p *Precision) UnmarshalText(text []byte) error { return config.UnmarshalName(p, "precision", precisionNames[:], text) }
+func (p *Precision) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(p, "precision", precisionNames[:], text)
+}
 
 // MarshalText returns a precision's name.
-func (p Precision) MarshalText() ([]byte, error) { return config.MarshalName(p, "precision", precisionNames[:]) }
+func (p Precision) MarshalText() ([]byte, error) {
+	return config.MarshalName(p, "precision", precisionNames[:])
+}
 
 // Halves reports whether a precision of Float16 changes any product of the network over a batch of so many rows: whether rows,
 // inputs and outputs of a layer are at least Float16Least.

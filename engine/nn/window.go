@@ -19,10 +19,14 @@ var paddingNames = [...]string{"valid", "same"}
 func (p Padding) String() string { return config.NameOf(p, paddingNames[:]) }
 
 // UnmarshalText parses a padding's name: valid or same.
-func (p *Padding) UnmarshalText(text []byte) error { return config.UnmarshalName(p, "padding", paddingNames[:], text) }
+func (p *Padding) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(p, "padding", paddingNames[:], text)
+}
 
 // MarshalText returns a padding's name.
-func (p Padding) MarshalText() ([]byte, error) { return config.MarshalName(p, "padding", paddingNames[:]) }
+func (p Padding) MarshalText() ([]byte, error) {
+	return config.MarshalName(p, "padding", paddingNames[:])
+}
 
 // Window is how a convolution or pool goes over its image: a square of Kernel × Kernel pixels, placed at every Stride-th row and column of the image
 // and of the zeros around it.

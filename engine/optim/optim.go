@@ -27,7 +27,9 @@ var ruleNames = [...]string{"sgd", "rmsprop", "adam", "adamw", "clipup"}
 func (o Rule) String() string { return config.NameOf(o, ruleNames[:]) }
 
 // UnmarshalText parses a rule's name: sgd, rmsprop, adam, adamw or clipup.
-func (o *Rule) UnmarshalText(text []byte) error { return config.UnmarshalName(o, "optimizer", ruleNames[:], text) }
+func (o *Rule) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(o, "optimizer", ruleNames[:], text)
+}
 
 // MarshalText returns a rule's name.
 func (o Rule) MarshalText() ([]byte, error) { return config.MarshalName(o, "optimizer", ruleNames[:]) }

@@ -20,7 +20,9 @@ var shapeNames = [...]string{"linear", "cosine"}
 func (s Shape) String() string { return config.NameOf(s, shapeNames[:]) }
 
 // UnmarshalText parses a shape's name: linear or cosine.
-func (s *Shape) UnmarshalText(text []byte) error { return config.UnmarshalName(s, "shape", shapeNames[:], text) }
+func (s *Shape) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(s, "shape", shapeNames[:], text)
+}
 
 // MarshalText returns a shape's name.
 func (s Shape) MarshalText() ([]byte, error) { return config.MarshalName(s, "shape", shapeNames[:]) }

@@ -12,7 +12,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// Catalog has the workflows, environments and problems that configurations can name: the built-in ones, and those of a
+// Catalog has the workflows, environments and problems that configurations can name: the built-in ones and a
 // program's own that NewCatalog was given. nil is the catalog of the built-in ones.
 type Catalog struct {
 	environments envs.Registry
@@ -24,7 +24,7 @@ type Catalog struct {
 // added to the catalog of NewCatalog, and to the command line of cmd.Main.
 type Part func(*Catalog) error
 
-// NewCatalog returns the catalog of the built-in names and of those of a program's own parts. The error names all parts
+// NewCatalog returns the catalog of the built-in names and of a program's own parts. The error names all parts
 // that are wrong.
 func NewCatalog(parts ...Part) (*Catalog, error) {
 	c := &Catalog{}
@@ -57,7 +57,7 @@ func OwnEnvironment(e *envs.Environment, err error) Part {
 }
 
 // OwnStrategy is an algorithm of a program's own, a struct whose exported fields are the keys of its section, with tags
-// as package config describes them; defaults returns their defaults. Its name, Algorithm.Name, is that of the workflow
+// as package config describes them; defaults returns their defaults. Its name, Algorithm.Name, names the workflow
 // and of the section. It searches for policies and solves problems of one objective, and PBT can train it.
 func OwnStrategy[C ec.Algorithm](summary string, defaults func() C) Part {
 	return func(c *Catalog) error {
@@ -105,7 +105,7 @@ func OwnProblem(name, summary string, defaults func() ProblemSettings) Part {
 // ownSource is the source of a program's own parts.
 const ownSource = "this program's own"
 
-// Workflows lists all workflows, in the order in which they are documented, those of the program's own last.
+// Workflows lists all workflows, in the order in which they are documented, the program's own last.
 func (c *Catalog) Workflows() []Workflow {
 	all := slices.Concat(agents, populations, guides, hybrids, searches)
 	if c == nil {
@@ -118,7 +118,7 @@ func (c *Catalog) Workflows() []Workflow {
 	return all
 }
 
-// Problems lists all problems, in the order in which they are documented, those of the program's own last.
+// Problems lists all problems, in the order in which they are documented, the program's own last.
 func (c *Catalog) Problems() []Problem {
 	if c == nil {
 		return Problems()
@@ -184,7 +184,7 @@ func (c *Catalog) sectionNames() []string {
 	return append(of, c.problemNames()...)
 }
 
-// namePattern is that of the names of parts, which are also those of sections and folders.
+// namePattern is the pattern of the names of parts, which also name sections and folders.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 // checkName checks the name of a part.

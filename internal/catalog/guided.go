@@ -133,7 +133,7 @@ func workflowOf[W engine.Workflow](w W, err error) (engine.Workflow, error) {
 	return w, nil
 }
 
-// guided holds the settings of a hybrid of agents and a search: those of the agents, the section of the search's
+// guided holds the settings of a hybrid of agents and a search: the agents', the section of the search's
 // algorithm, and the hybrid's own.
 type guided struct {
 	*agent

@@ -8,7 +8,7 @@ import (
 // lackPage lists what evorl does not do.
 const lackPage = "docs/limits.md"
 
-// lack is something that other programs do and evorl does not, by the names under which people look for it. Its sentence is that of
+// lack is something that other programs do and evorl does not, by the names under which people look for it. Its sentence is as in
 // lackPage; what lands later leaves both.
 type lack struct {
 	names    *regexp.Regexp // in lower case, with - for _ / : and spaces

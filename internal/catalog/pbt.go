@@ -46,7 +46,7 @@ func (c *Catalog) trainables() []Workflow {
 	})
 }
 
-// pbt holds the settings of population based training: those of the workflow that it trains, and [pbt].
+// pbt holds the settings of population based training: the trained workflow's, and [pbt].
 type pbt struct {
 	Settings
 	catalog *Catalog                // of the workflows that it can train
@@ -186,7 +186,7 @@ func (p *pbt) Check(env *envs.Environment, options envs.Options) error {
 	return p.Settings.Check(env, options)
 }
 
-// memberFields returns the keys that may be searched: those of the learner and, only on request, those of the replay.
+// memberFields returns the keys that may be searched: the learner's and, only on request, the replay's.
 func (p *pbt) memberFields() ([]config.Key, error) {
 	keys, err := config.MemberFields(p.learner().Value)
 	replay := replayOf(p.Settings)

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// search holds the settings of an algorithm of package ec: [search], the algorithm's section, and those of the candidates. Candidates are
+// search holds the settings of an algorithm of package ec: [search], the algorithm's section, and the candidates'. Candidates are
 // policies ([network], [policy] and, for descriptors, [behaviour]) or solutions of a problem (its section).
 type search struct {
 	single
@@ -166,7 +166,7 @@ func keyed(err error) error {
 	return err
 }
 
-// solved returns the problem that is solved: the configured one, or that of finding a policy.
+// solved returns the problem that is solved: the configured one, or finding a policy.
 func (s *search) solved(env *envs.Environment, options envs.Options) (ec.Problem, error) {
 	if s.settings != nil {
 		return s.settings.Problem()

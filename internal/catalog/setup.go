@@ -25,7 +25,7 @@ const (
 type Setup struct {
 	Workflow Workflow
 	Settings Settings
-	Place    string            // env in the run directory: a name, or that of the file that it keeps
+	Place    string            // env in the run directory: a name, or the kept file's
 	Env      *envs.Environment // nil for problems
 	Source   *Source           // nil: Place is a name
 
@@ -167,7 +167,7 @@ func (s *Setup) Widen(info vk.Info) (back func()) {
 	return back
 }
 
-// sections returns pointers to the settings of the setup, among them those of the environment.
+// sections returns pointers to the settings of the setup, the environment's among them.
 func (s *Setup) sections(environment *envs.Options) config.Sections {
 	var out config.Sections
 	if s.Source != nil {
@@ -261,7 +261,7 @@ func (s *Setup) learner() (name, key string, choices []Workflow) {
 	return s.Workflow.Name, "workflow", s.catalog.Workflows()
 }
 
-// unknown returns the error of a name that the catalog does not have, and is that of what evorl does not do, if it is
+// unknown returns the error of a name that the catalog does not have, or says what evorl does not do, if it is
 // known for that. In the configuration of a run it tells what program has it.
 func (r *Reader) unknown(d *config.Document, key, what string, valid []string) error {
 	err := d.UnknownValue(key, what, valid)

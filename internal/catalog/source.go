@@ -166,7 +166,7 @@ func (f *function) Problem() (ec.Problem, error) {
 var includeLine = regexp.MustCompile(`^[ \t]*#[ \t]*include[ \t]+"([^"]+)"`)
 
 // includeSources reads a file and puts the files beside it that it includes, such as a robot's dynamics, in the places of their #include: a run keeps
-// one text. Other includes are those of the embedded shaders. #line keeps the places of errors, by names without the folder, so that the text is the
+// one text. Other includes are embedded shaders. #line keeps the places of errors, by names without the folder, so that the text is the
 // same from wherever it is read.
 func includeSources(ctx context.Context, path string) ([]byte, error) {
 	text, err := readSource(path)

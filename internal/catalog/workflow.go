@@ -22,7 +22,7 @@ type Workflow struct {
 // Settings makes the settings of the workflow, with their defaults.
 func (w Workflow) Settings() Settings { return w.settings(w.catalog) }
 
-// Settings are the settings that one workflow has besides those of every run.
+// Settings are the settings that one workflow has besides every run's.
 type Settings interface {
 	// Sections returns pointers to the settings, which hold the defaults until they are decoded.
 	Sections() config.Sections
@@ -32,7 +32,7 @@ type Settings interface {
 	Independent() bool
 	// Composed reports whether the workflow is composed of others, on which its sections depend.
 	Composed() bool
-	// Check checks the settings in an environment, nil for problems. It needs no device. Errors are those of config.Invalid, with the key
+	// Check checks the settings in an environment, nil for problems. It needs no device. Errors are config.Invalid's, with the key
 	// from the top level.
 	Check(env *envs.Environment, options envs.Options) error
 	// Build makes the workflow.
@@ -76,7 +76,7 @@ func Names(of []Workflow) []string {
 	return names
 }
 
-// Section documents one section of a configuration; that of the top level is named "".
+// Section documents one section of a configuration; the top level is named "".
 type Section struct {
 	Name string       `json:"name"`
 	Keys []config.Key `json:"keys"`

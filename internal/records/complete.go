@@ -12,7 +12,7 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-// Complete checks that the run's files have the records of all iterations after from, up to to, and that the scores of members are those of which
+// Complete checks that the run's files have the records of all iterations after from, up to to, and that the scores of members are the ones of which
 // metrics.jsonl has the statistics.
 func (r Run) Complete(from, to int) error {
 	dir, err := rundir.Open(r.Path)

@@ -10,7 +10,7 @@ import (
 
 // Files are the files to which a run appends what it stores of its iterations. They are for a single goroutine.
 type Files struct {
-	all     []*metrics.File // those of the fields
+	all     []*metrics.File // the fields' files
 	metrics *metrics.File
 	members *metrics.File // nil: one member
 	lineage *metrics.File // nil: the workflow has none

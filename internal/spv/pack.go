@@ -35,7 +35,7 @@ func Pack(code []byte) ([]byte, error) {
 
 type packer struct {
 	name    map[uint32]uint32 // of the module's own identifiers
-	number  map[uint32]int    // of those of functions, in the order of definition
+	number  map[uint32]int    // of functions' names, in the order of definition
 	inside  bool              // a function has begun
 	defined int               // identifiers of functions so far
 	out     []byte

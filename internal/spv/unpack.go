@@ -40,7 +40,7 @@ type unpacker struct {
 type use struct {
 	at    int
 	named bool
-	value int64 // name, or number among those of functions
+	value int64 // name, or number among functions' names
 }
 
 func (u *unpacker) module() ([]byte, error) {

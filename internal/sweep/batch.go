@@ -11,7 +11,7 @@ import (
 )
 
 // Batch is a run of trials that differ only in hyperparameters of members, which costs far less than one run each: trial after trial, with the
-// repetitions of each together. In the next rung of successive halving, the members of trials that continue are those of a smaller run, which begins with
+// repetitions of each together. In the next rung of successive halving, the members of trials that continue form a smaller run, which begins with
 // their state.
 type Batch struct {
 	Folder string
@@ -44,7 +44,7 @@ func (c Config) Batches(trials []Trial, names map[string]string, folder string) 
 // rungMark is what the number of a rung follows in the name of a run's folder.
 const rungMark = "-rung-"
 
-// Narrow returns the batch of those of its trials that are alive in a rung, counted from 0, which begins after the given number of iterations: b itself
+// Narrow returns the batch of its trials that are alive in a rung, counted from 0, which begins after the given number of iterations: b itself
 // if all are, nil if none is.
 func (b *Batch) Narrow(alive []Trial, rung, begun int) *Batch {
 	var trials []Trial

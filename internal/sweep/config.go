@@ -79,12 +79,12 @@ type HalvingConfig struct {
 	Iterations int `min:"1" doc:"Iterations of the first rung; the last rung has the configuration's."`
 }
 
-// Default is a grid with one run per trial. The rungs are those of L. Li et al., "Hyperband", 2018.
+// Default is a grid with one run per trial. The rungs follow L. Li et al., "Hyperband", 2018.
 func Default() Config {
 	return Config{Method: Grid, Trials: 20, Batch: 64, Seeds: 1, Metric: "evaluation", Halving: HalvingConfig{Eta: 3, Iterations: 10}}
 }
 
-// maxTrials is the maximum number of trials of a grid, and maxRepetitions that of trials × seeds.
+// maxTrials is the maximum number of trials of a grid, and maxRepetitions of trials × seeds.
 const (
 	maxTrials      = 100000
 	maxRepetitions = 100000

@@ -113,7 +113,7 @@ func (c Config) Rungs(last int) (out []int) {
 	return append(out, last)
 }
 
-// Promote returns those of the trials that continue to the next rung, by their scores, where NaN is the lowest.
+// Promote returns the trials that continue to the next rung, by their scores, where NaN is the lowest.
 func (c Config) Promote(trials []Trial, score func(Trial) float64) []Trial {
 	ranked := slices.Clone(trials)
 	slices.SortStableFunc(ranked, func(a, b Trial) int { return cmp.Compare(score(b), score(a)) })

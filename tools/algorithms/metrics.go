@@ -9,7 +9,7 @@ import (
 )
 
 // described is a row of docs/metrics.md.
-type described struct{ name, text string } // a name that ends with "/…" is that of a group
+type described struct{ name, text string } // a name that ends with "/…" names a group
 
 var (
 	metricRow  = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([^|]+?) +\\|")
@@ -63,7 +63,7 @@ func (d *document) rows(names []string) (rows []described, err error) {
 // spread are the suffixes of statistics over the members.
 var spread = []string{"/mean", "/median", "/min", "/max", "/q25", "/q75"}
 
-// withoutSpread returns the names of metrics, sorted; those of statistics of the same values are one that ends with "/…".
+// withoutSpread returns the names of metrics, sorted; statistics of the same values are one name that ends with "/…".
 func withoutSpread(names []string) []string {
 	var out []string
 	for _, name := range names {

@@ -19,7 +19,7 @@ import (
 // resultsFile holds the results of the pages' runs.
 const resultsFile = folder + "/runs.json"
 
-// result is that of a page's run.
+// result is the result of a page's run.
 type result struct {
 	Command    string   `json:"command"`
 	Env        string   `json:"env"`

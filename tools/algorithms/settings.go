@@ -46,7 +46,7 @@ func (d *document) settings(b *strings.Builder, name string) error {
 // sectionTable is the table of a section's keys.
 type sectionTable struct{ section, text string }
 
-// tables returns those of a workflow.
+// tables returns a workflow's tables.
 func (d *document) tables(name string) (all []sectionTable, err error) {
 	w, err := d.workflow(name)
 	if err != nil {

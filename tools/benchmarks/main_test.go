@@ -24,7 +24,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// An added result replaces that of the same device, and the page shows it.
+// An added result replaces the same device's, and the page shows it.
 func TestAdd(t *testing.T) {
 	docs := t.TempDir()
 	if err := os.Mkdir(filepath.Join(docs, folder), 0o755); err != nil {

@@ -86,7 +86,7 @@ func buildPacked(ctx context.Context, folder string, stderr io.Writer) (err erro
 	return errors.Join(pack(to, built, names()), to.Close())
 }
 
-// programs returns a temporary folder with the programs, which done removes: those of the pack beside this program if there is one,
+// programs returns a temporary folder with the programs, which done removes: from the pack beside this program if there is one,
 // else newly built.
 func programs(ctx context.Context, stderr io.Writer) (folder string, done func(), err error) {
 	self, err := os.Executable()

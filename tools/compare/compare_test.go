@@ -183,7 +183,7 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// Figures are those of the device and driver that they were measured with, whichever were measured later in the same folder.
+// Figures belong to the device and driver that they were measured with, whichever were measured later in the same folder.
 func TestReportByDevice(t *testing.T) {
 	on := func(name, driver string) record {
 		return record{Machine: &machine{Device: device{Name: name, Driver: driver}, Processor: "Abacus"}}

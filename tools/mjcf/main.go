@@ -9,7 +9,7 @@
 //
 //	-python PROGRAM   Python with MuJoCo (default $MUJOCO_PYTHON, or python3)
 //	-out DIR          folder of the GLSL (default .)
-//	-go DIR           folder of the Go (default that of the GLSL)
+//	-go DIR           folder of the Go (default: the GLSL's)
 //	-package NAME     package of the Go (default the name of its folder)
 //	-contacts WHICH   all (default), or ground: only those of shapes other than meshes with planes
 //	-sense TEXT       output of a forward pass besides accelerations, such as "site tip xz"; may be repeated

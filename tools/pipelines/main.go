@@ -158,7 +158,7 @@ func compileChoices(ctx context.Context, targets []target, o options) ([]result,
 	return results, nil
 }
 
-// onceOnly leaves of the largest robot's kernels, which take minutes each to compile, those of one configuration on one target.
+// onceOnly leaves of the largest robot's kernels, which take minutes each to compile, one configuration's on one target.
 func onceOnly(all []pipeline, t target) []pipeline {
 	const robot, target = "Humanoid", "navi21/64"
 	var of string

@@ -135,7 +135,7 @@ func writeStubs(folder string, imports map[string][]string) error {
 // codeSignature is the number of the load command LC_CODE_SIGNATURE.
 const codeSignature = 0x1d
 
-// checkMac checks that a program is one of Apple silicon, is signed, and loads no library but those of macOS itself: it must start on a machine without
+// checkMac checks that a program is one of Apple silicon, is signed, and loads no library but macOS's own: it must start on a machine without
 // Vulkan.
 func checkMac(program []byte) error {
 	f, err := macho.NewFile(bytes.NewReader(program))

@@ -131,7 +131,7 @@ type packed struct {
 	data []byte
 }
 
-// pack makes the archive of a program. Its times are those of no machine.
+// pack makes the archive of a program. Its times depend on no machine.
 func pack(target, name string, program []byte) ([]byte, error) {
 	binary := "evorl"
 	if strings.HasPrefix(target, "windows/") {

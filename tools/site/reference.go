@@ -105,7 +105,7 @@ func (d *documented) page() []byte {
 	return b.Bytes()
 }
 
-// markdown converts a doc comment; its headings are below those of the page.
+// markdown converts a doc comment; its headings are below the page's.
 func (d *documented) markdown(text string) string {
 	p := d.pkg.Printer()
 	p.HeadingLevel = 4

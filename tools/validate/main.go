@@ -2,7 +2,7 @@
 //
 //	go run ./tools/validate ./...                        core and synchronization validation
 //	go run ./tools/validate -gpu ./engine/... ./rl       GPU-assisted validation: kernels that access memory beyond the end of a buffer
-//	go run ./tools/validate -- -run Rollout -v ./envs    flags after -- are those of go test
+//	go run ./tools/validate -- -run Rollout -v ./envs    flags after -- are go test's
 //
 // It runs go test -exec with itself as the program that runs each package's test binary, so a message fails its package. The
 // layer's log goes through a named pipe, since every process that a test starts would truncate a log file.
@@ -42,7 +42,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main with its exit status: that of go test, or 2 for usage.
+// run is main with its exit status: go test's, or 2 for usage.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("validate", flag.ContinueOnError)
 	flags.SetOutput(stderr)

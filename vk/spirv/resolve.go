@@ -130,7 +130,7 @@ func (d *declarations) texels(v variable) (Binding, error) {
 	return b, d.place(v, &b)
 }
 
-// access combines the decorations of the variable with those of all members: one writable member makes the buffer writable.
+// access combines the decorations of the variable and of all members: one writable member makes the buffer writable.
 func (d *declarations) access(v, block uint32, members int) Access {
 	access := ReadWrite
 	for decoration, bit := range map[uint32]Access{decNonWritable: Write, decNonReadable: Read} {

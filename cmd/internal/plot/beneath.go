@@ -19,7 +19,7 @@ type beneath struct {
 	shares      []share
 }
 
-// beneathHeight is the height of the panel in inches; beneathTitle is that of its title in points.
+// beneathHeight is the height of the panel in inches; beneathTitle its title's in points.
 const (
 	beneathHeight = 2.1
 	beneathTitle  = 24
@@ -122,7 +122,7 @@ type shares []share
 
 type share struct{ from, to, of float64 }
 
-// shareColours are those of the bars up to the share, and of the rest.
+// shareColours are the colours of the bars up to the share, and of the rest.
 var shareColours = [2]color.NRGBA{{0xe0, 0x86, 0x45, 0xff}, {0xcf, 0xe7, 0xf7, 0xff}}
 
 // Plot implements [plot.Plotter].

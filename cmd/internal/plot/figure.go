@@ -185,7 +185,7 @@ var (
 	axis  = color.NRGBA{0x9a, 0x9a, 0x9a, 0xff}
 )
 
-// palette is that of Okabe and Ito (2008), which stays distinct to the colour-blind, without its yellow, too pale on white.
+// palette is Okabe and Ito's (2008), which stays distinct to the colour-blind, without its yellow, too pale on white.
 var palette = []color.NRGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermilion

@@ -117,7 +117,7 @@ func (f *Figure) drawIntervals(c draw.Canvas) error {
 
 func ptr[T any](v T) *T { return &v }
 
-// fewTicks are those of niceTicks for a narrow axis: at most five.
+// fewTicks is niceTicks for a narrow axis: at most five ticks.
 type fewTicks struct{}
 
 // Ticks implements [plot.Ticker].

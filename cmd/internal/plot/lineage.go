@@ -201,7 +201,7 @@ func (f *Figure) drawLineage(c draw.Canvas) error {
 	return nil
 }
 
-// addDescent draws a lane for each member, and lines from the lanes of parents to those of their copies.
+// addDescent draws a lane for each member, and lines from the lanes of parents to their copies'.
 func (l *lineage) addDescent(p *plot.Plot) {
 	l.addLines(p, func(_, m int) float64 { return float64(m) })
 	p.Y.Min, p.Y.Max = -0.7, float64(len(l.generations[0].Parent))-0.3

@@ -72,7 +72,7 @@ func TestLogTicks(t *testing.T) {
 	var _ plot.Ticker = logTicks{}
 }
 
-// Steps and evaluations are those of one member unless all members' are asked for; a counter that is not finite is named.
+// Steps and evaluations are of one member unless all members' are asked for; a counter that is not finite is named.
 func TestPerMember(t *testing.T) {
 	run := records("return", 1, 2, 3)
 	for i := range run {

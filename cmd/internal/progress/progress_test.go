@@ -41,7 +41,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// The rates of a resumed run are those of this session, and of its recent past.
+// The rates of a resumed run are of this session, and of its recent past.
 func TestRates(t *testing.T) {
 	b, out, wait := terminal(100, 1000, 400, 1e9)
 	for i := range int64(60) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// episodes makes pages of episodes, one at a time, and keeps that of the newest checkpoint.
+// episodes makes pages of episodes, one at a time, and keeps the newest checkpoint's.
 type episodes struct {
 	make   func(ctx context.Context, w io.Writer) error
 	path   string

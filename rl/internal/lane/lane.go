@@ -48,7 +48,7 @@ type rows struct {
 	ActorRow, ActorStride, Critic, CriticRow, CriticStride uint32
 }
 
-// rowsOf returns them for critics of which each member has `each`.
+// rowsOf returns them for `each` critics per member.
 func rowsOf(actor, critics *optim.Optimizer, each int) rows {
 	_, actorStride := actor.Params().Stacked()
 	_, criticStride := critics.Params().Stacked()

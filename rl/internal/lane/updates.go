@@ -88,7 +88,7 @@ func (u *Updates) Scope(s *engine.State) *engine.State {
 	return s
 }
 
-// begin makes the gradient of parameters in rows of so many floats, unless a kernel cannot bind all parameters.
+// begin makes the gradient of parameters in rows of `row` floats, unless a kernel cannot bind all parameters.
 func (u *Updates) begin(s *engine.State, params *engine.Tensor, row int) bool {
 	if !bindable(u.agent.Info, params) {
 		u.Together = 0
