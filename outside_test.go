@@ -37,7 +37,8 @@ func (c *track) Load(state []byte) error {
 }
 
 // TestRunOutside: runs in an environment that the host steps learn, and are resumed with the same bits if it is saved, or if the workflow begins new episodes
-// in every iteration. Otherwise a resumed run warns.
+// in every iteration. Otherwise a resumed run warns. Population based training copies members with the environments that are saved, also in the first
+// iteration after resuming.
 func TestRunOutside(t *testing.T) {
 	const warning = `the environments of "Track-v0" are not in checkpoints: new episodes begin in them, so that it does not continue exactly`
 	for _, c := range []struct {
@@ -50,6 +51,8 @@ func TestRunOutside(t *testing.T) {
 		{"openes", 0, []string{"openes.population=32", "openes.learning_rate=0.2", "policy.episodes=2"}, 20, true},
 		{"ppo", 2, []string{"ppo.members=2", "ppo.environments=8", "ppo.rollout_length=32", "ppo.learning_rate=0.02"}, 12, true},
 		{"ppo", 0, []string{"ppo.members=2", "ppo.environments=8", "ppo.rollout_length=32", "ppo.learning_rate=0.02"}, 12, false},
+		{"pbt", 2, []string{"ppo.members=4", "ppo.environments=4", "ppo.rollout_length=31", "pbt.warmup=2", "pbt.interval=2", "pbt.episodes=2",
+			"evaluation.best_episodes=8"}, 12, true},
 	} {
 		env, err := envs.NewOutside(envs.Spec{
 			Name: "Track-v0", MaxSteps: 50, Observation: envs.Box([]float32{0}, []float32{1}), Action: envs.Discrete(2), Saved: c.saved,

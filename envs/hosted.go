@@ -33,6 +33,8 @@ type hosted struct {
 	renew []bool         // environments that diverged without knowing it
 	seeds []uint32       // of each one's last Reset
 	saved *engine.Tensor // [M, E, words] u32: of checkpoints, see hostedsave.go; nil: they do not contain the environments
+
+	copies *hostedCopies // nil: the environments of copied members go on as they are
 }
 
 // hostedEpisode is the present episode of an environment.
@@ -94,10 +96,12 @@ func (h *hosted) record(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 		return
 	}
 	taken := 0
+	h.copies.recordFind(r)
 	r.Host("reset "+ro.env.Name, h.failing(func(ctx context.Context) error {
 		taken = 0
 		return h.begin(ctx, clock, begin, firstCandidate)
 	}))
+	h.copies.recordSettle(r)
 	r.Copy(h.observed, h.arrived)
 	r.Copy(ro.step, h.word)
 	r.Copy(ro.ret, h.sum)
@@ -257,6 +261,11 @@ func (h *hosted) open(ctx context.Context) (err error) {
 	if h.done, err = engine.Mapped[uint32](h.flags); err != nil {
 		return err
 	}
+	if h.copies != nil {
+		if h.copies.read, err = engine.Mapped[uint32](h.copies.found); err != nil {
+			return err
+		}
+	}
 	h.step.Action, h.step.Obs, h.step.Final = h.actions, h.obs, h.finals
 	if h.stepper, err = h.ro.env.newStepper(ctx, len(h.episodes), h.arrived.Engine().Seed()); err == nil && h.stepper == nil {
 		err = &engine.NilError{What: "stepper"}
@@ -280,7 +289,7 @@ func (h *hosted) begin(ctx context.Context, clock *engine.Clock, anew bool, firs
 		}
 	}
 	if h.begun && !anew {
-		return nil
+		return errors.Join(h.take(), h.copies.settle())
 	}
 	time := 0
 	if clock != nil {
@@ -316,7 +325,7 @@ func (h *hosted) begin(ctx context.Context, clock *engine.Clock, anew bool, firs
 		h.words[i], h.returns[i] = e.word(), e.ret
 	}
 	h.begun = true
-	return errors.Join(h.flush(), h.look(0))
+	return errors.Join(h.copies.settle(), h.flush(), h.look(0))
 }
 
 // reset begins new episodes in the environments of renew.

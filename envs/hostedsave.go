@@ -21,7 +21,7 @@ const (
 )
 
 // newSaved makes the tensor of what checkpoints have of the environments, and says what happens when a run is saved and resumed. It is each
-// member's own: a copied member's environments go on as they were.
+// member's own: what a copied member takes along is the business of hostedCopies.
 func (h *hosted) newSaved(s *engine.State) {
 	c, env := h.ro.cfg, h.ro.env
 	if c.Begin || env.Saved == 0 {
@@ -37,6 +37,7 @@ func (h *hosted) newSaved(s *engine.State) {
 	policies := max(c.Policies, 1)
 	h.saved = s.Tensor("outside", engine.Uint32, engine.Members(c.Members/policies), engine.Environments(c.Environments*policies),
 		engine.Axis("word", savedHead+env.ObsSize()+(env.Saved+3)/4)).Own()
+	h.copies = newCopies(s, c.Members/policies)
 	s.OnSave(h.failing(h.save))
 	s.OnResume(h.failing(h.load))
 }

@@ -59,13 +59,14 @@ type Stater interface {
 	State(i int, state []float32) error
 }
 
-// Saver is a Stepper whose environments can be saved, so that a resumed run continues exactly. Spec.Saved is how many bytes one takes at most. Without it,
-// new episodes begin in them when a run is resumed.
+// Saver is a Stepper whose environments can be saved, so that a resumed run continues exactly, and a member that is replaced by a copy of another one goes
+// on in copies of its environments. Spec.Saved is how many bytes one takes at most. Without it, new episodes begin in them when a run is resumed, and a
+// replaced member's go on as they were.
 type Saver interface {
 	// Save writes the state of environment i, between two steps, to Spec.Saved bytes, which are 0 before. The observation to act on next is not part of it.
 	Save(i int, state []byte) error
-	// Load continues environment i from what Save wrote, whatever it is doing. seed was given to the Reset before, and episode counts the episodes that
-	// began since, 1 in the Reset's own.
+	// Load continues environment i from what Save wrote, of this environment or another one, whatever it is doing. seed was given to its Reset before, and
+	// episode counts the episodes that began since, 1 in the Reset's own.
 	Load(i int, seed, episode uint32, state []byte) error
 }
 

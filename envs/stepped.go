@@ -65,8 +65,11 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 			tensor = s.Scratch
 		}
 		members, environments := engine.Members(c.Members), engine.Environments(c.Environments)
-		st.memory = tensor("memory", engine.Float32, members, environments, engine.Axis("float", h)).
-			View(engine.Members(c.Members/st.share), nn.Networks(st.share), environments, engine.Axis("float", h))
+		memory := tensor("memory", engine.Float32, members, environments, engine.Axis("float", h))
+		if ro.env.outside && ro.env.Saved == 0 {
+			memory.Own() // it belongs to the environments, which a copied member keeps: see hostedCopies
+		}
+		st.memory = memory.View(engine.Members(c.Members/st.share), nn.Networks(st.share), environments, engine.Axis("float", h))
 		if c.Trajectory {
 			ro.Trajectory.Memory = s.Scratch("first_memory", engine.Float32, members, environments, engine.Axis("float", h))
 		}
