@@ -275,40 +275,6 @@ type rankMergeKernel struct {
 // call dispatches x × y × z workgroups.
 func (k rankMergeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(rankMergeShader, &k, x, y, z) }
 
-var reduceShader = &vk.Shader{
-	Name:  "engine/reduce",
-	SPIRV: shaders.Code("engine/reduce"),
-	Bindings: []vk.Binding{
-		{Name: "Value", Index: 0, Access: vk.Read},
-		{Name: "value_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Value"},
-		{Name: "Result", Index: 2, Access: vk.Write},
-	},
-	PushBytes: 8,
-	Spec: []vk.SpecConstant{
-		{Name: "WORKGROUP", ID: 0, Default: 64},
-		{Name: "KIND", ID: 1, Default: 0},
-		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
-	},
-	LocalSize:     [3]uint32{64, 1, 1},
-	LocalSizeSpec: [3]int32{0, -1, -1},
-}
-
-// reduceKernel is shaders/engine/reduce.comp.
-type reduceKernel struct {
-	Value  vk.Range // readonly float
-	Result vk.Range // writeonly float
-
-	Members uint32 // push constants, in order
-	Inner   uint32
-
-	Workgroup  uint32 // specialization constants, zero for their default 64
-	Kind       uint32 // default 0
-	TexelLoads uint32 // default 0
-}
-
-// call dispatches x × y × z workgroups.
-func (k reduceKernel) call(x, y, z uint32) vk.Call { return vk.Pack(reduceShader, &k, x, y, z) }
-
 var renewShader = &vk.Shader{
 	Name:  "engine/renew",
 	SPIRV: shaders.Code("engine/renew"),

@@ -232,49 +232,6 @@ func TestRank(t *testing.T) {
 	}
 }
 
-func TestReduce(t *testing.T) {
-	for _, members := range []int{1, 7, 1030} {
-		const inner = 3
-		s := memberState(t)
-		values := normals(members * inner)
-		for i := range values {
-			if i%inner == 2 || i%inner == 1 && i/inner%3 == 1 {
-				values[i] = float32(math.NaN()) // some of the second element, all of the third
-			}
-		}
-		value := floats(t, s, "value", values, Members(members), Axis("feature", inner))
-		var results [4]*Tensor
-		for how := range results {
-			results[how] = floats(t, s, fmt.Sprint("result", how), nil, Axis("feature", inner))
-		}
-		runRecorded(t, s, func(r *Recorder) {
-			for how, result := range results {
-				Reduce(r, Reduction(how), value, result)
-			}
-		})
-		for i := range inner {
-			var sum, size, count float64
-			low, high := math.Inf(1), math.Inf(-1)
-			for p := range members {
-				if v := float64(values[p*inner+i]); !math.IsNaN(v) {
-					sum, size, count, low, high = sum+v, size+math.Abs(v), count+1, min(low, v), max(high, v)
-				}
-			}
-			// Each value passes at most ceil(1030 / 64) + 6 sums, each of which is rounded to within half a unit in the last place.
-			rounding := 23 * 6e-8 * size
-			for how, want := range []float64{sum / count, sum, high, low} {
-				got := float64(readFloats(t, results[how])[i])
-				if count == 0 {
-					want = math.NaN()
-				}
-				if !(math.Abs(got-want) <= []float64{rounding / count, rounding, 0, 0}[how]) && !(math.IsNaN(got) && math.IsNaN(want)) {
-					t.Errorf("reduction %d of element %d over %d members is %v; want %v", how, i, members, got, want)
-				}
-			}
-		}
-	}
-}
-
 // Metrics of a step stay readable for as many steps as the ring has slots, and are refused afterwards.
 func TestMetricsRing(t *testing.T) {
 	const members = 5

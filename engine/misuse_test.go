@@ -52,7 +52,6 @@ func TestMisuse(t *testing.T) {
 		{"next nil", recording(func(r *Recorder) { Next(r, nil) }), noBuffer},
 		{"rank nil", recording(func(r *Recorder) { Rank(r, nil, nil) }), ""},
 		{"order nil", recording(func(r *Recorder) { Order(r, nil, nil) }), ""},
-		{"reduce nil", recording(func(r *Recorder) { Reduce(r, 0, nil, nil) }), ""},
 		{"mean nil", recording(func(r *Recorder) { Mean(r, nil, nil, nil, 1) }), "no axis"},
 		{"gather nil", recording(func(r *Recorder) { Gather(r, nil, nil) }), "want an axis"},
 		{"renew nil", recording(func(r *Recorder) { Renew(r, nil, nil, nil) }), "want an axis"},

@@ -100,9 +100,6 @@ func NewOutside(spec Spec, newStepper MakeStepper) (*Environment, error) {
 	return &Environment{Spec: spec, newStepper: newStepper}, nil
 }
 
-// IsOutside reports whether the environment is stepped by the host (NewOutside).
-func (e *Environment) IsOutside() bool { return e.outside }
-
 // refuseOutside is the error of what needs an environment's GLSL.
 func (e *Environment) refuseOutside(what string) error {
 	if !e.outside {

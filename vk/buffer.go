@@ -163,9 +163,6 @@ func (d *Device) newBuffer(bytes int64, kind Kind, use memoryUse) (*Buffer, erro
 // Size returns the size in bytes, as requested.
 func (b *Buffer) Size() int64 { return b.size }
 
-// Kind returns the kind of memory.
-func (b *Buffer) Kind() Kind { return b.kind }
-
 // Range returns n bytes from off. Bounds are checked when the range is used.
 func (b *Buffer) Range(off, n int64) Range { return Range{b, off, n} }
 

@@ -363,40 +363,6 @@ type columnsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k columnsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(columnsShader, &k, x, y, z) }
 
-var followShader = &vk.Shader{
-	Name:  "engine/nn/follow",
-	SPIRV: shaders.Code("engine/nn/follow"),
-	Bindings: []vk.Binding{
-		{Name: "Target", Index: 0, Access: vk.ReadWrite},
-		{Name: "targets_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
-		{Name: "Source", Index: 2, Access: vk.Read},
-		{Name: "sources_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Source"},
-		{Name: "Tau", Index: 4, Access: vk.Read},
-	},
-	PushBytes: 4,
-	Spec: []vk.SpecConstant{
-		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
-	},
-	LocalSize:     [3]uint32{64, 1, 1},
-	LocalSizeSpec: [3]int32{0, -1, -1},
-}
-
-// followKernel is shaders/engine/nn/follow.comp.
-type followKernel struct {
-	Target vk.Range // read-write vec4
-	Source vk.Range // readonly vec4
-	Tau    vk.Range // readonly float
-
-	Size uint32 // push constants, in order
-
-	LocalSizeX uint32 // specialization constants, zero for their default 64
-	TexelLoads uint32 // default 0
-}
-
-// call dispatches x × y × z workgroups.
-func (k followKernel) call(x, y, z uint32) vk.Call { return vk.Pack(followShader, &k, x, y, z) }
-
 var forwardShader = &vk.Shader{
 	Name:  "engine/nn/forward",
 	SPIRV: shaders.Code("engine/nn/forward"),

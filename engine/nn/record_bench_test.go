@@ -23,8 +23,8 @@ func BenchmarkRecord(b *testing.B) {
 	eng, x := engine.New(dev), buffer.All()
 	const dispatches = 4096
 	for name, call := range map[string]func(i uint32) vk.Call{
-		"follow": func(i uint32) vk.Call {
-			return followKernel{Target: x, Source: x, Tau: x, Size: i}.call(1, 1, 1)
+		"merge": func(i uint32) vk.Call {
+			return normalizerMergeKernel{Sums: x, Moments: x, Normalizer: x, Members: i}.call(1, 1, 1)
 		},
 		"gemm": func(i uint32) vk.Call {
 			return gemmKernel{A: x, B: x, C: x, M: i, N: 1, K: 1, AStride: 8, BStride: 8, CStride: 8, Alpha: 1, Rows: 4}.call(1, 1, 1)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -22,7 +21,7 @@ func BenchmarkUpdate(b *testing.B) {
 	defer dev.Close()
 	eng := engine.New(dev)
 	for _, c := range []struct{ members, row int }{{1, 4500}, {1, 70000}, {64, 4500}, {40, 70000}} {
-		for _, what := range []string{"alone", "follow", "follow apart", "grouped", "two"} {
+		for _, what := range []string{"alone", "follow", "grouped", "two"} {
 			b.Run(fmt.Sprintf("%s/%d members/%d", what, c.members, c.row), func(b *testing.B) {
 				s := eng.NewState()
 				defer s.Close()
@@ -52,11 +51,8 @@ func BenchmarkUpdate(b *testing.B) {
 							continue
 						}
 						o[0].Step(r, gradient[0])
-						switch what {
-						case "two":
+						if what == "two" {
 							o[1].Step(r, gradient[1])
-						case "follow apart":
-							nn.Follow(r, target, o[0].Params(), tau)
 						}
 					}
 				})

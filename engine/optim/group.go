@@ -128,7 +128,7 @@ func (g *Group) check() error {
 		return fmt.Errorf("optim: a group of optimizers of which %v or %v skips members; want separate optimizers for that", a.params, b.params)
 	}
 	if a.target != nil || b.target != nil {
-		return fmt.Errorf("optim: a group of optimizers of which %v or %v has a target; want nn.Follow for that", a.params, b.params)
+		return fmt.Errorf("optim: a group of optimizers, and %v or %v has a target; want each to take its own step", a.params, b.params)
 	}
 	return nil
 }

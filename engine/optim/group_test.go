@@ -237,8 +237,7 @@ func TestGroupErrors(t *testing.T) {
 	fails("has a target", a.gradient, b.gradient)
 }
 
-// Targets that follow in the update's own pass are bit-identical to targets that follow separately, also for members
-// with a refused gradient.
+// Targets follow the parameters of every update, also of members with a refused gradient.
 func TestFollow(t *testing.T) {
 	eng := open(t)
 	for _, c := range []struct {
@@ -248,32 +247,22 @@ func TestFollow(t *testing.T) {
 		t.Run(fmt.Sprintf("%v/%d members", c.rule, c.members), func(t *testing.T) {
 			s := eng.NewState()
 			defer s.Close()
-			fused := newTrained(t, s.Sub("fused"), Default(c.rule), c.members, c.row, c.splits)
-			apart := newTrained(t, s.Sub("apart"), Default(c.rule), c.members, c.row, c.splits)
-			write(t, apart.params, read(t, fused.params))
+			o := newTrained(t, s, Default(c.rule), c.members, c.row, c.splits)
 			p := engine.Members(c.members)
 			tau := s.Tensor("tau", engine.Float32, p)
-			var targets [2]*engine.Tensor
-			for i := range targets { // different shapes
-				targets[i] = s.Tensor(fmt.Sprint("target_", i), engine.Float32, p, nn.Networks(2), engine.Axis("parameter", c.row/2))
-			}
-			shares, begin := make([]float32, c.members), make([]float32, c.members*c.row)
+			target := s.Tensor("target", engine.Float32, p, nn.Networks(2), engine.Axis("parameter", c.row/2)) // of another shape
+			shares, begin, want := make([]float32, c.members), make([]float32, c.members*c.row), make([]float64, c.members*c.row)
 			for i := range shares {
 				shares[i] = []float32{0.005, 1, 0}[i%3]
 			}
 			for i := range begin {
 				begin[i] = float32(rand.NormFloat64())
+				want[i] = float64(begin[i])
 			}
 			write(t, tau, shares)
-			for _, target := range targets {
-				write(t, target, begin)
-			}
-			fused.Follow(targets[0], tau)
-			program, err := eng.Record("follow", func(r *engine.Recorder) {
-				fused.Step(r, fused.gradient)
-				apart.Step(r, apart.gradient)
-				nn.Follow(r, targets[1], apart.params, tau)
-			})
+			write(t, target, begin)
+			o.Follow(target, tau)
+			program, err := eng.Record("follow", func(r *engine.Recorder) { o.Step(r, o.gradient) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -283,23 +272,43 @@ func TestFollow(t *testing.T) {
 				if step == 2 {
 					broken = 0
 				}
-				fused.draw(t, broken)
-				write(t, apart.gradient, read(t, fused.gradient))
+				o.draw(t, broken)
 				if err := program.Run(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-			}
-			got, want, params := read(t, targets[0]), read(t, targets[1]), read(t, apart.params)
-			for i := range want {
-				m := i / c.row
-				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-					t.Fatalf("target %d of member %d is %v in the update's pass and %v apart", i, m, got[i], want[i])
-				}
-				if share := shares[m]; share == 0 && got[i] != begin[i] || share == 1 && got[i] != params[i] || share == 0.005 && got[i] == begin[i] {
-					t.Fatalf("target %d of member %d with tau %g: %v, from %v to %v", i, m, share, got[i], begin[i], params[i])
+				got, params := read(t, target), read(t, o.params)
+				for i := range want {
+					share := float64(shares[i/c.row])
+					want[i] = (1-share)*want[i] + share*float64(params[i])
+					// Four roundings in each step, each within half a unit in the last place.
+					tolerance := float64(step+1) * 0x1p-22 * (math.Abs(want[i]) + math.Abs(float64(params[i])) + math.Abs(float64(begin[i])))
+					if !(math.Abs(float64(got[i])-want[i]) <= tolerance) || share == 0 && got[i] != begin[i] || share == 1 && got[i] != params[i] {
+						t.Fatalf("target %d with tau %g after step %d: %v; want %v", i, share, step, got[i], want[i])
+					}
 				}
 			}
 		})
+	}
+}
+
+// The shapes of targets, parameters and tau are checked.
+func TestFollowShapes(t *testing.T) {
+	s := open(t).NewState()
+	defer s.Close()
+	tensor := func(name string, members, size int) *engine.Tensor {
+		return s.Tensor(name, engine.Float32, engine.Members(members), engine.Axis("parameter", size))
+	}
+	a, b, odd, few := tensor("a", 3, 8), tensor("b", 3, 8), tensor("odd", 3, 7), tensor("few", 2, 12)
+	tau, short := s.Tensor("tau", engine.Float32, engine.Members(3)), s.Tensor("short", engine.Float32, engine.Members(2))
+	for _, c := range []struct {
+		want                string
+		target, source, tau *engine.Tensor
+	}{
+		{"multiple of 4", a, odd, tau}, {"same members", few, b, tau}, {"one for each of 3", a, b, short}, {"own target", a, a, tau},
+	} {
+		if err := checkFollow(c.target, c.source, c.tau); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v; want one with %q", err, c.want)
+		}
 	}
 }
 

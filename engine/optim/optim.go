@@ -7,7 +7,6 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -95,7 +94,8 @@ func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
 }
 
 // Follow makes target parameters, of the shape of the parameters, follow them in every update by Polyak averaging
-// with tau [M], as nn.Follow does but in the update's own pass. nil: no target. Call it before Step.
+// with tau [M], in the update's own pass (T. P. Lillicrap et al., 2016, algorithm 1):
+// target = (1 - tau) target + tau params. nil: no target. Call it before Step.
 func (o *Optimizer) Follow(target, tau *engine.Tensor) { o.target, o.tau = target, tau }
 
 // Only restricts updates to members with an element of due [M] u32 that is not 0; nil: all are updated. Targets follow in
@@ -143,7 +143,7 @@ func (o *Optimizer) Step(r *engine.Recorder, gradient *engine.Tensor) {
 		err = fmt.Errorf("optim: updates of parameters %v with due members %v; want one element for each member", o.params, o.due)
 	}
 	if err == nil && o.target != nil {
-		_, _, err = nn.CheckFollow(o.target, o.params, o.tau)
+		err = checkFollow(o.target, o.params, o.tau)
 	}
 	if err != nil {
 		r.Fail(err)
@@ -194,4 +194,21 @@ func (o *Optimizer) shape(gradient *engine.Tensor) (splits, members, row int, er
 		err = fmt.Errorf("optim: parameters %v: rows of %d; want a multiple of 4", o.params, row)
 	}
 	return splits, members, row, err
+}
+
+// checkFollow checks the shapes of a target, its source and tau.
+func checkFollow(target, source, tau *engine.Tensor) error {
+	outer, members, size, ok := source.Split(engine.MemberAxis)
+	targetOuter, targetMembers, targetSize, targetOk := target.Split(engine.MemberAxis)
+	switch {
+	case !ok || outer != 1 || size%4 != 0:
+		return fmt.Errorf("optim: source parameters %v; want [member, n] with n a multiple of 4", source)
+	case !targetOk || targetOuter != 1 || targetMembers != members || targetSize != size:
+		return fmt.Errorf("optim: target %v of source %v; want the same members and sizes", target, source)
+	case tau.Len() != members:
+		return fmt.Errorf("optim: target %v with tau %v; want one for each of %d members", target, tau, members)
+	case target == source:
+		return fmt.Errorf("optim: %v is its own target", target)
+	}
+	return nil
 }

@@ -346,12 +346,3 @@ func (e Expr) Select(yes, no Expr) Expr {
 	}
 	return e.g.make(opSelect, e, yes, no)
 }
-
-// Sum adds expressions, from left to right.
-func (g *Graph) Sum(terms ...Expr) Expr {
-	sum := g.Const(0)
-	for _, t := range terms {
-		sum = sum.Add(t)
-	}
-	return sum
-}
