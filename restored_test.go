@@ -123,3 +123,41 @@ func TestPrecisionWithoutEffect(t *testing.T) {
 		}
 	}
 }
+
+// Episodes of every on-policy agent are recorded, and its policy is exported.
+func TestRestoreOnPolicy(t *testing.T) {
+	dev := openDevice(t)
+	for _, workflow := range []string{"ppo", "a2c", "impala"} {
+		var settings []evorl.Option
+		for _, s := range []string{"iterations=1", "evaluation.episodes=1", "network.hidden=[8]", "environments=2", "rollout_length=4"} {
+			if !strings.Contains(s, ".") && s != "iterations=1" {
+				s = workflow + "." + s
+			}
+			settings = append(settings, evorl.Set(s))
+		}
+		if workflow != "a2c" {
+			settings = append(settings, evorl.Set(workflow+".minibatches=1"))
+		}
+		cfg, err := evorl.New(workflow, "CartPole-v1", settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), workflow)
+		if err := learn(t, evorl.Start, dev, cfg, path).Close(); err != nil {
+			t.Fatal(err)
+		}
+		restored, err := evorl.Restore(t.Context(), dev, cfg, path, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if episode, err := restored.Record(t.Context(), 0); err != nil || len(episode.Rewards) == 0 {
+			t.Errorf("%s: an episode is not recorded: %v", workflow, err)
+		}
+		if _, err := restored.Policy(t.Context(), 0); err != nil {
+			t.Errorf("%s: %v", workflow, err)
+		}
+		if err := restored.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
