@@ -8,17 +8,13 @@ import (
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/rl"
-	"github.com/evorl/evorl/vk"
 )
 
 // Every workflow can be built from its defaults in two lines, and makes a step.
 func TestBuild(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	ctx := t.Context()
 	for _, w := range evorl.Workflows() {
 		if several(w) {
@@ -77,11 +73,7 @@ func home(w evorl.Workflow) (env string, ok bool) {
 
 // Every problem can be built; every search makes a step on one and evaluates its solutions.
 func TestBuildProblems(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	ctx := t.Context()
 	step := func(workflow, problem string) {
 		t.Helper()
@@ -144,11 +136,7 @@ func searchable(t *testing.T, names []string) {
 
 // The state of agents and searches differs by the number of members in member axes alone, so that some members can continue in another run.
 func TestStatesOfMembers(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	for _, w := range evorl.Workflows() {
 		if several(w) || composed(w) {
 			continue

@@ -7,16 +7,13 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/internal/records"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
 // The exported graph acts as the device does on the observations of an episode, for every head and form of network.
 func TestONNXActsAsTheDevice(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dev.Close() })
+	dev := vktest.Device(t)
 	for _, c := range []struct {
 		name, workflow, env string
 		settings            []string

@@ -12,8 +12,8 @@ import (
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/hybrid"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/rl"
-	"github.com/evorl/evorl/vk"
 )
 
 // Go values replace the sections of their types, and Set overrides them; the configuration equals one of the same
@@ -70,11 +70,7 @@ func TestWrongValues(t *testing.T) {
 
 // Settings changed after a configuration was made are checked before anything is built.
 func TestChangedSettings(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	for _, c := range []struct {
 		change func(*evorl.Config)
 		want   string

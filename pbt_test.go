@@ -14,6 +14,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/hybrid"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -291,11 +292,7 @@ func TestPBTOverByValue(t *testing.T) {
 	}
 
 	pbtOf(t, got).Over = "snes"
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	if _, err := got.Build(t.Context(), engine.New(dev)); err == nil || !strings.Contains(err.Error(), `made for "pso"`) {
 		t.Errorf("error %v; want one that says that over cannot be changed", err)
 	}

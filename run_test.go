@@ -15,6 +15,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -32,11 +33,7 @@ func small(t *testing.T, opts ...evorl.Option) *evorl.Config {
 
 func openDevice(t *testing.T) *vk.Device {
 	t.Helper()
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { dev.Close() })
+	dev := vktest.Device(t)
 	return dev
 }
 

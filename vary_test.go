@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/internal/vktest"
 )
 
 const varied = `
@@ -25,11 +25,7 @@ func TestVary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	eng := engine.New(dev, engine.Seed(cfg.Run.Seed))
 	w, err := cfg.Build(t.Context(), eng)
 	if err != nil {

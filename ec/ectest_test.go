@@ -6,25 +6,15 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
-// open opens the device of a test. Validation messages fail the test.
+func TestMain(m *testing.M) { vktest.Main(m) }
+
 func open(t testing.TB) *vk.Device {
 	t.Helper()
-	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, message := range dev.ValidationErrors() {
-			t.Error(message)
-		}
-	})
-	return dev
+	return vktest.Device(t)
 }
 
 // trial is a Generation with the test's fitness. Ask and Tell are separate programs, so that the test can

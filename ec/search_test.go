@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/ec/problem"
@@ -13,24 +12,13 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
-func open(t testing.TB, options ...vk.Option) *vk.Device {
+func open(t testing.TB) *vk.Device {
 	t.Helper()
-	dev, err := vk.Open(append(options, vk.Validate(true), vk.CacheDir(""))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, message := range dev.ValidationErrors() {
-			t.Error(message)
-		}
-	})
-	return dev
+	return vktest.Device(t)
 }
 
 func policy(t testing.TB, hidden, limit int) ec.Problem {
@@ -72,7 +60,7 @@ func algorithms() []ec.Algorithm {
 // TestSearch: a generation is one submission that reads nothing back, and a run resumed halfway is bit-identical to
 // an uninterrupted one.
 func TestSearch(t *testing.T) {
-	dev := open(t, vk.SliceBudget(time.Minute)) // so that a busy machine splits no generation
+	dev := open(t)
 	for _, algorithm := range algorithms() {
 		t.Run(algorithm.Name(), func(t *testing.T) {
 			p := policy(t, 5, 12)

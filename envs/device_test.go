@@ -3,29 +3,15 @@ package envs
 import (
 	"testing"
 
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
-// open opens the default device for a test, by default with core and synchronization validation. Validation messages
-// fail the test.
-func open(t testing.TB, options ...vk.Option) *vk.Device {
+func TestMain(m *testing.M) { vktest.Main(m) }
+
+func open(t testing.TB) *vk.Device {
 	t.Helper()
-	if len(options) == 0 {
-		options = []vk.Option{vk.Validate(true)}
-	}
-	dev, err := vk.Open(append(options, vk.CacheDir(""))...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, message := range dev.ValidationErrors() {
-			t.Error(message)
-		}
-	})
-	return dev
+	return vktest.Device(t)
 }
 
 func lookup(t testing.TB, name string) *Environment {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -40,7 +41,7 @@ func TestEpisode(t *testing.T) {
 // TestInBounds steps batches of odd sizes, discrete and continuous, with validation of every memory access. The other
 // environments differ only in sizes, and each takes seconds to compile with the checks.
 func TestInBounds(t *testing.T) {
-	dev := open(t, vk.ValidateShaders(true))
+	dev := vktest.Open(t, vk.ValidateShaders(true))
 	for _, name := range []string{"MountainCar-v0", "Pendulum-v1"} {
 		b := newBatch(t, dev, name, 3, 43, Options{TimeLimit: 2})
 		if _, err := b.Reset(t.Context(), 1); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -20,7 +21,7 @@ func allowCooperative(t *testing.T) {
 // TestCooperativeStep is TestRobotStep for the cooperative form, with one of 60 recorded steps.
 func TestCooperativeStep(t *testing.T) {
 	allowCooperative(t)
-	dev := open(t, vk.Validate(false))
+	dev := open(t)
 	for _, name := range []string{"Ant-v5", "Humanoid-v5", "HumanoidStandup-v5"} {
 		t.Run(name, func(t *testing.T) { robotStep(t, dev, name, Cooperative, 60) })
 	}
@@ -30,7 +31,7 @@ func TestCooperativeStep(t *testing.T) {
 // the others are bit-identical to a run without it.
 func TestCooperativeDiverges(t *testing.T) {
 	allowCooperative(t)
-	dev := open(t, vk.Validate(false))
+	dev := open(t)
 	const n, bad = 9, 4
 	robot := robots["Ant-v5"]
 	run := func(speed float32) (Transition, State) {
@@ -121,7 +122,7 @@ func BenchmarkMapping(b *testing.B) {
 		for _, m := range []Mapping{Lane, Cooperative} {
 			for _, n := range []int{1, 64, 4096} {
 				b.Run(fmt.Sprintf("%s/%v/environments=%d", name, m, n), func(b *testing.B) {
-					batch := newBatch(b, open(b, vk.Validate(false)), name, 1, n, Options{Mapping: m})
+					batch := newBatch(b, vktest.Open(b, vk.Validate(false)), name, 1, n, Options{Mapping: m})
 					if _, err := batch.Reset(b.Context(), 1); err != nil {
 						b.Fatal(err)
 					}
@@ -177,7 +178,7 @@ func TestMapping(t *testing.T) {
 // subgroup, action repeat, episodes that end within a repeated action, and steps that begin the next episode.
 func TestCooperativeRollout(t *testing.T) {
 	allowCooperative(t)
-	eng := engine.New(open(t, vk.Validate(false)), engine.Seed(31))
+	eng := engine.New(open(t), engine.Seed(31))
 	var both [2][]float32
 	var ended [2][]float32
 	for i, m := range []Mapping{Lane, Cooperative} {

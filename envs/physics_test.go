@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -37,7 +38,7 @@ func classic() []string {
 
 // TestRobotStep takes every recorded step of MuJoCo's from its state.
 func TestRobotStep(t *testing.T) {
-	dev := open(t, vk.Validate(false))
+	dev := open(t)
 	for _, name := range Names() {
 		if _, ok := robots[name]; !ok {
 			continue
@@ -151,7 +152,7 @@ func BenchmarkRobotStep(b *testing.B) {
 			continue
 		}
 		b.Run(strings.TrimSuffix(name, "-v5"), func(b *testing.B) {
-			dev := open(b, vk.Validate(false))
+			dev := vktest.Open(b, vk.Validate(false))
 			const n = 1024
 			began := time.Now()
 			batch := newBatch(b, dev, name, 1, n, Options{})

@@ -12,13 +12,12 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/vk"
 )
 
 // TestRobotOptions takes recorded steps of Gymnasium's environments with other constructor options, using the options
 // of the same names.
 func TestRobotOptions(t *testing.T) {
-	dev := open(t, vk.Validate(false))
+	dev := open(t)
 	paths, err := filepath.Glob("testdata/*_options?.npz")
 	if err != nil || len(paths) < len(robots) {
 		t.Fatal(paths, err)
@@ -111,7 +110,7 @@ func withGymnasium(t *testing.T, name, meta string) *Environment {
 
 // TestRobotResetNoise: without noise an episode begins where Gymnasium's does; noise stays within its bounds.
 func TestRobotResetNoise(t *testing.T) {
-	dev := open(t, vk.Validate(false))
+	dev := open(t)
 	for _, name := range []string{"Hopper-v5", "HalfCheetah-v5", "InvertedDoublePendulum-v5"} {
 		still := readArrays(t, name+"_options0")["still.npy"][0]
 		env := lookup(t, name)

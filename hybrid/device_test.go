@@ -1,51 +1,21 @@
 package hybrid
 
 import (
-	"fmt"
-	"os"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/rl"
 	"github.com/evorl/evorl/vk"
 )
 
-// device is one for all tests: what takes longest is the compiling of kernels. A busy machine splits no iteration: submissions are counted.
-var device = sync.OnceValues(func() (*vk.Device, error) {
-	return vk.Open(vk.Validate(true), vk.CacheDir(""), vk.SliceBudget(time.Minute))
-})
-
-// TestMain fails on what the validation layer says of any test.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	dev, err := device()
-	if err == nil {
-		err = dev.Close()
-	}
-	if err != nil {
-		fmt.Println(err)
-		code = 1
-	}
-	if dev != nil {
-		for _, message := range dev.ValidationErrors() {
-			fmt.Println("validation:", message)
-			code = 1
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { vktest.Main(m) }
 
 func open(t testing.TB) *vk.Device {
 	t.Helper()
-	dev, err := device()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dev
+	return vktest.Device(t)
 }
 
 // small are settings of PPO that take no time.

@@ -7,26 +7,15 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
-// open opens the default device for a test, with core and synchronization validation. What the validation layer says fails the test.
-// Options say otherwise.
-func open(t testing.TB, options ...vk.Option) *vk.Device {
+func TestMain(m *testing.M) { vktest.Main(m) }
+
+func open(t testing.TB) *vk.Device {
 	t.Helper()
-	dev, err := vk.Open(append([]vk.Option{vk.Validate(true), vk.CacheDir("")}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, message := range dev.ValidationErrors() {
-			t.Error(message)
-		}
-	})
-	return dev
+	return vktest.Device(t)
 }
 
 func lookup(t testing.TB, name string) *envs.Environment {

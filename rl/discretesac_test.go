@@ -245,7 +245,7 @@ func TestDiscreteSACLearnsCartPole(t *testing.T) {
 	cfg.Members, cfg.RolloutLength, cfg.LearningStarts, cfg.UpdatesPerStep = 3, 100, 1000, 0.5
 	cfg.ActorLearningRate, cfg.CriticLearningRate, cfg.TemperatureLearningRate = 1e-3, 1e-3, 1e-3
 	network.Hidden, replay.Capacity, replay.Batch = []int{64, 64}, 20000, 64
-	o, err := NewSAC(t.Context(), engine.New(open(t, vk.Validate(false)), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg, Network(network), Replays(replay))
+	o, err := NewSAC(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg, Network(network), Replays(replay))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
-	"github.com/evorl/evorl/vk"
 )
 
 // logDeterminant returns equation 1 in float64, by LU factorization, and the inverse of the kernel matrix.
@@ -300,7 +299,7 @@ func TestDvDLearns(t *testing.T) {
 	cfg.ActorLearningRate, cfg.CriticLearningRate, cfg.Tau = 2e-3, 2e-3, 0.02
 	cfg.Diversity, cfg.DiversityFrom, cfg.States = []float64{0, 0.02}, []int{0, 2000}, 16
 	replay.Capacity, replay.Batch, network.Hidden = 10000, 64, []int{32, 32}
-	o, err := NewDvD(t.Context(), engine.New(open(t, vk.Validate(false)), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg, Network(network), Replays(replay))
+	o, err := NewDvD(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg, Network(network), Replays(replay))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
-	"github.com/evorl/evorl/vk"
 )
 
 // float16Case is a workflow of networks in float16, and what its test in float32 learns; DQN has fewer steps, a minute of processor time.
@@ -40,7 +39,7 @@ func float16Cases() []float16Case {
 func TestFloat16(t *testing.T) {
 	for _, c := range float16Cases() {
 		t.Run(c.name, func(t *testing.T) {
-			dev := open(t, vk.Validate(false))
+			dev := open(t)
 			if missing := nn.Float16.Check(dev.Info()); missing != nil {
 				if _, err := c.make(t, engine.New(dev)); !errors.Is(err, nn.ErrNoFloat16) {
 					t.Fatalf("error %v, want %v", err, missing)

@@ -6,7 +6,6 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
-	"github.com/evorl/evorl/vk"
 )
 
 // learn runs a workflow for a number of environment steps of a member and returns the mean return of 20 evaluation episodes of each.
@@ -106,7 +105,7 @@ func TestPPOLearnsInvertedPendulums(t *testing.T) {
 		cfg.LearningRate, cfg.AnnealSteps, cfg.EntropyWeight, cfg.ClipValue = 2e-3, c.steps, 0, false
 		network := smallNetwork()
 		network.LogStd, network.NormalizeObs = -0.5, c.normalize
-		p, err := NewPPO(t.Context(), engine.New(open(t, vk.Validate(false)), engine.Seed(2)), lookup(t, c.name), cfg,
+		p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(2)), lookup(t, c.name), cfg,
 			Network(network), Environment(envs.Options{RewardScale: c.scale}))
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +163,7 @@ func TestIMPALALearnsPendulum(t *testing.T) {
 	cfg.LearningRate, cfg.Discount, cfg.Lambda, cfg.EntropyWeight = 1e-3, 0.9, 0.8, 0.003
 	network := smallNetwork()
 	network.Squash = true
-	p, err := NewIMPALA(t.Context(), engine.New(open(t, vk.Validate(false)), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg,
+	p, err := NewIMPALA(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg,
 		Network(network), Environment(envs.Options{RewardScale: 0.02}))
 	if err != nil {
 		t.Fatal(err)

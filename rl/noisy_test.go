@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/vk"
 )
 
 // net are a network's parameters with the noise of a set of factors, of a row of means and deviations (M. Fortunato et al., 2018, equation 9).
@@ -115,7 +114,7 @@ func TestRainbowLearnsCartPole(t *testing.T) {
 	cfg.Atoms, cfg.MinValue, cfg.MaxValue, cfg.ExplorationStart, cfg.ExplorationEnd = 31, 0, 100, 0, 0
 	cfg.RolloutLength, cfg.UpdatesPerStep, cfg.TargetInterval, cfg.Tau, cfg.LearningRate, cfg.AnnealSteps = 64, 0.25, 1, 0.01, 1e-3, 0
 	cfg.Members, replay.ImportanceAnnealSteps, replay.PriorityExponent = 2, 20000, 0.5
-	d, err := NewDQN(t.Context(), engine.New(open(t, vk.Validate(false)), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg, Network(network), Replays(replay))
+	d, err := NewDQN(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "CartPole-v1"), cfg, Network(network), Replays(replay))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -510,7 +510,7 @@ func pendulumWorkflows(precision nn.Precision) []workflow {
 func TestOffPolicyLearns(t *testing.T) {
 	for _, c := range pendulumWorkflows(nn.Float32) {
 		t.Run(c.name, func(t *testing.T) {
-			o, err := c.make(t, engine.New(open(t, vk.Validate(false)), engine.Seed(1)))
+			o, err := c.make(t, engine.New(open(t), engine.Seed(1)))
 			if err != nil {
 				t.Fatal(err)
 			}

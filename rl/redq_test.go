@@ -8,7 +8,6 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/envs"
-	"github.com/evorl/evorl/vk"
 )
 
 // stepREDQ is an update of REDQ (X. Chen et al., 2021, algorithm 1, lines 6 to 12).
@@ -89,7 +88,7 @@ func TestREDQLearns(t *testing.T) {
 	cfg.Members, cfg.UpdatesPerStep = 2, 5
 	cfg.ActorLearningRate, cfg.CriticLearningRate, cfg.TemperatureLearningRate = 2e-3, 2e-3, 2e-3
 	cfg.Tau, cfg.Temperature = 0.02, 0.2
-	o, err := NewREDQ(t.Context(), engine.New(open(t, vk.Validate(false)), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg, Network(network), Replays(replay))
+	o, err := NewREDQ(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg, Network(network), Replays(replay))
 	if err != nil {
 		t.Fatal(err)
 	}

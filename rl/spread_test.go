@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/vk"
 )
 
 // fastSettings are small settings of TD3 of many environments (Y. Seo et al., "FastTD3", 2025).
@@ -96,7 +95,7 @@ func TestFastTD3Learns(t *testing.T) {
 	cfg.ActorLearningRate, cfg.CriticLearningRate, cfg.WeightDecay = 2e-3, 2e-3, 1e-3
 	network.Hidden, network.NormalizeObs = []int{32, 32}, false
 	replay.Capacity, replay.Batch = 40000, 256
-	o, err := NewTD3(t.Context(), engine.New(open(t, vk.Validate(false)), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg, Network(network), Replays(replay))
+	o, err := NewTD3(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "Pendulum-v1"), cfg, Network(network), Replays(replay))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,15 +2,13 @@ package rl
 
 import (
 	"testing"
-	"time"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/vk"
 )
 
 // TestStep: a step is one submission, moves nothing across the bus, and runs as many kernels as its settings ask for.
 func TestStep(t *testing.T) {
-	dev := open(t, vk.SliceBudget(time.Minute)) // so that a busy machine splits no step
+	dev := open(t)
 	for _, w := range workflows() {
 		t.Run(w.name, func(t *testing.T) {
 			p := w.begin(t, dev, 1)

@@ -7,23 +7,21 @@ import (
 
 	"github.com/evorl/evorl/cmd/bench"
 	"github.com/evorl/evorl/engine/nn"
-	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/internal/vktest"
 )
+
+func TestMain(m *testing.M) { vktest.Main(m) }
 
 // The cheap cases give sensible figures. The others run programs that are tested elsewhere.
 func TestCore(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	suite, ok := bench.Lookup("core")
 	if !ok {
 		t.Fatal("there is no suite core")
 	}
 	measure := map[string]bool{"fma_peak": true, "copy_bandwidth": true, "submit_latency": true, "gemm/p64": true, "cartpole/random": true, "cartpole/mlp": true}
 	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] }}
-	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
+	err := suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
 		delete(measure, m.Case)
 		if m.Suite != "core" || m.Device != dev.Info().Name || m.Unit == "" || !(m.Value > 0) {
 			t.Errorf("%+v", m)
@@ -45,18 +43,14 @@ func TestCore(t *testing.T) {
 
 // A policy acts in both forms, in the smallest case of each.
 func TestPlacement(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	suite, ok := bench.Lookup("placement")
 	if !ok || len(suite.Cases()) != 12 {
 		t.Fatalf("suite %+v; want one of 12 cases", suite)
 	}
 	measure := map[string]bool{"act/cartpole/e64/fused": true, "act/cartpole/e64/stepped": true}
 	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] }}
-	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
+	err := suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
 		if m.Unit != "env steps/s" || !(m.Value > 0) {
 			t.Errorf("%+v", m)
 		}
@@ -71,18 +65,14 @@ func TestPlacement(t *testing.T) {
 
 // The smallest of the physics suite's environments, one case of each kind.
 func TestPhysics(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	suite, ok := bench.Lookup("physics")
 	if !ok {
 		t.Fatal("there is no suite physics")
 	}
 	measure := map[string]string{"invertedpendulum/w64": "env steps/s", "invertedpendulum/mlp": "env steps/s", "invertedpendulum/compile": "s"}
 	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] != "" }}
-	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
+	err := suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
 		if m.Unit != measure[m.Case] || !(m.Value > 0) {
 			t.Errorf("%+v; want a figure in %s", m, measure[m.Case])
 		}
@@ -100,11 +90,7 @@ func TestPhysics(t *testing.T) {
 // One case of each kind of the evolution suite. Memory grows with the population only by each candidate's
 // fitness, rank and weight, until a window is full.
 func TestEvolution(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	suite, ok := bench.Lookup("ec")
 	if !ok {
 		t.Fatal("there is no suite ec")
@@ -115,7 +101,7 @@ func TestEvolution(t *testing.T) {
 	}
 	memory := map[string]float64{}
 	o := bench.Options{Time: 20 * time.Millisecond, Profile: true, Match: func(c bench.Case) bool { return measure[c.Name] != "" }}
-	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
+	err := suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
 		if m.Unit != measure[m.Case] || !(m.Value > 0) {
 			t.Errorf("%+v; want a figure in %s", m, measure[m.Case])
 		}
@@ -142,11 +128,7 @@ func TestEvolution(t *testing.T) {
 
 // An update of each algorithm, within the limit that its operations set; products in float16 on devices that have them.
 func TestOffPolicy(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	suite, ok := bench.Lookup("rl")
 	if !ok {
 		t.Fatal("there is no suite rl")
@@ -154,7 +136,7 @@ func TestOffPolicy(t *testing.T) {
 	const half = "td3/256x256/p1/k1/float16"
 	measure := map[string]bool{"td3/64x64/p2/k1": true, "sac/64x64/p1/k50": true, "dqn/120x84/p2/k1": true, half: true}
 	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] }}
-	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
+	err := suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
 		delete(measure, m.Case)
 		if m.Case == half {
 			if m.Unit != "ms" || m.Limit != nil || !(m.Value > 0) {
@@ -181,18 +163,14 @@ func TestOffPolicy(t *testing.T) {
 
 // An iteration of each hybrid of the smallest population.
 func TestHybrids(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	suite, ok := bench.Lookup("hybrid")
 	if !ok {
 		t.Fatal("there is no suite hybrid")
 	}
 	measure := map[string]bool{"erl/64x64/p16": true, "cem-rl/64x64/p16": true, "pbt-sac/64x64/p16": true, "erl/pendulum/64x64/p16": true}
 	o := bench.Options{Time: 20 * time.Millisecond, Match: func(c bench.Case) bool { return measure[c.Name] }}
-	err = suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
+	err := suite.Run(t.Context(), dev, o, func(m bench.Measurement) error {
 		delete(measure, m.Case)
 		if m.Unit != "s" || !(m.Value > 0) || m.Limit != nil {
 			t.Errorf("%+v; want seconds, without a limit", m)
@@ -209,11 +187,7 @@ func TestHybrids(t *testing.T) {
 
 // Repetitions are of the whole suite, one after the other, and a result says on what it was measured.
 func TestRepetitions(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	suite, ok := bench.Lookup("core")
 	if !ok {
 		t.Fatal("there is no suite core")
@@ -254,11 +228,7 @@ func TestScore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles five programs")
 	}
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	suite, ok := bench.Lookup("score")
 	if !ok || len(suite.Cases()) != 5 {
 		t.Fatalf("suite score has %d cases", len(suite.Cases()))

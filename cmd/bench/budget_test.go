@@ -6,17 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/internal/vktest"
 )
 
 // Within a budget the cases are measured in order of importance, each for its share of the time at most; those that are not done by its end, and
 // those that take longer than what is left, are left out.
 func TestBudget(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	var measured, left []string
 	var times []time.Duration
 	quick := func(_ context.Context, b *bench) (figure, error) {

@@ -5,17 +5,14 @@ import (
 	"time"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
 // On a software driver the multiply-add kernel reaches at least a quarter of the processor's peak, and not more than all of it. The driver
 // does not fuse multiply-adds, which costs half of the peak on some processors.
 func TestPeakOfSoftwareDriver(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	if dev.Info().Type != vk.CPU {
 		t.Skipf("%s is no software driver", dev.Info().Name)
 	}

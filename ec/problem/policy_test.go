@@ -6,24 +6,15 @@ import (
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 
+func TestMain(m *testing.M) { vktest.Main(m) }
+
 func open(t testing.TB) *vk.Device {
 	t.Helper()
-	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, message := range dev.ValidationErrors() {
-			t.Error(message)
-		}
-	})
-	return dev
+	return vktest.Device(t)
 }
 
 // TestOpenESLearns: searches learn, from random networks, to balance a pole.

@@ -9,23 +9,14 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
-	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/internal/vktest"
 )
 
-// open opens a device and closes it after the test.
+func TestMain(m *testing.M) { vktest.Main(m) }
+
 func open(t *testing.T) *engine.Engine {
 	t.Helper()
-	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = dev.Close()
-		for _, message := range dev.ValidationErrors() {
-			t.Error(message)
-		}
-	})
-	return engine.New(dev)
+	return engine.New(vktest.Device(t))
 }
 
 // trained is an optimizer with a random gradient, and the models of its members.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/internal/vktest"
 )
 
 // model is one member's optimizer in float64, from the papers' algorithms.
@@ -97,16 +97,7 @@ func (m *model) clipUp(gradient []float64, norm float64) {
 // TestOptimizers compares every rule with its model. Members have different learning rates, and one of them sometimes
 // gets a gradient that is not finite.
 func TestOptimizers(t *testing.T) {
-	dev, err := vk.Open(vk.Validate(true), vk.CacheDir(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = dev.Close()
-		for _, message := range dev.ValidationErrors() {
-			t.Error(message)
-		}
-	})
+	dev := vktest.Device(t)
 	eng := engine.New(dev)
 	clip := Default(Adam)
 	clip.MaxNorm, clip.Epsilon = 3, 1e-5

@@ -12,8 +12,11 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
+
+func TestMain(m *testing.M) { vktest.Main(m) }
 
 // bare is an environment of only a model: its observation is the state.
 const bare = `
@@ -113,11 +116,7 @@ var positionBounds = map[string]float64{"pushing": 5e-5}
 // TestRobotSteps takes one environment step from each of MuJoCo's recorded states, on the device. docs/physics.md has
 // the table.
 func TestRobotSteps(t *testing.T) {
-	dev, err := vk.Open(vk.Validate(false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	for _, name := range robots(t) {
 		t.Run(name, func(t *testing.T) {
 			m, _ := read(t, name)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/envs"
-	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/internal/vktest"
 )
 
 // TestExpressions: expressions become GLSL; a mistake names the expression and the column.
@@ -62,11 +62,7 @@ func TestExpressions(t *testing.T) {
 
 // TestTask: reward, observations, reset and time of a task on the device are those computed here from its states.
 func TestTask(t *testing.T) {
-	dev, err := vk.Open(vk.Validate(false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	m := modelOf(t, "hopper")
 	task := DefaultTask()
 	task.Reward = "rootx_rate + 2*rootz - 0.1*effort + where(terminated, 100, 0) + 0.01*leg_joint_velocity"

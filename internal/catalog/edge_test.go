@@ -12,8 +12,10 @@ import (
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/internal/vktest"
 )
+
+func TestMain(m *testing.M) { vktest.Main(m) }
 
 // made is a problem whose fitness the test provides; candidates can be read after each generation.
 type made struct {
@@ -151,11 +153,7 @@ func makeSearch(t *testing.T, eng *engine.Engine, algo ec.Algorithm, needs needs
 // candidates and solutions stay finite and in the bounds, and its best candidate is the best. An impossible
 // population gives an error that says so.
 func TestOddFitness(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	kinds := []struct {
 		name string
@@ -281,11 +279,7 @@ func TestOddFitness(t *testing.T) {
 
 // TestReversedBounds: no algorithm accepts a space whose bounds are reversed, equal or missing.
 func TestReversedBounds(t *testing.T) {
-	dev, err := vk.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
+	dev := vktest.Device(t)
 	for _, w := range (*Catalog)(nil).Workflows() {
 		algo, needs, err := algorithm(w, 12, suited(w.Name, 12)...)
 		if err != nil {

@@ -21,27 +21,29 @@ const module = "github.com/evorl/evorl"
 // own.
 var imports = map[string][]string{
 	"internal": {},
+	vktest:     {"vk"},
 	"shaders":  {"internal"},
 	"vk":       {},
-	"engine":   {"vk", "shaders", "internal"},
-	"envs":     {"engine", "vk", "shaders", "internal"},
-	"ec":       {"envs", "engine", "vk", "shaders", "internal"},
-	"rl":       {"envs", "engine", "vk", "shaders", "internal"},
-	"hybrid":   {"ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
-	catalog:    {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
+	"engine":   {"vk", "shaders", "internal", vktest},
+	"envs":     {"engine", "vk", "shaders", "internal", vktest},
+	"ec":       {"envs", "engine", "vk", "shaders", "internal", vktest},
+	"rl":       {"envs", "engine", "vk", "shaders", "internal", vktest},
+	"hybrid":   {"ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
+	catalog:    {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	records:    {"hybrid", "ec", "engine", "internal"},
 	sweep:      {records, catalog, "hybrid", "engine", "internal"},
-	".":        {sweep, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"}, // package evorl
-	"cmd":      {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
+	".":        {sweep, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest}, // package evorl
+	"cmd":      {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	"docs":     {"cmd", ".", "ec", "envs", "engine"}, // examples
-	"tools":    {"cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal"},
+	"tools":    {"cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 }
 
-// Folders in internal that stand above the others: they serve package evorl alone.
+// Folders in internal that stand above the others: three serve package evorl alone, and vktest serves tests.
 const (
 	catalog = "internal/catalog"
 	records = "internal/records"
 	sweep   = "internal/sweep"
+	vktest  = "internal/vktest"
 )
 
 // floor lists the folders of engine that know no device: what a run leaves behind, and its configuration.
@@ -121,7 +123,7 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // folder returns the top-level folder of a path, "." for the root.
 func folder(name string) string {
-	for _, of := range []string{catalog, records, sweep} {
+	for _, of := range []string{catalog, records, sweep, vktest} {
 		if strings.HasPrefix(name, of+"/") {
 			return of
 		}

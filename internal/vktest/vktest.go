@@ -1,0 +1,85 @@
+// Package vktest opens devices for tests.
+package vktest
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/evorl/evorl/vk"
+)
+
+// shared is the device of the process, and how many of its validation messages were reported.
+var shared struct {
+	sync.Mutex
+	dev      *vk.Device
+	reported int
+}
+
+// Device returns a device that the tests of the process share, since most of a short test is the compiling of kernels. It is the default device
+// with core and synchronization validation. A validation message fails the test that caused it.
+func Device(t testing.TB) *vk.Device {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.dev == nil {
+		var err error
+		// A busy machine splits no submission: tests count them.
+		if shared.dev, err = vk.Open(vk.Validate(true), vk.CacheDir(""), vk.SliceBudget(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		for _, message := range fresh() {
+			t.Error(message)
+		}
+	})
+	return shared.dev
+}
+
+// fresh returns the shared device's validation messages since the last call.
+func fresh() []string {
+	shared.Lock()
+	defer shared.Unlock()
+	messages := shared.dev.ValidationErrors()[shared.reported:]
+	shared.reported += len(messages)
+	return messages
+}
+
+// Open opens a device that the test has for itself, with core and synchronization validation unless an option says otherwise. It is closed
+// after the test. A validation message fails the test.
+func Open(t testing.TB, options ...vk.Option) *vk.Device {
+	t.Helper()
+	dev, err := vk.Open(append([]vk.Option{vk.Validate(true), vk.CacheDir("")}, options...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, message := range dev.ValidationErrors() {
+			t.Error(message)
+		}
+	})
+	return dev
+}
+
+// Main is the TestMain of a package whose tests call [Device]: it runs the tests and closes the device. What the layer says of closing it, such as
+// an object that was not destroyed, fails the package.
+func Main(m *testing.M) {
+	code := m.Run()
+	if shared.dev != nil {
+		if err := shared.dev.Close(); err != nil {
+			fmt.Println(err)
+			code = max(code, 1)
+		}
+		for _, message := range fresh() {
+			fmt.Println("validation:", message)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
