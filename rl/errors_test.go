@@ -9,6 +9,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -49,7 +50,7 @@ func TestRefused(t *testing.T) {
 
 // TestTooManyMembers: a population that no device has room for says at once how much it needs and how much there is, and takes nothing.
 func TestTooManyMembers(t *testing.T) {
-	dev := open(t)
+	dev := vktest.Open(t)
 	for _, members := range []int{1 << 20, int(dev.Info().Limits.MaxStorageRange/4/4500) + 1} {
 		cfg := DefaultPPO()
 		cfg.Members = members
