@@ -10,7 +10,6 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
-	"github.com/evorl/evorl/vk"
 )
 
 // catch returns a small game whose observations are images of bytes: by default the rows have different brightness, else that given, which with
@@ -98,7 +97,7 @@ func TestPackingMinibatch(t *testing.T) {
 // TestPackedObservations: agents learn the same, bit by bit, whether they store observations as bits and bytes or as floats, and PPO and DQN learn the
 // game. Random play has a mean return of -0.5, since the paddle is anywhere with the same probability; the best is 1.
 func TestPackedObservations(t *testing.T) {
-	dev := open(t, vk.Validate(false))
+	dev := open(t)
 	images, bytes := catch(t, "1.0"), catch(t, "") // cases share environments and the device: kernels are compiled once
 	for _, c := range []struct {
 		name    string
