@@ -250,7 +250,5 @@ func TestDiscreteSACLearnsCartPole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	if got := learnOffPolicy(t, o, 130); !(got >= 300) {
-		t.Errorf("mean return %.1f; want at least 300 of 500", got)
-	}
+	learnOffPolicy(t, o, 130, 300)
 }

@@ -26,23 +26,7 @@ func TestDQNLearnsCartPole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if err := d.Init(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := engine.Learn(t.Context(), d, engine.Iterations(300)); err != nil {
-		t.Fatal(err)
-	}
-	e, err := d.Evaluate(t.Context(), 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := 0.0
-	for _, v := range e.Means() {
-		sum += v / float64(cfg.Members)
-	}
-	if t.Logf("returns of the members: %.1f", e.Means()); !(sum >= 300) {
-		t.Errorf("mean return %.1f; want at least 300 of 500", sum)
-	}
+	learnOffPolicy(t, d, 300, 300)
 }
 
 // runDQN runs iterations and returns the digest of the state after them.

@@ -304,7 +304,5 @@ func TestDvDLearns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	if got := learnOffPolicy(t, o, 60); !(got >= -300) {
-		t.Errorf("mean return %.1f; want at least -300, where hanging about has -1200 and standing upright -150", got)
-	}
+	learnOffPolicy(t, o, 60, -300)
 }

@@ -119,7 +119,5 @@ func TestRainbowLearnsCartPole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if got := learnOffPolicy(t, d, 300); !(got >= 200) {
-		t.Errorf("mean return %.1f; want at least 200 of 500, where random actions have 22", got)
-	}
+	learnOffPolicy(t, d, 300, 200)
 }

@@ -151,22 +151,29 @@ func ascents(n *network) int {
 	return len(n.Model().Layers())
 }
 
-// learnOffPolicy runs a workflow for a number of iterations and returns the mean return of 20 evaluation episodes of each member.
-func learnOffPolicy(t *testing.T, o *OffPolicy, iterations int) float64 {
+// learnOffPolicy learns until the mean return of 20 episodes of every member is enough, and fails if it is not after a number of iterations. Random
+// actions return some 22 on CartPole-v1, and -1,200 on Pendulum-v1.
+func learnOffPolicy(t *testing.T, o *OffPolicy, iterations int, enough float64) {
 	t.Helper()
-	if err := engine.Learn(t.Context(), o, engine.Iterations(iterations)); err != nil {
-		t.Fatal(err)
+	const parts = 5
+	for part := 1; part <= parts; part++ {
+		if err := engine.Learn(t.Context(), o, engine.Iterations(iterations*part/parts)); err != nil {
+			t.Fatal(err)
+		}
+		e, err := o.Evaluate(t.Context(), 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean := 0.0
+		for _, m := range e.Means() {
+			mean += m / float64(len(e.Returns))
+		}
+		t.Logf("%s on %s, %d environment steps: mean return %.1f; members %.1f", o.name, o.env.Name, envSteps(t, o), mean, e.Means())
+		if mean >= enough {
+			return
+		}
 	}
-	e, err := o.Evaluate(t.Context(), 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := 0.0
-	for _, m := range e.Means() {
-		sum += m / float64(len(e.Returns))
-	}
-	t.Logf("%s on %s, %d environment steps: mean return %.1f; members %.1f", o.name, o.env.Name, envSteps(t, o), sum, e.Means())
-	return sum
+	t.Errorf("%s on %s has not reached a mean return of %g", o.name, o.env.Name, enough)
 }
 
 // newSmall makes a TD3 of smallOffPolicy, changed by a test.
@@ -515,9 +522,7 @@ func TestOffPolicyLearns(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer o.Close()
-			if got := learnOffPolicy(t, o.(*OffPolicy), 50); !(got >= -300) {
-				t.Errorf("mean return %.1f; want at least -300, where hanging about has -1200 and standing upright -150", got)
-			}
+			learnOffPolicy(t, o.(*OffPolicy), 50, -300)
 		})
 	}
 }

@@ -96,9 +96,7 @@ func TestREDQLearns(t *testing.T) {
 	if err := o.Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := learnOffPolicy(t, o, 20); !(got >= -300) {
-		t.Errorf("mean return %.1f; want at least -300, where hanging about has -1200 and standing upright -150", got)
-	}
+	learnOffPolicy(t, o, 20, -300)
 }
 
 // TestREDQRefused: settings that cannot be are one error each, which names the setting.

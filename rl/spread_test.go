@@ -100,9 +100,7 @@ func TestFastTD3Learns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	if got := learnOffPolicy(t, o, 200); !(got >= -300) {
-		t.Errorf("mean return %.1f; want at least -300, where hanging about has -1200 and standing upright -150", got)
-	}
+	learnOffPolicy(t, o, 200, -300)
 }
 
 // TestFastTD3Refused: settings that cannot be are errors that name the setting.
