@@ -99,7 +99,7 @@ func (h *hosted) record(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 	h.copies.recordFind(r)
 	r.Host("reset "+ro.env.Name, h.failing(func(ctx context.Context) error {
 		taken = 0
-		return h.begin(ctx, clock, begin, firstCandidate)
+		return h.in(h.begin(ctx, clock, begin, firstCandidate), "beginning")
 	}))
 	h.copies.recordSettle(r)
 	r.Copy(h.observed, h.arrived)
@@ -126,7 +126,7 @@ func (h *hosted) record(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 		r.Dispatch(act.call(groups, 1, 1))
 		r.Host("step "+ro.env.Name, h.failing(func(ctx context.Context) error {
 			if err := h.advance(ctx); err != nil {
-				return h.in(err, taken, steps)
+				return h.in(err, fmt.Sprintf("step %d of %d", taken+1, steps))
 			}
 			taken++
 			return h.look(taken)
@@ -381,8 +381,12 @@ func (h *hosted) advance(ctx context.Context) error {
 	}
 	clear(h.step.Terminated)
 	clear(h.step.Truncated)
-	if err := h.stepper.Step(ctx, &h.step); err != nil {
+	step := h.step
+	if err := h.stepper.Step(ctx, &step); err != nil {
 		return err
+	}
+	if err := step.checkSlices(&h.step); err != nil {
+		return fmt.Errorf("%T: %w", h.stepper, err)
 	}
 	broken := false
 	for i := range h.episodes {

@@ -115,16 +115,16 @@ func (h *hosted) savedRow(words []uint32, i int) []uint32 {
 	return words[i*n : (i+1)*n]
 }
 
-// in adds to the error of a step which step it is and, if one environment failed, which.
-func (h *hosted) in(err error, taken, steps int) error {
-	if errors.Is(err, engine.ErrEndBlock) {
+// in adds to an error where it is of: a step or another part of a recording and, if it is that of one environment, whose.
+func (h *hosted) in(err error, where string) error {
+	if err == nil || errors.Is(err, engine.ErrEndBlock) {
 		return err
 	}
 	var one *OutsideError
 	if !errors.As(err, &one) || one.Environment < 0 || one.Environment >= len(h.episodes) {
-		return fmt.Errorf("step %d of %d: %w", taken+1, steps, err)
+		return fmt.Errorf("%s: %w", where, err)
 	}
 	perMember := h.ro.cfg.Environments * max(h.ro.cfg.Policies, 1)
-	return fmt.Errorf("step %d of %d, environment %d of member %d, after %d steps of its episode: %w", taken+1, steps,
+	return fmt.Errorf("%s, environment %d of member %d, after %d steps of its episode: %w", where,
 		one.Environment%perMember, one.Environment/perMember, h.episodes[one.Environment].steps, err)
 }

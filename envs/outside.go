@@ -53,6 +53,22 @@ type Step struct {
 // Ended reports whether environment i's episode ends with the step, once Terminated and Truncated are written.
 func (s *Step) Ended(i int) bool { return s.Terminated[i] || s.Truncated[i] || s.Last[i] }
 
+// checkSlices returns an error if a Stepper put slices of its own in the place of those that it was given to write to.
+func (s *Step) checkSlices(given *Step) error {
+	return errors.Join(
+		sameSlice("Obs", s.Obs, given.Obs), sameSlice("Final", s.Final, given.Final), sameSlice("Reward", s.Reward, given.Reward),
+		sameSlice("Terminated", s.Terminated, given.Terminated), sameSlice("Truncated", s.Truncated, given.Truncated),
+	)
+}
+
+func sameSlice[T any](name string, got, given []T) error {
+	if len(got) == len(given) && &got[0] == &given[0] {
+		return nil
+	}
+	return fmt.Errorf("Step replaced the slice %s by another one, of %d elements; want its results in the slice that it is given, of %d",
+		name, len(got), len(given))
+}
+
 // Stater is a Stepper whose environments show their state, which Evaluator.Record keeps for viewers.
 type Stater interface {
 	// State writes the state of environment i, of the Spec's StateSize elements.
@@ -121,6 +137,9 @@ type World interface {
 // State(state []float32) error show their state (Stater), and those with methods Save(state []byte) error and Load(state []byte) error can be saved (Saver).
 func Worlds(make func() (World, error)) MakeStepper {
 	return func(_ context.Context, n int, _ uint32) (Stepper, error) {
+		if make == nil {
+			return nil, &engine.NilError{What: "constructor of worlds"}
+		}
 		w := &worlds{}
 		for i := range n {
 			var one World
@@ -180,7 +199,7 @@ func (w *worlds) Reset(_ context.Context, which []bool, seeds []uint32, obs []fl
 			return nil
 		}
 		one.seed, one.episode = seeds[i], 0
-		return one.begin(obs[i*size : (i+1)*size])
+		return one.begin(obs[i*size : (i+1)*size : (i+1)*size])
 	})
 }
 
@@ -190,8 +209,8 @@ func (w *worlds) Step(_ context.Context, s *Step) error {
 		if s.Idle[i] {
 			return nil
 		}
-		obs := s.Obs[i*size : (i+1)*size]
-		s.Reward[i], s.Terminated[i], s.Truncated[i], err = one.Step(s.Action[i*words:(i+1)*words], obs)
+		obs := s.Obs[i*size : (i+1)*size : (i+1)*size]
+		s.Reward[i], s.Terminated[i], s.Truncated[i], err = one.Step(s.Action[i*words:(i+1)*words:(i+1)*words], obs)
 		if err != nil || !s.Ended(i) {
 			return err
 		}

@@ -267,15 +267,71 @@ func (b *broken) Step(_, obs []float32) (float32, bool, bool, error) {
 	return 0, false, false, nil
 }
 
+// nowhere begins nowhere.
+type nowhere struct{ unsaved }
+
+func (nowhere) Reset(_ uint32, obs []float32) error {
+	obs[0] = float32(math.NaN())
+	return nil
+}
+
+// greedy appends to its observation, which is not to reach the next environment's.
+type greedy struct{ unsaved }
+
+func (greedy) Step(_, obs []float32) (float32, bool, bool, error) {
+	_ = append(obs, 7)
+	return 0, false, false, nil
+}
+
+// TestWorldRows: a World cannot write beyond its observation.
+func TestWorldRows(t *testing.T) {
+	s, err := Worlds(func() (World, error) { return greedy{}, nil })(t.Context(), 3, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := Step{
+		Action: make([]float32, 3), Obs: make([]float32, 3), Final: make([]float32, 3), Reward: make([]float32, 3),
+		Last: make([]bool, 3), Idle: make([]bool, 3), Terminated: make([]bool, 3), Truncated: make([]bool, 3),
+	}
+	if err := s.Step(t.Context(), &step); err != nil || !slices.Equal(step.Obs, make([]float32, 3)) {
+		t.Errorf("%v, observations %v; want 0", err, step.Obs)
+	}
+}
+
+// replacing gives slices of its own instead of writing to those that it is given.
+type replacing struct{ *echo }
+
+func (e replacing) Step(ctx context.Context, s *Step) error {
+	s.Obs, s.Truncated = make([]float32, 2*len(s.Obs)), slices.Clone(s.Truncated)
+	return nil
+}
+
+// TestOutsideReplaced: a Stepper's own slices in a Step are an error, not observations that nobody sees.
+func TestOutsideReplaced(t *testing.T) {
+	env := echoEnvironment(t, Discrete(2))
+	env.newStepper = func(_ context.Context, n int, _ uint32) (Stepper, error) { return replacing{newEcho(n)}, nil }
+	r := newEchoRollout(t, env, RolloutConfig{Members: 1, Environments: 2, Horizon: 6, Trajectory: true}, true)
+	err := r.program.Run(t.Context())
+	for _, want := range []string{"step 1 of 6: envs.replacing: Step replaced the slice Obs", "Step replaced the slice Truncated by another one, of 2 elements"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+}
+
 // TestOutsideFailures: errors and panics of environments say where they were; a Stepper that cannot be saved is refused when a run begins.
 func TestOutsideFailures(t *testing.T) {
 	spec := Spec{Name: "Broken-v0", Observation: Box([]float32{0}, []float32{1}), Action: Discrete(2), MaxSteps: 9}
 	run := func(spec Spec, one func(i int) (World, error)) error {
 		made := 0
-		env, err := NewOutside(spec, Worlds(func() (World, error) {
+		maker := Worlds(func() (World, error) {
 			made++
 			return one(made - 1)
-		}))
+		})
+		if one == nil {
+			maker = Worlds(nil)
+		}
+		env, err := NewOutside(spec, maker)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,8 +372,11 @@ func TestOutsideFailures(t *testing.T) {
 		"a panic": {run(spec, only(4, func() World { return &broken{with: "over"} })), []string{"environment 4: panic: over (", "outsideforms_test.go:"}},
 		"an index": {run(spec, only(23, func() World { return &broken{} })),
 			[]string{"environment 5 of member 3", "index out of range [1]", "outsideforms_test.go:"}},
-		"a constructor":      {run(spec, func(i int) (World, error) { panic(lost) }), []string{`"reset Broken-v0"`, "environment 0: panic: it is lost"}},
-		"no environment":     {run(spec, func(i int) (World, error) { return nil, nil }), []string{"environment 0: ", "nil"}},
+		"a constructor":  {run(spec, func(i int) (World, error) { panic(lost) }), []string{`"reset Broken-v0"`, "environment 0: panic: it is lost"}},
+		"no environment": {run(spec, func(i int) (World, error) { return nil, nil }), []string{"environment 0: ", "nil"}},
+		"no observation": {run(spec, only(10, func() World { return nowhere{} })),
+			[]string{"beginning, environment 4 of member 1, after 0 steps of its episode: environment 10: the first observation of an episode is not finite: [NaN]"}},
+		"no constructor":     {run(spec, nil), []string{`"reset Broken-v0"`, "constructor of worlds"}},
 		"no Save":            {run(saving, only(-1, nil)), []string{"envs.unsaved has no method Save(state []byte) error"}},
 		"GLSL that is saved": {errorOf(New(saving, "")), []string{"the Spec has 4 Saved bytes; want 0"}},
 	} {
