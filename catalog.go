@@ -42,7 +42,7 @@ type (
 	RunConfig        = catalog.RunConfig        // the top level
 	EvaluationConfig = catalog.EvaluationConfig // [evaluation]: when members are evaluated, apart from training, and in how many episodes
 	CheckpointConfig = catalog.CheckpointConfig // [checkpoint]: when the state is saved, and how many checkpoints are kept
-	VaryConfig       = catalog.VaryConfig       // [vary]: hyperparameters of which every member has a value of its own
+	VaryConfig       = catalog.VaryConfig       // [vary]: hyperparameters with a value of its own for every member
 	SourceConfig     = catalog.SourceConfig     // [source]: the digest of a file that env names
 )
 
@@ -111,7 +111,7 @@ func With(sections ...any) Option {
 	return func(o *options) { o.Values = append(o.Values, sections...) }
 }
 
-// Checking calls f before ReadSweep checks each of all trials, done of which are checked.
+// Checking calls f before ReadSweep checks each trial: done of all are checked.
 func Checking(f func(done, all int)) Option { return func(o *options) { o.checking = f } }
 
 // Use looks up workflows, environments and problems in a catalog, which may have more than the built-in ones. nil, the

@@ -180,7 +180,7 @@ func (c *Config) MembersKey() string {
 	return key
 }
 
-// Independent reports whether members are independent repetitions of one experiment, each of which counts as a run: agents, searches, and agents
+// Independent reports whether members are independent repetitions of one experiment, so that each counts as a run: agents, searches, and agents
 // with a population, or searches with critics, of their own. Members of PBT and of a population of diverse agents compete or cooperate, as do agents
 // that share a replay or a population, and with [vary] they are experiments of their own.
 func (c *Config) Independent() bool {

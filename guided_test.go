@@ -186,7 +186,7 @@ func TestEvoRLConfigurations(t *testing.T) {
 // criticLearns reports whether an agent's critic has a loss.
 func criticLearns(m map[string][]float32) bool { return m["loss/critic"][0] > 0 }
 
-// configurations are the files of a pattern, of which there are so many, but for the robots whose rollouts take a minute to compile.
+// configurations are the files of a pattern, in a known number, without robots: their rollouts take a minute to compile.
 func configurations(t *testing.T, pattern string, n int) []string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

@@ -27,8 +27,8 @@ type Origin struct {
 	Copies   []Copy `json:"copies"`   // of PBT: the copies that led to the member, newest first
 	Ancestor *int   `json:"ancestor"` // of PBT: the member of the first generation from which it descends; nil: no lineage
 
-	// Hybrids of agents and a search: the side of which the policy is, agents or population, and the best candidates of
-	// all iterations, the first among equals, and of the newest. A candidate of which nothing is stored is nil.
+	// Hybrids of agents and a search: the policy's side, agents or population, and the best candidates of
+	// all iterations, the first among equals, and of the newest. A candidate is nil if nothing is stored of it.
 	Side *hybrid.Side   `json:"side"`
 	Best *BestCandidate `json:"best"`
 	Last *BestCandidate `json:"last"`

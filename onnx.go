@@ -67,7 +67,7 @@ func (g *policyGraph) argMax(result, x string) string {
 	return g.Named(result, "ArgMax", []string{x}, onnx.Int("axis", -1), onnx.Int("keepdims", 0))
 }
 
-// choose adds a discrete action, and the scores of all actions, of which it has the highest.
+// choose adds a discrete action, the one with the highest score, and the scores of all actions.
 func (g *policyGraph) choose(a PolicyAction, y string) (action, scores string) {
 	if a.Head != nn.EpsilonGreedy.String() {
 		scores = g.Named("logits", "Identity", []string{y})

@@ -255,7 +255,7 @@ func (w *warnings) count(r engine.Report, population int) {
 	}
 }
 
-// fitness is ErrNoFitness if all reports of a run had candidates, none of which had a finite fitness.
+// fitness is ErrNoFitness if all reports of a run had candidates, and none had a finite fitness.
 func (r *Run) fitness() error {
 	if r.warnings.counted == "" || r.warnings.fit || r.from > 0 || r.done < r.cfg.Run.Iterations {
 		return nil

@@ -18,7 +18,7 @@ import (
 const (
 	Grid    = sweep.Grid    // every combination
 	Random  = sweep.Random  // random combinations
-	Halving = sweep.Halving // random ones, of which the best of each rung continue
+	Halving = sweep.Halving // random ones; the best of each rung continue
 )
 
 // Settings of a sweep, and what it tries.
@@ -45,7 +45,7 @@ var ErrNoSweep = errors.New("no sweep")
 // Sweep is a validated sweep: a configuration and its trials.
 type Sweep struct {
 	Config SweepConfig
-	Base   *Config // the configuration of which trials change settings
+	Base   *Config // the configuration; trials change its settings
 	Trials []Trial
 
 	form *Config // what base encodes: Base or, if keys of a robot's task are tried, its portable form

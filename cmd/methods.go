@@ -60,7 +60,7 @@ func appendNew(to []string, key string) []string {
 	return append(to, key)
 }
 
-// sha256Digits is the length of the digest of a file that env names, of which labels show a part.
+// sha256Digits is the length of the digest of a file that env names; labels show a part of it.
 const sha256Digits = 64
 
 // withKeys appends the values of keys to a name.

@@ -39,7 +39,7 @@ func writes(cmd *cobra.Command, flags ...string) {
 	}
 }
 
-// keeper returns the folder of the run or sweep of which a file is; "": none.
+// keeper returns the folder of the run or sweep that a file belongs to; "": none.
 func keeper(path string) string {
 	if path == "" {
 		return ""

@@ -190,7 +190,7 @@ func (f *plotFlags) drawCurves(cmd *cobra.Command, paths []string, o plot.Option
 	return figure, err
 }
 
-// addOrigin adds a panel to the curve of a run: the lineage of PBT, or the side of which the best candidates of a hybrid are. Of other runs there is none.
+// addOrigin adds a panel to the curve of a run: the lineage of PBT, or the side of a hybrid's best candidates. Other runs have none.
 func addOrigin(figure *plot.Figure, path string, run plot.Series, warn func(string, ...any)) error {
 	generations, err := readLineage(path, warn)
 	if err != nil {

@@ -34,8 +34,8 @@ func (l *lister) overview(all []listed) {
 	}
 }
 
-// keysWith returns the sections with only those keys whose names contain all words of the query or, if there are none,
-// whose documentation does.
+// keysWith returns the sections with only the keys that have all words of the query in their names or, if there are none,
+// in their documentation.
 func keysWith(all []listed, query string) []listed {
 	words := strings.Fields(strings.ToLower(query))
 	in := func(text string) bool {

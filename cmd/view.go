@@ -35,7 +35,7 @@ type viewed struct {
 	Iteration int            `json:"iteration"`
 	Member    int            `json:"member"`
 	Return    evorl.Number   `json:"return"`
-	Seats     []evorl.Number `json:"seats,omitempty"` // returns of the seats, of which Return is the mean; absent: there is one
+	Seats     []evorl.Number `json:"seats,omitempty"` // returns of the seats; Return is their mean; absent: there is one
 	Length    int            `json:"length"`          // environment steps
 	Seconds   float64        `json:"seconds"`
 	Files     []string       `json:"files"`

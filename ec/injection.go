@@ -15,7 +15,7 @@ type CandidateStrategy interface {
 	TellCandidates(r *engine.Recorder, injected Injection, scores Scores)
 }
 
-// Injection is a generation of which some candidates were changed, or come from elsewhere.
+// Injection is a generation with some candidates that were changed, or come from elsewhere.
 type Injection struct {
 	Candidates *engine.Tensor // [M · N, row]: the candidates that the fitness belongs to
 	Changed    *engine.Tensor // [M, N] u32: 1 for changed candidates, else 0

@@ -56,7 +56,7 @@ func (m Mutation) MarshalText() ([]byte, error) {
 	return config.MarshalName(m, "mutation", mutationNames)
 }
 
-// VariationConfig defines how offspring are formed: two parents are crossed and have two children, each of which is
+// VariationConfig defines how offspring are formed: two parents are crossed and have two children; each is
 // mutated. Coordinates that leave the bounds are clamped to them.
 type VariationConfig struct {
 	Crossover      Crossover `doc:"How parents are crossed: none, uniform, one_point, two_point, sbx, line, neurons (whole rows of weight matrices)."`

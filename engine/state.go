@@ -16,7 +16,7 @@ import (
 //     member's elements of every saved tensor with a member axis, unless Tensor.Own excludes it.
 //   - Constant: the same in every run; neither saved nor changed.
 //   - Scratch: written before they are read within every step; not saved.
-//   - Cleared: scratch, of which elements that no kernel writes are zero.
+//   - Cleared: scratch; elements that no kernel writes are zero.
 //
 // A state is also the scope of names and random streams: each part of a workflow gets its own Sub.
 //
@@ -71,7 +71,7 @@ func (s *State) Contiguous() *State {
 	return &c
 }
 
-// apart is the same state, of which every tensor has a buffer of its own.
+// apart is the same state; every tensor has a buffer of its own.
 func (s *State) apart() *State {
 	a := *s
 	a.within = nil

@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// board is an environment of which only the header and the sizes matter.
+// board is an environment; only its header and sizes matter.
 const board = `// environment: Board-v0
 HEADER
 #define STATE_SIZE 1

@@ -47,7 +47,7 @@ func (c *hostedCopies) settle() error {
 	return c.found.Flush()
 }
 
-// take continues the environments of copied members from those of the members that they copy, none of which is a copy itself (engine.Gather). Seeds
+// take continues the environments of copied members from the environments of the members that they copy; none of these is a copy itself (engine.Gather). Seeds
 // stay: what is random in an environment is another member's from then on, and so are its next episodes.
 func (h *hosted) take() error {
 	if h.copies == nil {

@@ -67,7 +67,7 @@ func (g gru) step(x, h []float64) (y float64, next []float64) {
 	return y, next
 }
 
-// A policy with memory acts as in float64 over several recordings, in each of which episodes end: memory is carried from step to step and from recording
+// A policy with memory acts as in float64 over several recordings with ends of episodes: memory is carried from step to step and from recording
 // to recording, and begins with zeros in every episode. A trajectory has it as it was before the first step.
 func TestMemory(t *testing.T) {
 	const members, environments, horizon, units, recordings = 2, 5, 7, 6, 3

@@ -48,7 +48,7 @@ func (p *packing) begin(r *engine.Recorder, clock engine.Clock, first int) engin
 	return p.clock
 }
 
-// keep records what follows a step: its transitions become those of step t of the trajectory.
+// keep records what follows a step: its transitions become step t of the trajectory.
 func (p *packing) keep(r *engine.Recorder, to *Trajectory, t int) {
 	count, features := to.Reward.Len()/to.Reward.Size(engine.TimeAxis), p.step.Obs.Size("feature")
 	k := keepKernel{

@@ -45,7 +45,7 @@ type RolloutConfig struct {
 // which Count candidates are evaluated at once. Candidates draw the same random numbers whatever window they are in.
 type Window struct {
 	Population int // candidates per population
-	Count      int // of which are evaluated at once
+	Count      int // the candidates evaluated at once
 	// Common gives all candidates of a population the same random numbers, so that only their actions make a
 	// difference.
 	Common bool

@@ -39,7 +39,7 @@ func (st *seated) recordMeans(r *engine.Recorder, means *engine.Tensor) {
 }
 
 // RecordSeatReturns records the mean return [A] of the episodes that ended in the last recording, of each seat over all
-// members and environments; NaN for a seat of which none ended. With one agent there is one seat.
+// members and environments; NaN for a seat if none of its episodes ended. With one agent there is one seat.
 func (ro *Rollout) RecordSeatReturns(r *engine.Recorder, returns *engine.Tensor) {
 	worlds, seats := engine.Environments(ro.cfg.Members*ro.cfg.Environments), engine.Members(ro.env.Seats())
 	engine.Mean(r, returns.View(seats), ro.finished.Index(1).View(worlds, seats), ro.finished.Index(0).View(worlds, seats), 1)

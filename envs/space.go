@@ -19,7 +19,7 @@ type Space struct {
 	// Element is how replays, and trajectories (RolloutConfig.Packed), store a box's elements: as floats,
 	// bytes (multiples of 1/255 from 0 to 1) or bits (0 and 1).
 	Element nn.Element
-	// Frames is the number of frames of which observations are stacks along their last axis, oldest first; 0 and 1: none. The stack of an
+	// Frames is the number of frames that observations stack along their last axis, oldest first; 0 and 1: none. The stack of an
 	// episode's first observation is its first frame, repeated (as in Gymnasium's FrameStackObservation), so that replays store each frame
 	// once.
 	Frames int

@@ -55,7 +55,7 @@ type Spec struct {
 	// default and 1 otherwise, that adds as many observations as its tag adds:"…" states. See Environment.With.
 	Options any
 
-	// Saved is the number of bytes that checkpoints have of each environment, of one that the host steps and whose Stepper is a Saver: its present
+	// Saved is the number of bytes that checkpoints have of each environment that the host steps by a Stepper that is a Saver: its present
 	// state, as many as it may take. A resumed run then continues exactly; 0: checkpoints do not contain the environments.
 	Saved int
 

@@ -12,7 +12,7 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// smallCEMRL has two searches of six candidates, three of which learn after an iteration of warm-up.
+// smallCEMRL has two searches of six candidates; three learn after an iteration of warm-up.
 func smallCEMRL(agent string) (guided, CEMRLConfig) {
 	g := smallERL(agent, crossEntropy())
 	c := DefaultCEMRL()

@@ -14,7 +14,7 @@ import (
 // joint is the common part of workflows of agents and a population of candidates: their life cycle. The programs of an
 // iteration are recorded once for each of the method's phases.
 type joint struct {
-	engine.Workflow // the agents' workflow, of which some methods are replaced
+	engine.Workflow // the agents' workflow; some of its methods are replaced
 	name            string
 	agents          *rl.OffPolicy
 	population      *population

@@ -22,7 +22,7 @@ import (
 // worse ones become copies of better ones, and their hyperparameters change. All of that is recorded and stays on the
 // device.
 type PBT struct {
-	engine.Workflow // the inner workflow, of which some methods are replaced
+	engine.Workflow // the inner workflow; some of its methods are replaced
 	inner           engine.Trainable
 	cfg             PBTConfig
 	names           []string // of the searched hyperparameters, sorted
@@ -54,7 +54,7 @@ type exchange struct {
 
 // chooser selects the members that become copies.
 type chooser interface {
-	// choose records each member's parent [M], of which it becomes a copy, from fitness and rank [M]. A parent is its
+	// choose records the parent [M] that each member becomes a copy of, from fitness and rank [M]. A parent is its
 	// own parent.
 	choose(r *engine.Recorder, p *PBT)
 }

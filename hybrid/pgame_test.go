@@ -15,7 +15,7 @@ import (
 // swings describe policies of the pendulum by the mean height and side of its end.
 var swings = problem.BehaviourConfig{Observations: []int{0, 1}}
 
-// smallPGAME has two archives of 3 × 3 cells and six candidates a generation, of which two climb and one is the agent's actor after a generation of
+// smallPGAME has two archives of 3 × 3 cells and six candidates a generation: two climb and one is the agent's actor after a generation of
 // warm-up.
 func smallPGAME() (guided, PGAMEConfig) {
 	archive := ec.DefaultMAPElites()

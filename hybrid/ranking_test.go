@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestTwoObjectives: with steadiness as second objective, members are copied that nobody dominates, one of which has not the best return, and the
+// TestTwoObjectives: with steadiness as second objective, non-dominated members are copied, one without the best return, and the
 // dominated ones replaced.
 func TestTwoObjectives(t *testing.T) {
 	const members = 4

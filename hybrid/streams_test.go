@@ -64,7 +64,7 @@ func TestIndependentStreams(t *testing.T) {
 		add("start of "+name, x)
 	}
 
-	// Everybody has the same values, the last of them are replaced: whose values rise?
+	// All members have the same values, and the last of them are replaced.
 	for iteration := range 2 {
 		middle := map[string]float64{}
 		for _, name := range p.names {

@@ -18,7 +18,7 @@ func TestUpdatesPerStep(t *testing.T) {
 	updates := func(w engine.Workflow) uint32 { return words(t, saved(t, w, "agent/critics/optimizer/updates"))[0] }
 	for _, c := range []struct {
 		by   Count
-		want []uint32 // after each iteration, the first of which is warm-up; 7 random steps come before
+		want []uint32 // after each iteration; the first is warm-up; 7 random steps come before
 	}{
 		{PerIteration, []uint32{0, episodes + rollout, 2 * (episodes + rollout)}},
 		{PerRun, []uint32{0, 2*episodes + 2*rollout, (2*episodes + 2*rollout) + (3*episodes + 3*rollout)}},

@@ -80,7 +80,7 @@ func newEchoWorlds(t testing.TB) *envs.Environment {
 
 const echoMembers, echoEnvironments = 2, 4
 
-// echoCopies is the number of environments of a run, of which several Steppers may be made.
+// echoCopies is the number of environments of a run; it may make several Steppers.
 const echoCopies = echoMembers * echoEnvironments
 
 func echoSAC(t testing.TB, eng *engine.Engine) (*OffPolicy, error) {

@@ -170,7 +170,7 @@ func (f *prioritized) draw(t *testing.T, update, steps int) []float64 {
 	return index
 }
 
-// reprioritize gives the rows of the last batch errors of their own, some of which are not finite, and checks what
+// reprioritize gives the rows of the last batch errors of their own, some not finite, and checks what
 // their priorities become.
 func (f *prioritized) reprioritize(t *testing.T, dice *rand.Rand, index []float64) {
 	t.Helper()

@@ -26,7 +26,7 @@ type REDQConfig struct {
 	TargetEntropy    float64 `doc:"Target entropy of a learned temperature, per action dimension, per member." member:"uniform -2 -0.2"`
 }
 
-// DefaultREDQ has the paper's settings (X. Chen et al., 2021, section 2 and appendix): ten critics of which two make the target, twenty updates of the
+// DefaultREDQ has the paper's settings (X. Chen et al., 2021, section 2 and appendix): ten critics, two of them for the target, twenty updates of the
 // critics per environment step, one of the actor; what it shares with SAC is as in the paper's SAC. The paper's target entropies are MBPO's, which
 // differ between environments; here it is SAC's, -1 per dimension.
 func DefaultREDQ() REDQConfig {

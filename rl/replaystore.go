@@ -37,7 +37,7 @@ type replayStore struct {
 	element  nn.Element
 	packed   bool // trajectories have packed words; otherwise floats
 	features int  // of an observation: O
-	frames   int  // stacked in it, of which one is stored; 1: it is stored whole
+	frames   int  // stacked in it; one is stored; 1: it is stored whole
 	channels int  // of a frame
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// variantsOf is a program of n variants of a kernel, each of which is a pipeline of its own.
+// variantsOf is a program of n variants of a kernel, each a pipeline of its own.
 func variantsOf(d *Device, b *Buffer, n int) *Program {
 	p := d.NewProgram("variants")
 	for i := range n {

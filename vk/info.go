@@ -152,7 +152,7 @@ type Info struct {
 	MemoryBytes   uint64 // device-local memory
 	Unified       bool   // host and device share all memory
 	ResizableBAR  bool   // a discrete device whose whole memory is host-visible
-	// SubgroupSize is the size to make kernels for: the driver's default, but the smallest on Intel's GPUs, whose lanes share the
+	// SubgroupSize is the size to make kernels for: the driver's default, but the smallest on Intel's GPUs, where lanes share the
 	// registers of a hardware thread (128 each in the smallest subgroups, 32 in Xe's largest), if kernels may pin it. Kernels that do not pin
 	// theirs get the driver's default.
 	SubgroupSize uint32

@@ -2,7 +2,7 @@ package vk
 
 import "runtime"
 
-// loaderNames are the names of the Vulkan loader, the first of which that can be loaded is used. Homebrew's folder is not among those that macOS searches.
+// loaderNames are the names of the Vulkan loader; the first that can be loaded is used. Homebrew's folder is not among those that macOS searches.
 func loaderNames(system string) []string {
 	switch system {
 	case "windows":

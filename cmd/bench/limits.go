@@ -58,7 +58,7 @@ func (b *bench) flops(ctx context.Context) (float64, error) {
 	return b.kernelFlops(ctx, 8192, 256, 16)
 }
 
-// kernelFlops measures them with a kernel: `groups` workgroups of `local` invocations, each of which computes `rounds`
+// kernelFlops measures them with a kernel: `groups` workgroups of `local` invocations that each compute `rounds`
 // rounds of its chains.
 func (b *bench) kernelFlops(ctx context.Context, groups, local, rounds int) (float64, error) {
 	s := b.eng.NewState()

@@ -66,7 +66,7 @@ type updateShape struct {
 // updateMaker makes a workflow whose iterations have a submission's number of updates.
 type updateMaker func(ctx context.Context, eng *engine.Engine, opts ...rl.Option) (*rl.OffPolicy, error)
 
-// common returns settings most of which have no effect here, since only updates are run.
+// common returns settings; most have no effect here, since only updates are run.
 func (s updateShape) common(c rl.OffPolicyConfig) rl.OffPolicyConfig {
 	c.Members, c.Environments, c.RolloutLength, c.LearningStarts = s.members, 1, 50, 500
 	c.UpdatesPerStep = float64(s.updates) / float64(c.RolloutLength)

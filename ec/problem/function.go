@@ -140,7 +140,7 @@ func (f *Function) Check() error {
 	return nil
 }
 
-// maxDim is the most dimensions of a function. It bounds the memory of its bounds and constants, of which each member has a row.
+// maxDim is the most dimensions of a function. It bounds the memory of its bounds and constants, a row for each member.
 const maxDim = 1 << 24
 
 // box returns equal bounds for n coordinates; none for a number that Check rejects.

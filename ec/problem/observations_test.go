@@ -128,7 +128,7 @@ func runningObservations(t *testing.T, eng *engine.Engine, hidden []int) {
 	network, cfg := DefaultNetwork(), DefaultPolicy()
 	network.Hidden, network.NormalizeObs, network.ObsLimit, cfg.Episodes, cfg.Common = hidden, Running, 1.5, episodes, false
 	p := Policy(env, envs.Options{TimeLimit: limit}, network, cfg).(*policy)
-	p.memory = 3 * 4 * members * (p.Space(1).Row() + 3*(4+5) + 3*9) // three candidates per window, the last of which overlaps
+	p.memory = 3 * 4 * members * (p.Space(1).Row() + 3*(4+5) + 3*9) // three candidates per window; the last window overlaps
 	g := newGeneration(t, eng, p, members, population)
 	if g.e.Window() != 3 {
 		t.Fatalf("windows of %d candidates; want 3", g.e.Window())

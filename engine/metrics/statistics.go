@@ -39,7 +39,7 @@ func Names(records []Record) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// withoutStatistic returns the name of the metric of which a value is a statistic.
+// withoutStatistic returns the name of the metric that a value is a statistic of.
 func withoutStatistic(name string) string {
 	for _, suffix := range []string{MeanSuffix, MedianSuffix, MinSuffix, MaxSuffix, LowerQuartileSuffix, UpperQuartileSuffix} {
 		if base, ok := strings.CutSuffix(name, suffix); ok && base != "" {

@@ -12,10 +12,10 @@ type Begins struct {
 	Words *engine.Tensor // [M, B] u32, for a stack [M, network, B]; nil: in none
 	Bits  uint32         // of a word that are looked at; 0: all
 	Zero  bool           // an episode begins where they are zero; otherwise where they are not
-	Also  uint32         // bits of which any that is not zero also begins one
+	Also  uint32         // bits: any that is not zero also begins one
 }
 
-// set sets the fields of a kernel that looks at words of rows, of networks of which each stack shares them unless it has its own.
+// set sets the fields of a kernel that looks at words of rows; the networks of a stack share them unless each has its own.
 func (b Begins) set(words *vk.Range, bits *uint32, zero *bool, also, shared *uint32, networks, stack, rows int) {
 	if b.Words == nil {
 		return

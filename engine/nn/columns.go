@@ -15,7 +15,7 @@ type Columns struct {
 }
 
 // Limits of columns: a panel's weights per lane, 16 KiB of first-level cache for eight lanes and as much for their
-// gradients; and panels, each of which computes the first layer again.
+// gradients; and panels; each computes the first layer again.
 const (
 	maxColumnWeights = 512
 	maxPanels        = 4

@@ -6,7 +6,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Indexed evaluates a model of dense layers for inputs each of which has parameters of its own: a row of a pool, by its
+// Indexed evaluates a model of dense layers for inputs with parameters of their own: a row of a pool, by its
 // index. For few inputs of many networks, such as the opponents of a game.
 type Indexed struct {
 	model  Model

@@ -192,7 +192,7 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-// TestPassLearns: Gradient writes what Backward does into a tensor of the pass, of which the floats behind the parameters are zero.
+// TestPassLearns: Gradient writes what Backward does into a tensor of the pass; the floats behind the parameters are zero.
 func TestPassLearns(t *testing.T) {
 	for _, layered := range []bool{false, true} {
 		s := testState(t)

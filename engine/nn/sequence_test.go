@@ -269,7 +269,7 @@ func (c sequenceCase) run(t *testing.T) {
 		in.Begins = Begins{Words: s.Tensor("begins", engine.Uint32, dims...), Bits: 3}
 		drawn := make([]uint32, in.Begins.Words.Len())
 		for i := range drawn {
-			drawn[i] = rand.Uint32N(2) * (3 + uint32(i%2)) // 3 and 4, of which the former has such bits
+			drawn[i] = rand.Uint32N(2) * (3 + uint32(i%2)) // 3 and 4; 3 has such bits
 		}
 		if err := in.Begins.Words.WriteUint32(t.Context(), drawn); err != nil {
 			t.Fatal(err)

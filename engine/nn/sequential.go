@@ -7,7 +7,7 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Sequential is the Model of a list of layers, each of which takes the values of the one before: convolutions and pools, which only follow an
+// Sequential is the Model of a list of layers; each takes the values of the one before: convolutions and pools, which only follow an
 // image or each other, then dense layers. The output is one more dense layer. An MLP is the compact description of dense layers alone.
 //
 // Its parameters are one row; for each layer its weights row-major, a bias for each unit or channel and, with LayerNorm, a scale and
@@ -53,7 +53,7 @@ func (m Sequential) Inputs() Shape { return slices.Clone(m.In) }
 // Outputs implements Model.
 func (m Sequential) Outputs() int { return m.Out }
 
-// Memory implements Model: that of its cells.
+// Memory implements Model: its cells' memory.
 func (m Sequential) Memory() (floats int) {
 	for _, l := range m.Layers() {
 		floats += l.memory()

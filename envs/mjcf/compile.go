@@ -53,7 +53,7 @@ func Compile(ctx context.Context, python, file string) (m *Model, warnings []str
 	return m, warnings, nil
 }
 
-// rest returns what else is refused of a model of which dump.py has refused parts; nil if it wrote none.
+// rest returns what else is refused of a model beside the parts that dump.py has refused; nil if it wrote none.
 func rest(path string) error {
 	if _, err := os.Stat(path); err != nil {
 		return nil

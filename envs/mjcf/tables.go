@@ -68,7 +68,7 @@ func (t *tables) word(name string, values ...uint32) {
 	t.words = append(t.words, r)
 }
 
-// Kinds of degrees of freedom; a free joint has six, of which the first has this kind.
+// Kinds of degrees of freedom; a free joint has six, and the first has this kind.
 const (
 	slideKind = iota
 	hingeKind

@@ -60,7 +60,7 @@ func DefaultEvaluation() EvaluationConfig {
 // DefaultCheckpoint returns the defaults of [checkpoint].
 func DefaultCheckpoint() CheckpointConfig { return CheckpointConfig{Every: 50, Keep: 3, Best: true} }
 
-// VaryConfig is [vary], an optional section of agents and searches: hyperparameters of which every member has a value
+// VaryConfig is [vary], an optional section of agents and searches: hyperparameters with a value of its own for every member
 // of its own from the beginning. A sweep makes it of trials that share a run.
 type VaryConfig struct {
 	Values map[string][]float64 `doc:"Values of hyperparameters, by name, such as learning_rate: one for each member."`

@@ -49,7 +49,7 @@ type Reader struct {
 	Catalog *Catalog                // where names are looked up
 	Folder  string                  // to which the paths of files are relative
 	Values  []any                   // of sections, which may select workflows
-	Program func() (program string) // the program that made the run whose configuration it is, "" if unknown; nil: no run's
+	Program func() (program string) // the program that made the configuration's run, "" if unknown; nil: no run's
 
 	source *Source // of the file that env names; nil: it is read from there
 	robot  *robot  // the same of a model

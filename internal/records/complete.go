@@ -29,7 +29,7 @@ func (r Run) Complete(from, to int) error {
 	return err
 }
 
-// readRecords reads a file of records of which no line is damaged.
+// readRecords reads a file of records without damaged lines.
 func readRecords(path string) ([]metrics.Record, error) {
 	records, bad, err := metrics.ReadFile(path)
 	if err == nil && bad != nil {

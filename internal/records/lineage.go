@@ -16,7 +16,7 @@ const hyperPrefix = "hyper/"
 // Generation is the members of a run of population based training from an exchange on, or as they were drawn.
 type Generation struct {
 	Iteration int                  // that begins with the exchange; 1: the members as drawn
-	Parent    []int                // [M]: the member of the generation before of which it became a copy; itself if not replaced
+	Parent    []int                // [M]: the member of the generation before that it became a copy of; itself if not replaced
 	Fitness   []float64            // [M]: by which members were ranked before the copies; NaN in the first generation
 	Hyper     map[string][]float64 // [M] each: hyperparameters from then on
 }

@@ -28,7 +28,7 @@ func PopulationOf(w engine.Workflow) int {
 // FrontPoints is the number of points of the true front from which the reference point is computed.
 const FrontPoints = 200
 
-// Hypervolumes returns the members' hypervolumes, of which front is the true front of the problem; nil without one, or if there are not two or three
+// Hypervolumes returns the members' hypervolumes; front is the problem's true front; nil without one, or if there are not two or three
 // objectives. In each objective, the reference point is worse than the worst value of the true front by a tenth of
 // the front's range.
 func Hypervolumes(ctx context.Context, w engine.Workflow, front [][]float64) ([]float64, error) {

@@ -22,7 +22,7 @@ type Batch struct {
 	Begun  int               // iterations of that run
 }
 
-// Batches divides the trials of a sweep into batches, the runs of which are in a folder.
+// Batches divides the trials of a sweep into batches, with their runs in a folder.
 func (c Config) Batches(trials []Trial, names map[string]string, folder string) (all []*Batch) {
 	at := map[string]int{} // the batch to which the next trial with the same other settings belongs
 	most := max(1, c.Batch/c.Seeds)

@@ -6,7 +6,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
-layout(constant_id = 2) const bool HAS_PICK = false; // candidates are those of `pick`, else those from `first` on
+layout(constant_id = 2) const bool HAS_PICK = false; // candidates are in `pick`, else they are from `first` on
 
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"

@@ -6,7 +6,7 @@
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool CENTROIDS = false; // the cell is that of the nearest centroid (V. Vassiliades et al., 2018), else of a grid
+layout(constant_id = 1) const bool CENTROIDS = false; // the cell belongs to the nearest centroid (V. Vassiliades et al., 2018), else of a grid
 
 layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };                // [M, N]: as evaluated
 layout(std430, set = 0, binding = 1) readonly buffer Descriptor { float descriptor[]; };  // [M, N, B]

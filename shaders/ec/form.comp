@@ -10,7 +10,7 @@
 #include "engine/accurate.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_PICK = false; // candidates are those of `pick`, else those from `first` on
+layout(constant_id = 1) const bool HAS_PICK = false; // candidates are in `pick`, else they are from `first` on
 layout(constant_id = 2) const bool HAS_MEAN_LOW = false; // the mean is the sum of `mean` and `mean_low`
 layout(constant_id = 3) const bool LOW = false; // the low parts
 

@@ -11,7 +11,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(std430, set = 0, binding = 0) readonly buffer Projection { float projection[]; }; // [M, N, vectors]
 layout(std430, set = 0, binding = 1) readonly buffer Gram { float gram[]; };             // [M, vectors, vectors]
 layout(std430, set = 0, binding = 2) readonly buffer Rates { vec4 rates[]; };            // [vectors]: c_d first
-layout(std430, set = 0, binding = 3) buffer Shares { float shares[]; };                  // [M, N, vectors + 1]: that of the noise last
+layout(std430, set = 0, binding = 3) buffer Shares { float shares[]; };                  // [M, N, vectors + 1]: the noise's last
 layout(std430, set = 0, binding = 4) readonly buffer Clock { uint clock[]; };            // [0]: the generation
 
 layout(push_constant) uniform Push {

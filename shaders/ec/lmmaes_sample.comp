@@ -7,14 +7,14 @@
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_PICK = false; // candidates are those of `pick`, else those from `first` on
+layout(constant_id = 1) const bool HAS_PICK = false; // candidates are in `pick`, else they are from `first` on
 
 layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };                // [M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Memory { vec4 memory[]; };            // [M, vectors, row]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer memory_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Sigma { float sigma[]; };             // [M]
-layout(std430, set = 0, binding = 5) readonly buffer Shares { float shares[]; };           // [M, N, vectors + 1]: that of the noise last
+layout(std430, set = 0, binding = 5) readonly buffer Shares { float shares[]; };           // [M, N, vectors + 1]: the noise's last
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer shares_texels;
 layout(std430, set = 0, binding = 7) readonly buffer Pick { uint pick[]; };                // [M, count]
 layout(std430, set = 0, binding = 11) writeonly buffer Candidates { vec4 candidates[]; };  // [M, count, row]

@@ -15,7 +15,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const bool HAS_MEAN = false;      // without means, coordinates are relative to them
-layout(constant_id = 2) const bool HAS_DEVIATION = false; // without deviations they are those of Factor alone
+layout(constant_id = 2) const bool HAS_DEVIATION = false; // without, Factor alone gives the deviations
 layout(constant_id = 3) const bool HAS_FACTOR = false;
 
 #include "engine/load.glsl"

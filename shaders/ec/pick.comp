@@ -6,7 +6,7 @@
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_PICK = false; // candidates are those of `pick`, else those from `first` on
+layout(constant_id = 1) const bool HAS_PICK = false; // candidates are in `pick`, else they are from `first` on
 
 layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; };  // [M, N, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;
@@ -21,7 +21,7 @@ layout(push_constant) uniform Push {
     uint count; // candidates to copy
     uint picks;
     uint first;
-    uint more;  // number of others, whose indices follow those of the population
+    uint more;  // number of others; their indices follow the population's
 };
 
 void main() {

@@ -8,7 +8,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool DIAGONAL = false; // one deviation per dimension
-layout(constant_id = 2) const bool HAS_PICK = false;   // candidates are those of `pick`, else those from `first` on
+layout(constant_id = 2) const bool HAS_PICK = false;   // candidates are in `pick`, else they are from `first` on
 
 layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };           // [M, row]
 layout(std430, set = 0, binding = 1) readonly buffer Deviation4 { vec4 deviation4[]; };

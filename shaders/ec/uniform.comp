@@ -9,7 +9,7 @@
 #include "engine/rng.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
-layout(constant_id = 1) const bool HAS_PICK = false; // candidates are those of `pick`, else those from `first` on
+layout(constant_id = 1) const bool HAS_PICK = false; // candidates are in `pick`, else they are from `first` on
 
 layout(std430, set = 0, binding = 0) readonly buffer Low { vec4 low[]; };                // [row]: both bounds are 0 beyond the dimensions
 layout(std430, set = 0, binding = 1) readonly buffer High { vec4 high[]; };              // [row]

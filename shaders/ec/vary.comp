@@ -24,7 +24,7 @@ layout(constant_id = 6) const bool HAS_MATRIX = false; // false: all coordinates
 layout(constant_id = 4) const bool BEGIN_AS_IS = false; // in generation 0 child c is the population's candidate c, unchanged
 layout(constant_id = 7) const bool HAS_NEURON = false; // false: every coordinate is a neuron of one matrix
 layout(constant_id = 5) const bool ONE_CHILD = false;   // every pair has one child, its first
-layout(constant_id = 3) const bool HAS_PICK = false; // the indices to form are those of `pick`, else those from `first` on
+layout(constant_id = 3) const bool HAS_PICK = false; // the indices to form are in `pick`, else they are from `first` on
 
 layout(std430, set = 0, binding = 0) readonly buffer Population { vec4 population[]; };  // [M, N, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer population_texels;

@@ -28,7 +28,7 @@ void main() {
     uint before = rank[base + p];
     for (uint first = 0u; first < count; first += block) {
         if (first == own) continue;
-        // Of members as fit as p, those of earlier blocks rank before it: equal members are compared by the first
+        // Of members as fit as p, the ones of earlier blocks rank before it: equal members are compared by the first
         // members of their blocks.
         uint low = first, high = min(first + block, count); // all below low rank before p, none from high on does
         while (low < high) {

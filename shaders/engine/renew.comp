@@ -1,6 +1,6 @@
 #version 450
 
-// Gives members that became copies of others, those whose source is not themselves, new values: those of another
+// Gives members that became copies of others (their source is not themselves) new values: from another
 // tensor, or zeros. Groups: x = any number, which share a member's elements; y = members.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;

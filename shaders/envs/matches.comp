@@ -26,7 +26,7 @@ layout(push_constant) uniform Push {
     uint step;   // steps since the clock's count
     uint seed;
     uint stream;
-    bool resets; // a world whose episode is over begins another one
+    bool resets; // a world after the end of its episode begins another one
 };
 
 void main() {

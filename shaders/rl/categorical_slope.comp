@@ -2,7 +2,7 @@
 
 // The backward pass from values to critics' outputs, where values are means of distributions of returns: with p the
 // softmax of the logits, d mean / d logit_k = p_k (z_k - mean). With HAS_AT_MEAN, the gradients with respect to the
-// means are given. Otherwise they are those of a deterministic actor's loss: -mean min_i mean_i or, with UNCLIPPED,
+// means are given. Otherwise they belong to a deterministic actor's loss: -mean min_i mean_i or, with UNCLIPPED,
 // that of their average (Y. Seo et al., "FastTD3", 2025, section 2).
 //
 // Groups: x = ceil(rows / local size), y = members.

@@ -8,7 +8,7 @@
 //     m = the projection on the atoms of the distribution that has p'_j(s', a*) at reward_scale R + factor z_j (equation 7)
 //     loss = mean weight (-sum_i m_i log p_i(s, a)), and the error is the Kullback-Leibler divergence of p from m
 //
-// DUELING logits are those of the state plus those of the action over the mean of the actions.
+// DUELING logits are the state's plus the action's over the mean of the actions.
 //
 // Groups: x = ceil(rows / local size), y = members.
 

@@ -10,7 +10,7 @@ uint order_pick(uvec4 v, uint i) {
     return (i & 1u) == 0u ? pair.x : pair.y;
 }
 
-// The element in [T, M, E] of the minibatch's transition i < count; `epoch` is that of the minibatch.
+// The element in [T, M, E] of the minibatch's transition i < count; `epoch` is the minibatch's.
 uint order_at(Minibatch mb, uint epoch, uint i) {
     if (!HAS_ORDER) return minibatch_at(mb, i);
     uint place = (epoch * mb.members + mb.member) * mb.n + mb.begin + i;

@@ -1,4 +1,4 @@
-// Changes of priorities. One workgroup makes those of a member, so that it is the scope of their atomics: a wider one is
+// Changes of priorities. One workgroup makes a member's changes, so that it is the scope of their atomics: a wider one is
 // more than every device has. The includer declares before, and includes rl/priority.glsl:
 //
 //     buffer Priority { uint priority[]; }; // [M, rows]

@@ -39,7 +39,7 @@ layout(push_constant) uniform Push {
     uint actions;  // D
     uint part_first; // observation of the part; with the first part goes all that is not in parts
     uint part_size;  // its observations
-    uint part_rows;  // those of rows
+    uint part_rows;  // of the rows
 };
 
 REPLAY_STORED(stored_word, obs, obs_texels)

@@ -47,7 +47,7 @@ float replay_feature(uint word, uint f) {
 }
 
 // Declares uint name(uint element, uint w, uint features, uint channels): word w to store of an element's observation of a trajectory, which are words
-// of a buffer `uint x[]` and its texels. channels are those of a frame.
+// of a buffer `uint x[]` and its texels. channels are a frame's.
 #define REPLAY_STORED(name, x, texels)                                                                                              \
     uint name(uint element, uint w, uint features, uint channels) {                                                                 \
         uint from = element * (REPLAY_PACKED ? replay_words(features) : features), stored = features / FRAMES, word = 0u;           \

@@ -4,7 +4,7 @@
 // respect to the critics' outputs and the log-probabilities (T. Haarnoja et al., 2018, equation 9), and that of the
 // temperature (equation 18) with respect to its logarithm: -temperature mean (log p(a|s) + target entropy).
 //
-// If a member has several actors, the rows are those of all. An actor's loss is the mean over its own batch, those of
+// If a member has several actors, the rows are of all actors. An actor's loss is the mean over its own batch, those of
 // temperature and metrics are means over all rows.
 //
 // Groups: x = members.

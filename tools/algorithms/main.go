@@ -1,5 +1,5 @@
 // Command algorithms writes what the pages of docs/algorithms say about the program, between their markers: sources, settings with their
-// defaults, metrics, kernels, configurations and the results of the runs whose curves they show.
+// defaults, metrics, kernels, configurations and the results of the runs that they show.
 //
 //	go run ./tools/algorithms [-run all|NAME,...]
 //

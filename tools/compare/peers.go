@@ -22,7 +22,7 @@ type beside struct {
 	what   string
 	bench  string
 	fields []string
-	time   string // the unit of a time, of which less is better; "" for a rate
+	time   string // the unit of a time, where less is better; "" for a rate
 }
 
 // peers lists all peers, most important first.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Tests have half of the time beside other parts, of which each package has its share and more; what one does not need is left to the others.
+// Tests have half of the time beside other parts; each package has its share of it and more; what one does not need is left to the others.
 func TestTimes(t *testing.T) {
 	now := time.Now()
 	all := []part{{tests: true}, {tests: true}, {tests: true}, {limit: time.Minute}, {limit: time.Hour}}

@@ -11,7 +11,7 @@
 //	-out DIR          folder of the GLSL (default .)
 //	-go DIR           folder of the Go (default: the GLSL's)
 //	-package NAME     package of the Go (default the name of its folder)
-//	-contacts WHICH   all (default), or ground: only those of shapes other than meshes with planes
+//	-contacts WHICH   all (default), or ground: only of planes with shapes other than meshes
 //	-sense TEXT       output of a forward pass besides accelerations, such as "site tip xz"; may be repeated
 //
 // In this repository,
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	var to target
 	var senses []string
-	contacts := flags.String("contacts", "all", "all, or ground: only those of shapes other than meshes with planes")
+	contacts := flags.String("contacts", "all", "all, or ground: only of planes with shapes other than meshes")
 	flags.BoolVar(&to.check, "check", false, "write nothing; exit 1 when an output is missing or stale")
 	python := flags.String("python", mjcf.Python(), "Python with MuJoCo, for MJCF files")
 	flags.StringVar(&to.glsl, "out", "", "folder of the GLSL (default: the working folder; without MJCF files shaders/envs/models)")

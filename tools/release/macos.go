@@ -16,7 +16,7 @@ import (
 
 // A program for macOS is compiled and linked by Zig, whose C compiler has the headers of macOS and a list of the functions of its system library.
 // What else the program imports is what Go's own packages declare: stubs of these libraries are made of Go's declarations. The Vulkan bindings name
-// further libraries of which nothing is used, since vk loads the Vulkan loader when the program runs; these are left out.
+// further libraries that are not used, since vk loads the Vulkan loader when the program runs; these are left out.
 
 // zigTarget is the name of macOS on Apple silicon for Zig.
 const zigTarget = "aarch64-macos"

@@ -29,7 +29,7 @@ func TestWrapper(t *testing.T) {
 	}
 }
 
-// Go's packages import functions of macOS from three libraries, each of which gets a stub.
+// Go's packages import functions of macOS from three libraries; each gets a stub.
 func TestStubs(t *testing.T) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

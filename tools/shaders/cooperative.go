@@ -141,7 +141,7 @@ func (t *matrixTranslator) declarations(all []spirvInstruction) error {
 	return nil
 }
 
-// use returns what a matrix type is in products: a result, or the A whose rows or the B whose columns are one's.
+// use returns what a matrix type is in products: a result, A by its rows, or B by its columns.
 func (t *matrixTranslator) use(i spirvInstruction) (uint32, error) {
 	a, b := false, false
 	for _, r := range t.results {

@@ -35,7 +35,7 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor)
 // Access is how a kernel uses a buffer.
 type Access uint8
 
-// NoAccess is a buffer declared both readonly and writeonly in GLSL, of which only the length can be used.
+// NoAccess is a buffer declared both readonly and writeonly in GLSL: only its length can be used.
 const (
 	NoAccess  Access = 0
 	Read      Access = 1

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Group is a panel of learning curves, such as those of one environment.
+// Group is a panel of learning curves, such as one environment's.
 type Group struct {
 	Title  string
 	Series []Series // a label has the same style in all panels

@@ -18,7 +18,7 @@ type Cloud struct {
 	Small bool // small dots, for what others are compared with
 }
 
-// Scatter makes the figure of clouds, the axes of which are labelled x and the options' YLabel. Points that are not finite are left out.
+// Scatter makes the figure of clouds; the axes are labelled x and the options' YLabel. Points that are not finite are left out.
 func Scatter(clouds []Cloud, x string, o Options) (*Figure, error) {
 	o.Width, o.Height = cmp.Or(o.Width, 6), cmp.Or(o.Height, 5)
 	f := &Figure{options: o, scale: axisScale{x, 1}}

@@ -11,7 +11,7 @@ import (
 // axisScale is the unit and label of the axis along the bottom.
 type axisScale struct {
 	label string
-	unit  float64 // in those of the records
+	unit  float64 // in the records' units
 }
 
 func scaleFor(a Axis, largest float64) axisScale {

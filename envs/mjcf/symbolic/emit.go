@@ -51,7 +51,7 @@ func (g *Graph) NewEmitter(roots map[*Block][]Expr) *Emitter {
 	return em
 }
 
-// NewEmitterWith prepares to write a part of a program whose constants are written by another emitter, whose roots
+// NewEmitterWith prepares to write a part of a program; its constants are written by another emitter, whose roots
 // must include this one's.
 func (g *Graph) NewEmitterWith(roots map[*Block][]Expr, constants *Emitter) *Emitter {
 	em := g.NewEmitter(roots)

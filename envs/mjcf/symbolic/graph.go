@@ -108,7 +108,7 @@ func (g *Graph) Named(name string, v float64) Expr {
 	return g.add(key{op: opNamed, value: v, name: name}, nil)
 }
 
-// Var returns an input of the program, written as name, whose value is known in a block.
+// Var returns an input of the program, written as name. Its value is known in a block.
 func (g *Graph) Var(block *Block, name string) Expr {
 	return g.add(key{op: opVar, name: name}, block)
 }

@@ -28,7 +28,7 @@ layout(constant_id = 2) const uint ROW = 4;      // floats between candidates
 layout(constant_id = 3) const uint MATRICES = 0; // 0 to 2: A and B
 layout(constant_id = 4) const uint NOISE = 0;    // 1: Gaussian, 2: uniform, 3: Cauchy
 layout(constant_id = 5) const bool HAS_CANDIDATES_LOW = false; // candidates are double floats
-layout(constant_id = 6) const bool HAS_FITNESS_LOW = false;    // so is the fitness, which is that of f13
+layout(constant_id = 6) const bool HAS_FITNESS_LOW = false;    // so is the fitness, of f13
 
 #include "engine/workgroup.glsl"
 #include "engine/math.glsl"

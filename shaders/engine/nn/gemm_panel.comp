@@ -80,7 +80,7 @@ layout(push_constant) uniform Push {
     uint c_split;
     uint a_shared, b_shared; // consecutive members that share a matrix
     float alpha;
-    uint tail_at, tail_stride, tail_row, tail_shared; // as those of A
+    uint tail_at, tail_stride, tail_row, tail_shared; // as of A
     uint tail_columns;
 };
 

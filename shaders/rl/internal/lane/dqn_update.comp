@@ -36,7 +36,7 @@ const uint ACTIONS = OUT - (DUELING ? 1u : 0u);
 const uint EVALUATED = DOUBLE ? 3u : 2u; // networks at next observations, targets first, and at last the network at the observations
 const uint HERE = (EVALUATED - 1u) * OUT;
 
-shared float outputs[EVALUATED * OUT * BATCH]; // of these; those of the network become the gradients
+shared float outputs[EVALUATED * OUT * BATCH]; // of these; the network's become the gradients
 
 uint own; // where the network's parameters begin
 

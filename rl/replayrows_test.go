@@ -7,7 +7,7 @@ import (
 )
 
 // readRows records reading rows that somebody has chosen: rows is u32 of the shape of b.Index, the rows of each member's
-// ring, all of which the ring holds. b is made by newBatch. Its contents are those that Sample gives for the same rows: the
+// ring; the ring holds all of them. b is made by newBatch. Its contents are as Sample gives them for the same rows: the
 // reward and the next observation span ReplayConfig.Steps steps from the row on. discount is [M].
 func (y *Replay) readRows(r *engine.Recorder, rows, discount *engine.Tensor, b ReplayBatch) {
 	if rows.Len() != b.Index.Len() || rows.Type() != engine.Uint32 {
