@@ -42,7 +42,7 @@ func TestPackedTrajectory(t *testing.T) {
 		policy := &Policy{Weights: nn.Weights{Params: params}, Network: model, Head: env.Action.Head()}
 		ro, err := NewRollout(t.Context(), s, env, RolloutConfig{
 			Members: members, Environments: environments, Horizon: horizon, Policy: policy, Trajectory: true, Packed: true,
-			Options: Options{TimeLimit: 3}, // truncates half of the episodes
+			Options: Options{TimeLimit: 2}, // truncates half of the episodes
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -95,7 +95,7 @@ func TestPackingMinibatch(t *testing.T) {
 }
 
 // TestPackedObservations: agents learn the same, bit by bit, whether they store observations as bits and bytes or as floats, and PPO and DQN learn the
-// game. Random play has a mean return of -0.5, since the paddle is anywhere with the same probability; the best is 1.
+// game. Random play has a mean return of -1/3, since the paddle is anywhere with the same probability; the best is 1.
 func TestPackedObservations(t *testing.T) {
 	dev := open(t)
 	images, bytes := catch(t, "1.0"), catch(t, "") // cases share environments and the device: kernels are compiled once
