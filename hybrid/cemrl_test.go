@@ -262,6 +262,7 @@ func TestCEMRLLearns(t *testing.T) {
 	t.Run("mixing", func(t *testing.T) { learnsPendulum(t, "td3", true) })
 }
 
+// learnsPendulum learns until the means of two searches are at least -250 (-1,200 by chance), and fails if they are not in time.
 func learnsPendulum(t *testing.T, agent string, mixing bool) {
 	iterations := 18
 	env, err := envs.Lookup("Pendulum-v1")
@@ -307,19 +308,23 @@ func learnsPendulum(t *testing.T, agent string, mixing bool) {
 			t.Fatal(err)
 		}
 		for _, share := range metrics["reused"] {
-			reused += share / float32(2*iterations)
+			reused += share / 2
+		}
+		if (i+1)%3 != 0 {
+			continue
+		}
+		evaluation, err := c.Evaluate(t.Context(), 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		means, share := evaluation.Means(), reused/float32(i+1)
+		t.Logf("%d iterations: mean returns %.1f; %.3f reused", i+1, means, share)
+		if slices.Min(means) >= -250 {
+			if mixing && !(share > 0.02) {
+				t.Errorf("%g of the candidates were reused; want at least 0.02", share)
+			}
+			return
 		}
 	}
-	if mixing && !(reused > 0.02) {
-		t.Errorf("%g of the candidates were reused; want at least 0.02", reused)
-	}
-	evaluation, err := c.Evaluate(t.Context(), 50)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for m, mean := range evaluation.Means() {
-		if t.Logf("search %d: mean return %.1f; %.3f reused", m, mean, reused); !(mean >= -250) {
-			t.Errorf("search %d: mean return %.1f; want at least -250", m, mean)
-		}
-	}
+	t.Error("the searches have not reached mean returns of -250")
 }
