@@ -17,13 +17,20 @@ import (
 // [batch] for discrete actions, else float [batch, dimensions] in the environment's units, before the environment
 // clips it to its bounds. Discrete actions have a second output, float [batch, actions]: logits of categorical heads,
 // otherwise values, the expected returns. Distributional values are mean atom indices, which order actions equally.
+//
+// A policy with memory has a second input memory, float [batch, H], zeros at the beginning of an episode, and a last output next_memory for the next step.
 func (p *Policy) ONNX() onnx.Model {
 	g := &policyGraph{}
 	g.Name = p.Workflow + " on " + p.Env
 	batch := onnx.Dim{Name: "batch"}
 	g.Inputs = []onnx.Value{{Name: "obs", Type: onnx.Float32, Shape: []onnx.Dim{batch, {Size: p.inputs()}}}}
+	memory := ""
+	if floats := p.memory(); floats > 0 {
+		memory = "memory"
+		g.Inputs = append(g.Inputs, onnx.Value{Name: memory, Type: onnx.Float32, Shape: []onnx.Dim{batch, {Size: floats}}})
+	}
 	layers, row := p.network()
-	y, _ := nn.Export(&g.Builder, layers, row, g.observation(p.Observation), "")
+	y, next := nn.Export(&g.Builder, layers, row, g.observation(p.Observation), memory)
 	if a := p.Action; a.Discrete {
 		action, scores := g.choose(a, y)
 		g.Outputs = []onnx.Value{
@@ -33,6 +40,10 @@ func (p *Policy) ONNX() onnx.Model {
 	} else {
 		action := g.control(a, p.outputs(), y)
 		g.Outputs = []onnx.Value{{Name: action, Type: onnx.Float32, Shape: []onnx.Dim{batch, {Size: a.Size}}}}
+	}
+	if memory != "" {
+		g.Named("next_memory", "Identity", []string{next})
+		g.Outputs = append(g.Outputs, onnx.Value{Name: "next_memory", Type: onnx.Float32, Shape: []onnx.Dim{batch, {Size: p.memory()}}})
 	}
 	return onnx.Model{
 		Producer: "evorl", ProducerVersion: rundir.Version(), Metadata: p.facts(), Graph: g.Graph,

@@ -82,7 +82,7 @@ func actsAsTheDevice(t *testing.T, dev *vk.Device, cfg *Config) {
 	if len(obs) < 5 {
 		t.Fatalf("an episode of %d actions", len(obs))
 	}
-	action := interpret(t, p.ONNX().Encode(), obs)["action"]
+	action := interpret(t, p.ONNX().Encode(), obs, nil)["action"]
 	for i, of := range episode.Actions {
 		compare(t, "the device", i, action.row(i), records.Widen(of))
 	}

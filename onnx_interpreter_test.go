@@ -58,14 +58,17 @@ func (m message) texts(field protowire.Number) (out []string) {
 }
 
 // interpret computes the outputs of a model's graph in float64, written from the specification of ONNX's operators.
-func interpret(t *testing.T, model []byte, obs [][]float32) map[string]array {
+func interpret(t *testing.T, model []byte, inputs ...[][]float32) map[string]array {
 	t.Helper()
 	graph := parse(t, parse(t, model)[7][0].([]byte))
-	input := array{shape: []int{len(obs), len(obs[0])}}
-	for _, row := range obs {
-		input.v = append(input.v, records.Widen(row)...)
+	values := map[string]array{}
+	for i, b := range graph[11] {
+		input := array{shape: []int{len(inputs[i]), len(inputs[i][0])}}
+		for _, row := range inputs[i] {
+			input.v = append(input.v, records.Widen(row)...)
+		}
+		values[parse(t, b.([]byte)).text(1)] = input
 	}
-	values := map[string]array{parse(t, graph[11][0].([]byte)).text(1): input}
 	for _, b := range graph[5] {
 		name, a := constant(parse(t, b.([]byte)))
 		if _, twice := values[name]; twice {
@@ -142,6 +145,12 @@ var pairwise = map[string]func(a, b float64) float64{
 	"Add": func(a, b float64) float64 { return a + b },
 	"Sub": func(a, b float64) float64 { return a - b },
 	"Mul": func(a, b float64) float64 { return a * b },
+	"Equal": func(a, b float64) float64 {
+		if a == b {
+			return 1
+		}
+		return 0
+	},
 }
 
 func operate(t *testing.T, op string, in []array, attributes map[string]message) array {
@@ -156,7 +165,15 @@ func operate(t *testing.T, op string, in []array, attributes map[string]message)
 	case "Clip":
 		return each(in[0], func(_ int, x float64) float64 { return min(max(x, in[1].v[0]), in[2].v[0]) })
 	case "Gemm":
+		in = append(in, array{v: make([]float64, in[1].shape[0])}) // without a bias
 		return gemm(t, in[0], in[1], in[2], attributes["transB"][3][0].(uint64) == 1)
+	case "Concat":
+		width := in[0].shape[1] + in[1].shape[1]
+		out := array{shape: []int{in[0].shape[0], width}}
+		for r := range in[0].shape[0] {
+			out.v = append(append(out.v, in[0].row(r)...), in[1].row(r)...)
+		}
+		return out
 	case "Conv":
 		return convolved(t, in[0], in[1], in[2], integers(attributes["strides"]), integers(attributes["pads"]), integers(attributes["kernel_shape"]))
 	case "MaxPool", "AveragePool":

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/evorl/evorl/engine/nn"
@@ -75,6 +76,29 @@ func modelCases() []modelCase {
 			pool(nn.AveragePool, 3, 1, nn.Same), conv(5, 2, 1, nn.Valid), pool(nn.MaxPool, 3, 2, nn.Same), {Units: 7}, // after a pool
 		},
 	}})
+	layer := func(kind nn.Kind, units int) nn.LayerConfig { return nn.LayerConfig{Kind: kind, Units: units} }
+	of.Squash = false
+	for _, c := range []struct {
+		name   string
+		in     nn.Shape
+		norms  bool
+		hidden []nn.LayerConfig
+	}{
+		{"residual", nn.Shape{6, 5, 3}, false, []nn.LayerConfig{
+			conv(4, 3, 1, nn.Same), pool(nn.MaxPool, 3, 2, nn.Same), layer(nn.Residual, 0), layer(nn.Residual, 0), layer(nn.Activated, 0),
+			layer(nn.Dense, 8), layer(nn.Residual, 5),
+		}},
+		{"residual-norms", nn.Shape{5}, true, []nn.LayerConfig{layer(nn.Residual, 7), layer(nn.Dense, 6), layer(nn.Residual, 0)}},
+		{"layer-norm", nn.Shape{4, 3, 2}, false, []nn.LayerConfig{
+			layer(nn.LayerNorm, 0), conv(5, 2, 1, nn.Valid), layer(nn.LayerNorm, 0), layer(nn.Dense, 9), layer(nn.LayerNorm, 0),
+		}},
+		{"tokens", nn.Shape{4}, false, []nn.LayerConfig{{Kind: nn.Embedding, Vocabulary: 6, Units: 3}, layer(nn.Dense, 7)}},
+		{"gru", nn.Shape{5}, false, []nn.LayerConfig{layer(nn.Dense, 6), layer(nn.GRU, 7), layer(nn.Dense, 8)}},
+		{"lstm-image", nn.Shape{4, 4, 2}, false, []nn.LayerConfig{conv(3, 2, 1, nn.Valid), layer(nn.LSTM, 5)}},
+	} {
+		cases = append(cases, modelCase{name: c.name, in: c.in.Size(), outputs: 3, action: of,
+			model: nn.Sequential{In: c.in, Out: 3, Activation: nn.Swish, LayerNorm: c.norms, Hidden: c.hidden}})
+	}
 	return append(cases, []modelCase{
 		{name: "categorical", in: 4, hidden: []int{9, 7}, activation: nn.Tanh, norms: false, normalized: true, outputs: 3, action: choices(nn.Categorical, 3)},
 		{name: "gaussian", in: 5, hidden: []int{8}, activation: nn.ReLU, norms: false, normalized: false, outputs: 3, action: box(nn.Gaussian)},
@@ -153,34 +177,59 @@ func (c modelCase) observations() (rows [][]float32) {
 	for i := range ends {
 		ends[i] = float32(1 - 2*(i%2))
 	}
+	if c.name == "tokens" {
+		for r := range rows {
+			for i := range rows[r] {
+				rows[r][i] = float32((i*i + 3*r) % 7) // 6 is none
+			}
+		}
+	}
 	return append(rows, ends)
 }
 
-// act computes the action in float64 by the documentation of Policy. scores are nil for continuous actions.
-func act(p *Policy, obs []float32) (action, scores []float64) {
+// memories returns random memories for rows of observations.
+func (c modelCase) memories(rows int) (all [][]float32) {
+	rng := rand.New(rand.NewPCG(13, uint64(len(c.name))))
+	for range rows {
+		row := make([]float32, c.policy().memory())
+		for i := range row {
+			row[i] = float32(rng.NormFloat64())
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+// act computes the action in float64 by the documentation of Policy, and the memory after the step. scores are nil for continuous actions.
+func act(p *Policy, obs, memory []float32) (action, scores, next []float64) {
 	x := records.Widen(obs)
 	if o := p.Observation; o != nil {
 		for i := range x {
 			x[i] = min(max((x[i]-float64(o.Mean[i]))*float64(o.Scale[i]), -float64(o.Limit)), float64(o.Limit))
 		}
 	}
+	var all [][]float64
 	for i, l := range p.Layers {
-		if of := typed[l.kind()]; of != nil {
-			x = of(l, x)
-			continue
-		}
 		var values []float64
-		for _, x := range patches(l.Window, x) {
-			y := records.Widen(l.Bias)
-			for j, row := range l.Weight {
-				for o, w := range row {
-					y[o] += x[j] * float64(w)
-				}
+		if of := typed[l.kind()]; of != nil {
+			values = of(l, x)
+		} else {
+			for _, x := range patches(l.Window, x) {
+				values = append(values, multiplied(x, l.Weight, l.Bias)...)
 			}
-			if l.Scale != nil {
-				y = normalized(y, records.Widen(l.Scale), records.Widen(l.Shift), 1e-6)
+		}
+		if k := l.kind(); k == nn.GRU || k == nn.LSTM {
+			values, next = stepped(l, values, records.Widen(memory))
+		}
+		if l.Skip > 0 {
+			for j, v := range all[i-l.Skip] {
+				values[j] += v
 			}
-			values = append(values, y...)
+		}
+		if n := len(l.Scale); n > 0 {
+			for at := 0; at < len(values); at += n {
+				copy(values[at:], normalized(values[at:at+n], records.Widen(l.Scale), records.Widen(l.Shift), 1e-6))
+			}
 		}
 		if x = values; i == len(p.Layers)-1 {
 			break
@@ -188,18 +237,62 @@ func act(p *Policy, obs []float32) (action, scores []float64) {
 		for o := range x {
 			x[o] = activated(p.activation(l), x[o])
 		}
+		all = append(all, x)
 	}
 	if p.Action.Discrete {
 		scores = scored(p.Action, x)
-		return []float64{float64(records.Largest(scores))}, scores
+		return []float64{float64(records.Largest(scores))}, scores, next
 	}
-	return controlled(p.Action, x), nil
+	return controlled(p.Action, x), nil, next
+}
+
+// multiplied returns x · weight + bias.
+func multiplied(x []float64, weight [][]float32, bias []float32) []float64 {
+	y := make([]float64, len(weight[0]))
+	copy(y, records.Widen(bias))
+	for j, row := range weight {
+		for o, w := range row {
+			y[o] += x[j] * float64(w)
+		}
+	}
+	return y
+}
+
+// stepped returns the state and the memory of a cell after a step, by the equations of nn.Recurrent; z are the products of its inputs.
+func stepped(l PolicyLayer, z, memory []float64) (state, next []float64) {
+	n := len(l.Recurrent)
+	product := multiplied(memory[:n], l.Recurrent, nil)
+	gate := func(g, i int) float64 { return 1 / (1 + math.Exp(-z[g*n+i]-product[g*n+i])) }
+	for i := range n {
+		if l.kind() == nn.LSTM {
+			c := gate(1, i)*memory[n+i] + gate(0, i)*math.Tanh(z[2*n+i]+product[2*n+i])
+			state, next = append(state, gate(3, i)*math.Tanh(c)), append(next, c)
+			continue
+		}
+		candidate := math.Tanh(z[2*n+i] + gate(0, i)*(product[2*n+i]+float64(l.RecurrentBias[i])))
+		state = append(state, (1-gate(1, i))*candidate+gate(1, i)*memory[i])
+	}
+	return state, append(slices.Clone(state), next...)
 }
 
 // typed computes layers of other types than dense and conv.
 var typed = map[nn.Kind]func(l PolicyLayer, x []float64) []float64{
 	nn.MaxPool:     func(l PolicyLayer, x []float64) []float64 { return pooledImage(l.Window, x, true) },
 	nn.AveragePool: func(l PolicyLayer, x []float64) []float64 { return pooledImage(l.Window, x, false) },
+	nn.Activated:   func(_ PolicyLayer, x []float64) []float64 { return slices.Clone(x) },
+	nn.LayerNorm:   func(_ PolicyLayer, x []float64) []float64 { return slices.Clone(x) },
+	nn.OneHot: func(l PolicyLayer, x []float64) (out []float64) {
+		for _, token := range x {
+			for k := range l.Shape[2] {
+				hot := 0.0
+				if token == float64(k) {
+					hot = 1
+				}
+				out = append(out, hot)
+			}
+		}
+		return out
+	},
 }
 
 // pooledImage pools an image [height, width, channels].
@@ -295,6 +388,7 @@ type reference struct {
 	SHA256  string      `json:"sha256"` // of the model
 	Action  [][]float64 `json:"action"` // [row]
 	Scores  [][]float64 `json:"scores"`
+	Memory  [][]float64 `json:"memory"`
 	Runtime string      `json:"runtime"`
 }
 
@@ -312,23 +406,28 @@ func TestONNX(t *testing.T) {
 	for _, c := range modelCases() {
 		t.Run(c.name, func(t *testing.T) {
 			p, obs := c.policy(), c.observations()
+			memory := c.memories(len(obs))
 			model := p.ONNX()
 			model.ProducerVersion = "test"
 			data := model.Encode()
 			if *writeModels != "" {
-				writeModel(t, c.name, data, obs)
+				writeModel(t, c.name, data, obs, memory)
 				return
 			}
-			got := interpret(t, data, obs)
+			got := interpret(t, data, obs, memory)
 			digest := sha256.Sum256(data)
 			want := references[c.name]
 			if hex.EncodeToString(digest[:]) != want.SHA256 {
 				t.Errorf("the model is another than onnxruntime's results are of: tools/reference/onnx_rows.py makes them again")
 			}
 			for i, row := range obs {
-				action, scores := act(p, row)
+				action, scores, next := act(p, row, memory[i])
 				compare(t, "the documentation", i, got["action"].row(i), action)
 				compare(t, "onnxruntime", i, got["action"].row(i), want.Action[i])
+				if next != nil {
+					compare(t, "the documentation", i, got["next_memory"].row(i), next)
+					compare(t, "onnxruntime", i, got["next_memory"].row(i), want.Memory[i])
+				}
 				if scores != nil {
 					name := map[bool]string{false: "logits", true: "values"}[c.action.Head == nn.EpsilonGreedy.String()]
 					compare(t, "the documentation", i, got[name].row(i), scores)
@@ -359,9 +458,9 @@ func (a array) row(i int) []float64 {
 	return a.v[i*n : (i+1)*n]
 }
 
-func writeModel(t *testing.T, name string, data []byte, obs [][]float32) {
+func writeModel(t *testing.T, name string, data []byte, obs, memory [][]float32) {
 	t.Helper()
-	text, err := json.Marshal(obs)
+	text, err := json.Marshal(map[string][][]float32{"obs": obs, "memory": memory})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,22 @@ func (p *Policy) inputs() int {
 	if w := p.Layers[0].Window; w != nil {
 		return w.Height * w.Width * w.Channels
 	}
+	switch l := p.Layers[0]; l.kind() {
+	case nn.Activated, nn.LayerNorm: // as many as it has values
+		return l.Shape.Size()
+	case nn.OneHot: // the tokens
+		return l.Shape[1]
+	}
 	return len(p.Layers[0].Weight)
+}
+
+// memory returns the number of floats that the policy carries from step to step.
+func (p *Policy) memory() (floats int) {
+	layers, _ := p.network()
+	for _, l := range layers {
+		floats += l.Memory()
+	}
+	return floats
 }
 
 // network returns the layers and a row with their parameters.
@@ -60,20 +75,22 @@ func (p *Policy) network() (layers []nn.Layer, row []float32) {
 	}
 	for i, l := range p.Layers {
 		layer := nn.Layer{
-			Kind: l.kind(), Shape: l.Shape, In: len(l.Weight), Out: len(l.Bias), Hidden: i < len(p.Layers)-1, Norms: l.Scale != nil,
+			Kind: l.kind(), In: len(l.Weight), Out: len(l.Bias), Hidden: i < len(p.Layers)-1, Norms: l.Scale != nil, Skip: l.Skip,
 			Weight: place(l.Weight...), Bias: place(l.Bias), Scale: place(l.Scale), Shift: place(l.Shift),
+			Recurrent: place(l.Recurrent...), RecurrentBias: place(l.RecurrentBias),
 		}
 		if w := l.Window; w != nil {
 			layer.Window = nn.Window{
 				Height: w.Height, Width: w.Width, Channels: w.Channels, Kernel: w.Kernel, Stride: w.Stride, Top: w.Top, Left: w.Left,
 				OutHeight: w.OutHeight, OutWidth: w.OutWidth,
 			}
-			if layer.Shape == nil {
-				layer.Shape = nn.Shape{w.OutHeight, w.OutWidth, layer.Out}
-			}
+			layer.Shape = nn.Shape{w.OutHeight, w.OutWidth, layer.Out}
 		}
-		if n := len(layer.Shape); l.Bias == nil && n > 0 {
-			layer.Out = layer.Shape[n-1]
+		if n := len(l.Shape); n > 0 {
+			layer.Out = l.Shape[n-1]
+			if layer.Shape = nil; n == 3 {
+				layer.Shape = l.Shape
+			}
 		}
 		if layer.Hidden {
 			layer.Activation = p.activation(l)
@@ -96,15 +113,20 @@ type PolicyObservation struct {
 // PolicyLayer is an affine map; with Scale and Shift it is followed by layer normalization. With Window it is a convolution: the map is applied at
 // every place of the window to the floats under it, row by row, pixel by pixel, channel by channel, and normalization is over the channels of a place.
 // Images, and the values of convolutions, are [height][width][channels], in which order a dense layer takes them. Layers of another type have what
-// the type of layer of [[network.layers]] says: a pool has its window, and no weights.
+// that type of [[network.layers]] says: a pool has its window and no weights, "activation" only its activation, a cell its gates as outputs. With a
+// cell the policy carries memory from step to step, zeros at the beginning of an episode.
 type PolicyLayer struct {
 	Type  *nn.Kind `json:"type,omitempty"`  // absent: a convolution with Window, otherwise dense
-	Shape nn.Shape `json:"shape,omitempty"` // of the values of layers with a type: [height, width, channels]
+	Shape nn.Shape `json:"shape,omitempty"` // of the values of layers with a type: [units] or [height, width, channels]
+	Skip  int      `json:"skip,omitempty"`  // the values of the layer so many before it are added to the affine outputs; absent: none
 
 	Weight [][]float32 `json:"weight"` // [in][out]; null: none
 	Bias   []float32   `json:"bias"`   // [out]
 	Scale  []float32   `json:"scale,omitempty"`
 	Shift  []float32   `json:"shift,omitempty"`
+
+	Recurrent     [][]float32 `json:"recurrent,omitempty"`      // [state][gates], of cells: nn.Recurrent has the equations
+	RecurrentBias []float32   `json:"recurrent_bias,omitempty"` // [state], of GRUs
 
 	Window     *PolicyWindow  `json:"window,omitempty"`
 	Activation *nn.Activation `json:"activation,omitempty"` // if it is not the policy's
@@ -212,7 +234,7 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 		if l.Hidden && l.Activation != p.Activation {
 			layer.Activation = &l.Activation
 		}
-		if layer.Type != nil || layer.Window != nil || layer.Activation != nil {
+		if layer.Type != nil || layer.Window != nil || layer.Activation != nil || layer.Skip > 0 {
 			p.Format = imageFormat
 		}
 		p.Layers = append(p.Layers, layer)
@@ -225,8 +247,12 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 
 // policyLayer returns a layer with its parameters, read from a row.
 func policyLayer(l nn.Layer, row []float32) (layer PolicyLayer) {
+	layer.Skip = l.Skip
 	if l.Kind != nn.Dense && l.Kind != nn.Convolution {
 		layer.Type, layer.Shape = &l.Kind, l.Shape
+		if l.Shape == nil {
+			layer.Shape = nn.Shape{l.Out}
+		}
 	}
 	if w := l.Window; w.Kernel > 0 {
 		layer.Window = &PolicyWindow{
@@ -240,6 +266,10 @@ func policyLayer(l nn.Layer, row []float32) (layer PolicyLayer) {
 			layer.Weight = slices.Collect(slices.Chunk(values, a.Columns))
 		case "bias":
 			layer.Bias = values
+		case "recurrent.weight":
+			layer.Recurrent = slices.Collect(slices.Chunk(values, a.Columns))
+		case "recurrent.bias":
+			layer.RecurrentBias = values
 		case "norm.weight":
 			layer.Scale = values
 		case "norm.bias":
@@ -270,7 +300,8 @@ func bounds(of []float32) []Number {
 // Convolutions are over images [channels, height, width], and a dense layer after one takes its values in that order. The observation's moments stay in
 // the order of the observation, [height, width, channels]. The metadata have layers.0.stride, and layers.0.padding: the zeros to the left and the right of
 // the image, above and below it, as torch.nn.functional.pad takes them; layers.0.activation, if it is not the policy's; and layers.0.type of layers
-// that are neither dense nor convolutions, with layers.0.kernel of pools.
+// that are neither dense nor convolutions, with layers.0.kernel of pools; and layers.0.skip, as in Policy. Cells have layers.0.recurrent.weight
+// [gates, state] and, of GRUs, layers.0.recurrent.bias [state].
 //
 // The metadata are the fields of Policy and PolicyAction as text, by their names in JSON, and observation_limit.
 func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
@@ -304,6 +335,9 @@ func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 			if w := l.Window; w != nil {
 				facts[name+"kernel"] = strconv.Itoa(w.Kernel)
 			}
+		}
+		if l.Skip > 0 {
+			facts[name+"skip"] = strconv.Itoa(l.Skip)
 		}
 		if l.Activation != nil {
 			facts[name+"activation"] = l.Activation.String()

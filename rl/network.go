@@ -109,14 +109,14 @@ func (c NetworkConfig) actorAndCritic(env *envs.Environment, head nn.Head, atoms
 // critic returns a critic's network.
 func (c NetworkConfig) critic(in nn.Shape, out int) nn.Model {
 	if len(c.CriticHidden) > 0 {
-		c.Hidden, c.Layers = c.CriticHidden, nil
+		c.Hidden, c.Layers, c.Preset = c.CriticHidden, nil, nn.NoPreset
 	}
 	return c.model(in, out)
 }
 
 // alike reports whether actor and critics have the same hidden layers, as kernels that update both need.
 func (c NetworkConfig) alike() bool {
-	return len(c.CriticHidden) == 0 || len(c.Layers) == 0 && slices.Equal(c.CriticHidden, c.Hidden)
+	return len(c.CriticHidden) == 0 || len(c.Layers) == 0 && c.Preset == nn.NoPreset && slices.Equal(c.CriticHidden, c.Hidden)
 }
 
 // head returns the actor's head for an action space.
@@ -138,17 +138,24 @@ func (c NetworkConfig) model(in nn.Shape, out int) nn.Model { return c.Model(in,
 // check returns an error if a network cannot be made, such as one of convolutions over what is no image, or if the precision has no effect: see
 // checkPrecision.
 func (c NetworkConfig) check(transitions int, from string, networks ...nn.Model) error {
+	key := "network.hidden"
+	switch {
+	case c.Preset != nn.NoPreset:
+		key = "network.preset"
+	case len(c.Layers) > 0:
+		key = "network.layers"
+	}
 	for _, m := range networks {
 		err := m.Check()
 		switch {
+		case err == nil && m.Memory() > 0:
+			return config.Invalid(key, "network %v has memory; agents learn without, searches with one", m)
 		case err == nil:
-		case len(c.Layers) > 0 && len(m.Inputs()) == 1:
-			return config.Invalid("network.layers", "over %d features: %v; critics of observations and actions take both as one vector, and want dense layers, "+
+		case key != "network.hidden" && len(m.Inputs()) == 1:
+			return config.Invalid(key, "over %d features: %v; critics of observations and actions take both as one vector, and want dense layers, "+
 				"or critic_hidden", m.Inputs().Size(), err)
-		case len(c.Layers) > 0:
-			return config.Invalid("network.layers", "%v", err)
 		default:
-			return config.Invalid("network.hidden", "%v", err)
+			return config.Invalid(key, "%v", err)
 		}
 	}
 	return c.checkPrecision(transitions, from, networks...)

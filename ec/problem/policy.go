@@ -194,7 +194,10 @@ func (p *policy) checkNetwork() error {
 	}
 	if err := p.model().Check(); err != nil {
 		key := "hidden"
-		if len(p.network.Layers) > 0 {
+		switch {
+		case p.network.Preset != nn.NoPreset:
+			key = "preset"
+		case len(p.network.Layers) > 0:
 			key = "layers"
 		}
 		return &SettingError{"network", key, err.Error()}

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
@@ -83,13 +84,8 @@ func (l *layered) keep(s *engine.State, rows int) *activations {
 func (l *layered) passing() *activations {
 	a := &activations{of: l, rows: l.capacity}
 	var inputs *engine.Tensor // of layer i
-	for _, h := range l.hidden() {
-		var free []*engine.Tensor
-		for _, t := range l.scratch {
-			if t != inputs {
-				free = append(free, t)
-			}
-		}
+	for i, h := range l.hidden() {
+		free := without(l.scratch, inputs, l.skipped(a, i))
 		hidden, affine := free[0], (*engine.Tensor)(nil)
 		if h.Norms {
 			affine = free[1]
@@ -98,6 +94,26 @@ func (l *layered) passing() *activations {
 		inputs = hidden
 	}
 	return a
+}
+
+// skipped returns the values before layer i that a layer from i on adds to its own; nil: none.
+func (l *layered) skipped(a *activations, i int) *engine.Tensor {
+	for j, h := range l.hidden() {
+		if h.Skip > 0 && j >= i && j-h.Skip < i {
+			return a.hidden[j-h.Skip]
+		}
+	}
+	return nil
+}
+
+// without returns the tensors that are not among some others.
+func without(tensors []*engine.Tensor, others ...*engine.Tensor) (free []*engine.Tensor) {
+	for _, t := range tensors {
+		if !slices.Contains(others, t) {
+			free = append(free, t)
+		}
+	}
+	return free
 }
 
 // mapping returns layer i of the given number of rows, with its inputs, for kernels of its own.

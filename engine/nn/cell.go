@@ -115,7 +115,7 @@ func (f *recurrent) forward(r *engine.Recorder, b batch, _ *activations) {
 	in := b
 	in.outputs = f.gates
 	f.before.forward(r, in, nil)
-	f.state(r, b, b.inner, f.rows(b.memory, b.inner, f.memory()), f.rows(f.product, b.inner, f.units()))
+	f.state(r, b, b.inner, f.rows(b.memory, b.inner, f.Memory()), f.rows(f.product, b.inner, f.units()))
 	k, groups := f.kernel(r, b, b.inner, 1, b.memory, f.product, f.gates, f.hidden)
 	b.begins.set(&k.Begins, &k.BeginsBits, &k.BeginsZero, &k.BeginsAlso, &k.BeginsShared, f.networks, b.stack, b.inner)
 	k.BeginsNetwork = uint32(b.inner)
@@ -136,9 +136,9 @@ func (f *recurrent) check(b batch) error {
 		return fmt.Errorf("nn: network %v is evaluated without its memory; want Inputs.Memory", f.model)
 	case b.outer != 1 || b.inner > f.capacity:
 		return fmt.Errorf("nn: network %v is evaluated for %d blocks of %d rows; want one block of at most %d", f.model, b.outer, b.inner, f.capacity)
-	case m.Len() != f.networks*b.inner*f.memory():
+	case m.Len() != f.networks*b.inner*f.Memory():
 		return fmt.Errorf("nn: network %v is evaluated with memory %v; want %d floats for each of %d rows of %d networks",
-			f.model, m, f.memory(), b.inner, f.networks)
+			f.model, m, f.Memory(), b.inner, f.networks)
 	}
 	if !b.begins.check(f.networks, b.stack, b.inner) {
 		return fmt.Errorf("nn: network %v begins episodes by %v; want a word for each of %d rows", f.model, b.begins.Words, b.inner)

@@ -5,7 +5,8 @@ import "github.com/evorl/evorl/engine/config"
 // Config describes the hidden part of a network, as a section of a configuration that embeds it; inputs and outputs come from where it is used.
 type Config struct {
 	Hidden      []int         `min:"1" max:"8192" doc:"Units per hidden layer; at most 8 layers."`
-	Layers      []LayerConfig `replaces:"hidden" doc:"Layers before the output, convolutions first, instead of hidden; at most 16."`
+	Layers      []LayerConfig `replaces:"hidden" doc:"Layers before the output, in order, instead of hidden; at most 16."`
+	Preset      Preset        `doc:"A published network instead of hidden, with its own activations: nature, a3c, impala, minatar, evojax-mnist, ppo-rnn."`
 	Activation  Activation    `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish (or silu), gelu."`
 	LayerNorm   bool          `doc:"Layer normalization before each activation."`
 	Initializer Initializer   `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
@@ -19,6 +20,8 @@ func (c Config) Validate() error {
 		return config.Invalid("hidden", "%d hidden layers; want at most %d", len(c.Hidden), MaxHidden)
 	case len(c.Layers) > maxLayers:
 		return config.Invalid("layers", "%d layers before the output; want at most %d", len(c.Layers), maxLayers)
+	case c.Preset != NoPreset && len(c.Layers) > 0:
+		return config.Invalid("preset", "%v is a network, and layers lists one too; want one of both", c.Preset)
 	case len(c.Hidden) > 0 && len(c.Layers) > 0:
 		return config.Invalid("layers", "hidden lists layers too, %v; want one of both", c.Hidden)
 	}
@@ -31,8 +34,11 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Model returns the model: a perceptron over the features of the input or, with Layers, a Sequential over its shape.
+// Model returns the model: a perceptron over the features of the input or, with Layers or a Preset, a Sequential over its shape.
 func (c Config) Model(in Shape, out int, precision Precision) Model {
+	if c.Preset != NoPreset {
+		c.Layers = c.Preset.Layers()
+	}
 	if len(c.Layers) == 0 {
 		return MLP{In: in.Size(), Out: out, Hidden: c.Hidden, Activation: c.Activation, LayerNorm: c.LayerNorm, Precision: precision}
 	}

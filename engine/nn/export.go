@@ -73,17 +73,20 @@ type exporter struct {
 // inputs], an image in the order [height, width, channels]; memory [batch, H] is that before the step, "" if there is none.
 func Export(b *onnx.Builder, layers []Layer, row []float32, x, memory string) (outputs, next string) {
 	g := &exporter{Builder: b, memory: memory}
-	arrays := Arrays(layers, row)
+	arrays, values := Arrays(layers, row), []string(nil)
 	for i, l := range layers {
 		g.prefix, g.arrays = fmt.Sprintf("layers.%d.", i), arrays[i]
 		x = kinds[l.Kind].export(g, l, x)
-		g.image = l.Shape != nil
+		if g.image = l.Shape != nil; l.Skip > 0 {
+			x = g.Node("Add", []string{x, values[i-l.Skip]})
+		}
 		if l.Norms {
 			x = g.norm(l, x)
 		}
 		if l.Hidden {
 			x = g.activate(l.Activation, x)
 		}
+		values = append(values, x)
 	}
 	return x, g.next
 }

@@ -914,6 +914,49 @@ type headSampleKernel struct {
 // call dispatches x × y × z workgroups.
 func (k headSampleKernel) call(x, y, z uint32) vk.Call { return vk.Pack(headSampleShader, &k, x, y, z) }
 
+var identityShader = &vk.Shader{
+	Name:  "engine/nn/identity",
+	SPIRV: shaders.Code("engine/nn/identity"),
+	Bindings: []vk.Binding{
+		{Name: "Inputs", Index: 0, Access: vk.Read},
+		{Name: "inputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
+		{Name: "Values", Index: 2, Access: vk.Write},
+		{Name: "Kept", Index: 3, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "ACTIVATION", ID: 1, Default: 0},
+		{Name: "HAS_KEPT", ID: 2, Default: 0, Has: "Kept"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// identityKernel is shaders/engine/nn/identity.comp.
+type identityKernel struct {
+	Inputs vk.Range // readonly float
+	Values vk.Range // writeonly float
+	Kept   vk.Range // writeonly float, optional
+
+	Features    uint32 // push constants, in order
+	Rows        uint32
+	InputAt     uint32
+	InputStride uint32
+	InputRow    uint32
+	SharedBy    uint32
+	ValueStride uint32
+	ValueRow    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Activation uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k identityKernel) call(x, y, z uint32) vk.Call { return vk.Pack(identityShader, &k, x, y, z) }
+
 var narrowBackwardShader = &vk.Shader{
 	Name:  "engine/nn/narrow_backward",
 	SPIRV: shaders.Code("engine/nn/narrow_backward"),
@@ -1148,6 +1191,46 @@ type normalizerMergeKernel struct {
 func (k normalizerMergeKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(normalizerMergeShader, &k, x, y, z)
 }
+
+var oneHotShader = &vk.Shader{
+	Name:  "engine/nn/one_hot",
+	SPIRV: shaders.Code("engine/nn/one_hot"),
+	Bindings: []vk.Binding{
+		{Name: "Tokens", Index: 0, Access: vk.Read},
+		{Name: "tokens_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Tokens"},
+		{Name: "Values", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "CHOICES", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// oneHotKernel is shaders/engine/nn/one_hot.comp.
+type oneHotKernel struct {
+	Tokens vk.Range // readonly float
+	Values vk.Range // writeonly float
+
+	Count       uint32 // push constants, in order
+	Rows        uint32
+	TokenAt     uint32
+	TokenStride uint32
+	TokenRow    uint32
+	SharedBy    uint32
+	ValueStride uint32
+	ValueRow    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Choices    uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k oneHotKernel) call(x, y, z uint32) vk.Call { return vk.Pack(oneHotShader, &k, x, y, z) }
 
 var patchesShader = &vk.Shader{
 	Name:  "engine/nn/patches",
@@ -1503,3 +1586,54 @@ type rowsForwardKernel struct {
 func (k rowsForwardKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(rowsForwardShader, &k, x, y, z)
 }
+
+var slopeShader = &vk.Shader{
+	Name:  "engine/nn/slope",
+	SPIRV: shaders.Code("engine/nn/slope"),
+	Bindings: []vk.Binding{
+		{Name: "Values", Index: 0, Access: vk.Read},
+		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Values"},
+		{Name: "To", Index: 2, Access: vk.Write},
+		{Name: "Addend", Index: 10, Access: vk.Read, Optional: true},
+		{Name: "addend_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Addend"},
+		{Name: "Outputs", Index: 12, Access: vk.Read, Optional: true},
+		{Name: "outputs_texels", Index: 13, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Outputs"},
+		{Name: "Inputs", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "SLOPE", ID: 20, Default: 0},
+		{Name: "HAS_ADDEND", ID: 21, Default: 0, Has: "Addend"},
+		{Name: "HAS_OUTPUTS", ID: 22, Default: 0, Has: "Outputs"},
+		{Name: "HAS_INPUTS", ID: 23, Default: 0, Has: "Inputs"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// slopeKernel is shaders/engine/nn/slope.comp.
+type slopeKernel struct {
+	Values  vk.Range // readonly float
+	To      vk.Range // writeonly float
+	Addend  vk.Range // readonly float, optional
+	Outputs vk.Range // readonly float, optional
+	Inputs  vk.Range // readonly float, optional
+
+	Features    uint32 // push constants, in order
+	Rows        uint32
+	ValueAt     uint32
+	ValueStride uint32
+	ValueRow    uint32
+	ToStride    uint32
+	ToRow       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Slope      uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k slopeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(slopeShader, &k, x, y, z) }

@@ -20,14 +20,21 @@ const (
 	Convolution             // at every place of a window, a matrix product with the part of an image under it
 	MaxPool                 // at every place of a window, the largest value of each channel
 	AveragePool             // likewise, the mean
+	Activated               // nothing: it has an activation alone
+	LayerNorm               // nothing: it has a normalization, and may have an activation
+	OneHot                  // a row of zeros with a one for each token
+	Embedding               // a row of weights for each token
+	Residual                // two products, each after an activation, added to its inputs
 )
 
 var kinds = [...]kind{
 	Dense: denseKind{}, LSTM: recurrentCell{}, GRU: recurrentCell{}, Convolution: convolution{}, MaxPool: pool{largest: true}, AveragePool: pool{},
+	Activated: identity{}, LayerNorm: identity{norms: true}, OneHot: oneHot{}, Embedding: embedding{}, Residual: residual{},
 }
 
 var kindNames = [len(kinds)]string{
 	Dense: "dense", LSTM: "lstm", GRU: "gru", Convolution: "conv", MaxPool: "max_pool", AveragePool: "average_pool",
+	Activated: "activation", LayerNorm: "layer_norm", OneHot: "one_hot", Embedding: "embedding", Residual: "residual",
 }
 
 // kind is what this package asks of a kind of layer.
@@ -106,6 +113,7 @@ func (c LayerConfig) given() (keys []string) {
 	}{
 		{"units", c.Units != 0}, {"channels", c.Channels != 0}, {"kernel", c.Kernel != 0}, {"stride", c.Stride != 0},
 		{"padding", c.Padding != Valid}, {"activation", c.Activation != nil},
+		{"vocabulary", c.Vocabulary != 0},
 	} {
 		if s.given {
 			keys = append(keys, s.key)

@@ -41,8 +41,11 @@ func newLayered(s *engine.State, model Model, networks, rows int) *layered {
 		return l
 	}
 	tensors := 2
+	if slices.ContainsFunc(l.layers, func(x Layer) bool { return x.Skip > 0 }) {
+		tensors++
+	}
 	if l.norms {
-		tensors = 3
+		tensors++
 		l.rstd = s.Scratch("rstd", engine.Float32, n, b, engine.Axis("place", l.places()))
 	}
 	for i := range tensors {
@@ -159,6 +162,10 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 			g = l.first(r, b, g, inputs)
 		}
 		g.Record(r)
+		if layer.Skip > 0 {
+			to := kept.matrix(kept.hidden[i], layer)
+			l.slope(r, layer.Units(), count, to, to, slope{addend: kept.hidden[i-layer.Skip]})
+		}
 		if layer.Norms {
 			l.norm(r, b, kept, i, rows)
 		}

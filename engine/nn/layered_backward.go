@@ -14,15 +14,19 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 		dz = l.narrowBackward(r, b, kept, back.outputs, back)
 		first--
 	}
+	var above skip
 	for i := first; i >= 0; i-- {
 		layer := l.layers[i]
+		if layer.Skip > 0 {
+			above = skip{dz.Tensor, i - layer.Skip}
+		}
 		if back.params != nil && layer.In > 0 {
 			if summed := l.weights(r, b, kept, i, dz, back); !summed {
 				l.columns(r, b, layer, dz, nil, layer.Bias, back)
 			}
 		}
 		if i > 0 {
-			dz = l.below(r, b, kept, i, dz, back)
+			dz = l.below(r, b, kept, i, dz, above, back)
 		}
 	}
 	for i, to := range back.inputs {
@@ -30,7 +34,7 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 			p, layer := b.inputs[i], l.layers[0]
 			at := Matrix{Tensor: to, Stride: b.inner * p.features, Row: p.features}
 			if k, ok := layer.Kind.mapped(); ok {
-				k.backward(r, l, kept.mapping(0, b.inner, l.take(r, b, 0, b.inner)[0].matrix), dz, at, slope{})
+				l.mappedInputs(r, b, kept, k, p, dz, at)
 				continue
 			}
 			if layer.Kind == Convolution {
@@ -40,6 +44,19 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 			l.inputsOf(b, layer, p.at, p.features, dz, at).Record(r)
 		}
 	}
+}
+
+// mappedInputs records the gradient at a part of the inputs of a first layer with kernels of its own.
+func (l *layered) mappedInputs(r *engine.Recorder, b batch, kept *activations, k mapped, p part, dz, to Matrix) {
+	at := kept.mapping(0, b.inner, l.take(r, b, 0, b.inner)[0].matrix)
+	if len(b.inputs) == 1 {
+		k.backward(r, l, at, dz, to, slope{})
+		return
+	}
+	all := Matrix{Tensor: without(l.scratch, dz.Tensor)[0], Stride: b.inner * l.in, Row: l.in}
+	k.backward(r, l, at, dz, all, slope{})
+	all.At = p.at
+	l.slope(r, p.features, b.inner, all, to, slope{})
 }
 
 // weights records the gradient of a layer's weights: its transposed inputs times the gradient at its affine outputs. Two
@@ -83,18 +100,26 @@ func (l *layered) inputsOf(b batch, layer Layer, from, count int, dz, to Matrix)
 	}
 }
 
+// skip is the gradient at the affine outputs of a layer that adds the values of another one, at which it is a gradient too.
+type skip struct {
+	gradient *engine.Tensor // nil: none
+	values   int            // the other layer
+}
+
 // below records the backward step from dz, the gradient at layer i's affine outputs, to the gradient at layer
 // i-1's, which it returns.
-func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, dz Matrix, back gradients) Matrix {
-	var free []*engine.Tensor
-	for _, t := range l.scratch {
-		if t != dz.Tensor {
-			free = append(free, t)
-		}
+func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, dz Matrix, above skip, back gradients) Matrix {
+	var by slope
+	busy := above.gradient
+	switch {
+	case busy != nil && above.values == i-1:
+		by.addend = busy
+	case above.values > i-1:
+		busy = nil
 	}
+	free := without(l.scratch, dz.Tensor, busy)
 	layer, under := l.layers[i], l.layers[i-1]
 	to := kept.matrix(free[0], under)
-	var by slope
 	if !under.Norms {
 		by.of, by.outputs = under.Activation, kept.hidden[i-1]
 		if by.of.needsInput() {
@@ -114,7 +139,7 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 		return to
 	}
 	shifted, affine := kept.matrix(free[1], under), kept.matrix(dz.Tensor, under) // dz is no longer needed
-	if len(free) == 3 {
+	if len(free) >= 3 {
 		affine.Tensor = free[2] // dz belongs to the caller
 	}
 	l.normBackward(r, b, kept, i-1, free[0], shifted.Tensor, affine.Tensor)

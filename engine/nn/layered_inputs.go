@@ -12,8 +12,11 @@ type input struct {
 }
 
 // direct reports whether products can read the parts of a batch in place: if they are floats and not normalized, the rows of
-// each network are contiguous and, for two parts, a scratch tensor exists for the product of the first.
+// each network are contiguous and, for two parts, the first layer is a product and a scratch tensor exists for the product of the first.
 func (l *layered) direct(b batch) bool {
+	if _, mapped := l.layers[0].Kind.mapped(); mapped && len(b.inputs) > 1 {
+		return false
+	}
 	return b.normalizer == nil && !b.inputs[0].element.Packed() && b.outer == 1 && (len(b.inputs) == 1 || len(l.scratch) > 0)
 }
 

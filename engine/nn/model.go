@@ -63,6 +63,7 @@ type Layer struct {
 	In, Out       int    // rows and columns of the weights: inputs, or the floats under a window, and units or channels; In is 0 without weights
 	Weight, Bias  int    // offsets of [In, Out] and [Out]; in cells of [In, gates Out] and [gates Out]
 	Scale, Shift  int    // offsets of [Out] each; only in hidden layers with layer normalization
+	Skip          int    // the values of the layer so many before it are added to its affine outputs; 0: none
 	Recurrent     int    // offset of [Out, gates Out]; only in cells
 	RecurrentBias int    // offset of [Out]; only in GRUs
 	Hidden, Norms bool

@@ -24,6 +24,9 @@ func TestReferenceGradient(t *testing.T) {
 			},
 		})
 	}
+	nets = append(nets, Sequential{In: Shape{3}, Out: 2, LayerNorm: true, Hidden: []LayerConfig{
+		of(LayerNorm, Tanh), of(Residual, Tanh), {Kind: Residual, Units: 4},
+	}})
 	for _, net := range nets {
 		r := newReference(net, normals(net.Size()))
 		x, dy := make([]float64, net.Inputs().Size()), []float64{1, -0.5}

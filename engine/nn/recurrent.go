@@ -41,7 +41,7 @@ func (m Recurrent) Inputs() Shape { return Shape{m.In} }
 func (m Recurrent) Outputs() int { return m.Out }
 
 // Memory implements Model: one float a unit of a GRU, two of an LSTM.
-func (m Recurrent) Memory() int { return Layer{Kind: m.Cell, Out: m.Units}.memory() }
+func (m Recurrent) Memory() int { return Layer{Kind: m.Cell, Out: m.Units}.Memory() }
 
 // Layers implements Model.
 func (m Recurrent) Layers() []Layer {
@@ -184,8 +184,8 @@ func (k Kind) gates() int {
 	return 1
 }
 
-// memory returns the number of floats that the layer carries from step to step.
-func (l Layer) memory() int {
+// Memory returns the number of floats that the layer carries from step to step.
+func (l Layer) Memory() int {
 	switch l.Kind {
 	case LSTM:
 		return 2 * l.Out

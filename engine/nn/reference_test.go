@@ -76,8 +76,14 @@ func activate(a Activation, z float64) (h, slope float64) {
 
 func (r *reference) forward(x []float64) []float64 {
 	r.in, r.n, r.z, r.rstd, r.back = nil, nil, nil, nil, nil
-	for _, l := range r.net.Layers() {
+	var values [][]float64
+	for i, l := range r.net.Layers() {
 		z, back := r.mapped(l, x)
+		if l.Skip > 0 {
+			for j, v := range values[i-l.Skip] {
+				z[j] += v
+			}
+		}
 		n, rstd := make([]float64, len(z)), make([]float64, len(z)/l.Out)
 		for p := range rstd {
 			if !l.Norms {
@@ -107,6 +113,7 @@ func (r *reference) forward(x []float64) []float64 {
 			}
 		}
 		x = h
+		values = append(values, h)
 	}
 	return x
 }
@@ -127,9 +134,13 @@ func (r *reference) mapped(l Layer, x []float64) ([]float64, func(d []float64) [
 // backward adds the gradient of the last sample's parameters to sum and returns its inputs'.
 func (r *reference) backward(d []float64, sum []float64) []float64 {
 	layers := r.net.Layers()
+	at := make([][]float64, len(layers)) // gradients at values that later layers add
 	for i := len(layers) - 1; i >= 0; i-- {
 		l := layers[i]
 		d = append([]float64(nil), d...)
+		for j, v := range at[i] {
+			d[j] += v
+		}
 		if l.Hidden {
 			for j := range d {
 				_, slope := activate(l.Activation, r.z[i][j])
@@ -152,6 +163,9 @@ func (r *reference) backward(d []float64, sum []float64) []float64 {
 			for j := range d {
 				d[j] = r.rstd[i][p] * (d[j] - mean - n[j]*dot)
 			}
+		}
+		if l.Skip > 0 {
+			at[i-l.Skip] = d
 		}
 		if back := r.back[i]; back != nil {
 			d = back(d)

@@ -56,7 +56,7 @@ func (n *Network) NewSequence(s *engine.State, steps, rows int) (*Sequence, erro
 		return s.Scratch(name, engine.Float32, append([]engine.Dim{engine.Members(n.members), Networks(n.stack)}, dims...)...)
 	}
 	t, b, u := engine.Axis("row", all), engine.Axis("row", rows), engine.Axis("unit", layer.Out)
-	gates, floats := engine.Axis("gate", q.cell.units()), engine.Axis("float", layer.memory())
+	gates, floats := engine.Axis("gate", q.cell.units()), engine.Axis("float", layer.Memory())
 	if networks > 1 {
 		in := engine.Axis("feature", n.model.Inputs().Size())
 		q.inputs, q.atInputs = tensor("inputs", t, in), tensor("at_inputs", t, in)
@@ -103,7 +103,7 @@ func (q *Sequence) Forward(r *engine.Recorder, w Weights, inputs Inputs, done, o
 	q.before.forward(r, in, q.keptBefore)
 	q.begin(r, b)
 	r.Repeat(q.steps, func(r *engine.Recorder, i engine.Counter) {
-		c.state(r, b, q.rows, c.rows(q.memory, q.rows, c.memory()), c.rows(q.product, q.rows, c.units()))
+		c.state(r, b, q.rows, c.rows(q.memory, q.rows, c.Memory()), c.rows(q.product, q.rows, c.units()))
 		k, groups := c.kernel(r, b, q.rows, q.steps, q.memory, q.product, q.gates, q.hidden)
 		k.Step, k.Kept, k.Before = i.Tensor().Range(), q.kept.Range(), q.memories.Range()
 		if q.done != nil {
@@ -127,7 +127,7 @@ func (q *Sequence) begin(r *engine.Recorder, b batch) {
 	case b.begins.Words == nil:
 		r.Copy(q.memory, b.memory)
 	default:
-		floats := q.cell.memory()
+		floats := q.cell.Memory()
 		size, groups := r.Invocations(q.rows * floats)
 		k := cellBeginKernel{Given: b.memory.Range(), Memory: q.memory.Range(), Rows: uint32(q.rows), Floats: uint32(floats), LocalSizeX: size}
 		b.begins.set(&k.Begins, &k.BeginsBits, &k.BeginsZero, &k.BeginsAlso, &k.BeginsShared, q.cell.networks, b.stack, q.rows)
@@ -262,7 +262,7 @@ func (q *Sequence) Backward(r *engine.Recorder, gradOutputs *engine.Tensor, g Se
 func (q *Sequence) weights(r *engine.Recorder, back gradients) {
 	b, c, all := q.batch, q.cell, q.steps*q.rows
 	g := Gemm{
-		Members: c.networks, M: c.Out, N: c.units(), K: all, A: c.rows(q.memories, all, c.memory()), TransposeA: true,
+		Members: c.networks, M: c.Out, N: c.units(), K: all, A: c.rows(q.memories, all, c.Memory()), TransposeA: true,
 		B: c.rows(q.gates, all, c.units()), C: c.recurrent(b).in(back.params), Splits: back.splits, SplitStride: c.networks * b.row,
 		Precision: c.Precision, ScaleB: gradientScale(all),
 	}

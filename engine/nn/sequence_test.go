@@ -182,7 +182,7 @@ func TestRecurrentReference(t *testing.T) {
 
 // sequenceCase is a pass over sequences.
 type sequenceCase struct {
-	m                           Recurrent
+	m                           Model
 	members, stack, steps, rows int
 	trajectory, normalize       bool // [T, M, B, …], else [M, T, B, …]
 	first                       int  // features of the first of two parts; 0: one part
@@ -221,9 +221,9 @@ func (c sequenceCase) run(t *testing.T) {
 		return s.Tensor(name, typ, append(append(dims, engine.Environments(c.rows)), last...)...)
 	}
 	row := Align(testBase + c.m.Size() + 3)
-	features := []int{c.m.In}
+	features := []int{c.m.Inputs().Size()}
 	if c.first > 0 {
-		features = []int{c.first, c.m.In - c.first}
+		features = []int{c.first, c.m.Inputs().Size() - c.first}
 	}
 	in, grads := Inputs{Limit: testLimit}, SequenceGradients{}
 	var xv [][]float32
@@ -239,7 +239,7 @@ func (c sequenceCase) run(t *testing.T) {
 	in.Memory, grads.Memory = s.Tensor("memory", engine.Float32, memory...), s.Tensor("dmemory", engine.Float32, memory...)
 	stepped := s.Tensor("stepped", engine.Float32, memory...)
 	done := tensor("done", engine.Uint32, false)
-	out, dout := tensor("y", engine.Float32, true, engine.Axis("out", c.m.Out)), tensor("dy", engine.Float32, true, engine.Axis("out", c.m.Out))
+	out, dout := tensor("y", engine.Float32, true, engine.Axis("out", c.m.Outputs())), tensor("dy", engine.Float32, true, engine.Axis("out", c.m.Outputs()))
 	normalizer := s.Tensor("normalizer", engine.Float32, engine.Members(c.members), engine.Axis("moment", 2), engine.Axis("feature", features[0]))
 	if c.normalize {
 		in.Normalizer = normalizer
@@ -249,7 +249,7 @@ func (c sequenceCase) run(t *testing.T) {
 	}
 	pv, nv, mv, dv := normals(params.Len()), normals(normalizer.Len()), normals(in.Memory.Len()), normals(dout.Len())
 	for i := range pv {
-		pv[i] *= float32(1 / math.Sqrt(float64(max(4, c.m.Units)))) // states of larger weights are chaotic
+		pv[i] *= float32(1 / math.Sqrt(float64(max(4, q.cell.Out)))) // states of larger weights are chaotic
 	}
 	ends := make([]uint32, done.Len())
 	for i := range ends {
@@ -328,7 +328,7 @@ func (c sequenceCase) run(t *testing.T) {
 				}
 				var y []float64
 				y, memory = ref.step(x, memory, step == 0 && words[n*c.rows+b] != 0 || step > 0 && ends[c.at(n/c.stack, c.members, step-1, b)] != 0)
-				at := c.at(n, networks, step, b) * c.m.Out
+				at := c.at(n, networks, step, b) * c.m.Outputs()
 				for o := range y {
 					got, want = append(got, float64(yv[at+o])), append(want, y[o])
 					dy[step] = append(dy[step], float64(dv[at+o]))
@@ -356,7 +356,7 @@ func (c sequenceCase) run(t *testing.T) {
 		return
 	}
 	// Step by step, the outputs and the memory are the same.
-	now := s.Scratch("now", engine.Float32, append([]engine.Dim{engine.Members(c.members)}, engine.Environments(c.rows), engine.Axis("out", c.m.Out))...)
+	now := s.Scratch("now", engine.Float32, append([]engine.Dim{engine.Members(c.members)}, engine.Environments(c.rows), engine.Axis("out", c.m.Outputs()))...)
 	clear := s.Scratch("clear", engine.Uint32, engine.Members(c.members), engine.Environments(c.rows))
 	if err := clear.WriteUint32(t.Context(), make([]uint32, clear.Len())); err != nil {
 		t.Fatal(err)
@@ -391,6 +391,12 @@ func TestSequence(t *testing.T) {
 		{
 			m:       Recurrent{In: 4, Out: 3, Before: []int{5}, Cell: GRU, Units: 7, After: []int{6}, Activation: ReLU},
 			members: 2, stack: 1, steps: 64, rows: 4, trajectory: true, splits: 2,
+		},
+		{
+			m: Sequential{In: Shape{4, 3, 2}, Out: 2, Activation: Tanh, Hidden: []LayerConfig{
+				window(5, 2, 1, Valid, Tanh), pooling(MaxPool, 2, 1, Valid), {Kind: LSTM, Units: 7}, {Kind: Residual, Units: 5}, units(6, Tanh),
+			}},
+			members: 2, stack: 2, steps: 9, rows: 3, trajectory: true, splits: 2, begins: 1,
 		},
 		{m: Recurrent{In: 4, Out: 2, Cell: LSTM, Units: 9, Activation: Tanh}, members: 3, stack: 1, steps: 64, rows: 8, trajectory: true, splits: 1},
 		{

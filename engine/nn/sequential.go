@@ -8,7 +8,8 @@ import (
 )
 
 // Sequential is the Model of a list of layers; each takes the values of the one before: convolutions and pools, which only follow an
-// image or each other, then dense layers. The output is one more dense layer. An MLP is the compact description of dense layers alone.
+// image or each other, dense layers, at most one cell, and the other kinds. The output is one more dense layer. An MLP is the compact
+// description of dense layers alone.
 //
 // Its parameters are one row; for each layer its weights row-major, a bias for each unit or channel and, with LayerNorm, a scale and
 // a shift for each. Weights of a dense layer are [in][units], of a convolution [kernel row][kernel column][channel in][channel]. An image,
@@ -24,13 +25,14 @@ type Sequential struct {
 
 // LayerConfig describes a hidden layer of a Sequential. What its kind does not have must be zero.
 type LayerConfig struct {
-	Kind       Kind        `toml:"type" required:"true" doc:"dense; over an image [height, width, channels] also conv, max_pool, average_pool."`
-	Units      int         `min:"0" max:"8192" doc:"Units of a dense layer."`
+	Kind       Kind        `toml:"type" required:"true" doc:"dense, conv, max_pool, average_pool, residual, layer_norm, activation, one_hot, embedding, gru, lstm"`
+	Units      int         `min:"0" max:"8192" doc:"Units of a dense layer, cell or embedding, or inside a residual block; 0 there: its inputs."`
 	Channels   int         `min:"0" max:"8192" doc:"Channels of a convolution's outputs."`
-	Kernel     int         `min:"0" max:"64" doc:"Rows and columns of the square window of a convolution or pool."`
+	Kernel     int         `min:"0" max:"64" doc:"Rows and columns of the square window of a convolution, pool or residual block; 0 in a residual block: 3."`
 	Stride     int         `min:"0" max:"64" doc:"Rows and columns from one place of the window to the next; 0: 1, of pools the kernel."`
 	Padding    Padding     `doc:"valid: the window stays inside the image; same: zeros around it, so that a stride of 1 keeps its size."`
-	Activation *Activation `doc:"Nonlinearity after the layer; absent: that of the network."`
+	Activation *Activation `doc:"Nonlinearity after the layer, in a residual block before its products; absent: that of the network, after layer_norm none."`
+	Vocabulary int         `min:"0" max:"8192" doc:"Tokens 0 … n - 1 that one_hot and embedding tell apart."`
 }
 
 // activation returns the layer's activation in a network with a given one.
@@ -56,7 +58,7 @@ func (m Sequential) Outputs() int { return m.Out }
 // Memory implements Model: its cells' memory.
 func (m Sequential) Memory() (floats int) {
 	for _, l := range m.Layers() {
-		floats += l.memory()
+		floats += l.Memory()
 	}
 	return floats
 }
@@ -90,6 +92,10 @@ func (m Sequential) hidden() (layers []Layer, shape Shape, err error) {
 		if err != nil {
 			return layers, shape, fmt.Errorf("nn: layer %d: %w", i+1, err)
 		}
+		first := len(layers) == 0 || layers[len(layers)-1].Kind.cell()
+		if first && slices.ContainsFunc(more, func(l Layer) bool { return l.Skip > 0 }) {
+			layers = append(layers, identityOf(shape)) // inputs, and a cell's state, are no values of layers that could be added
+		}
 		layers = append(layers, more...)
 		shape = layers[len(layers)-1].shape()
 	}
@@ -122,8 +128,20 @@ func (m Sequential) Check() error {
 	if int(m.Activation) >= len(activationNames) {
 		return fmt.Errorf("nn: activation %d; want 0 to %d", uint32(m.Activation), len(activationNames)-1)
 	}
-	_, _, err := m.hidden()
-	return err
+	layers, _, err := m.hidden()
+	if err != nil {
+		return err
+	}
+	cells := 0
+	for _, l := range layers {
+		if l.Kind.cell() {
+			cells++
+		}
+	}
+	if cells > 1 {
+		return fmt.Errorf("nn: a network of %d cells; want at most one", cells)
+	}
+	return nil
 }
 
 // String formats the network as, for example, "10x10x4-16(3x3)-128-6 relu".
