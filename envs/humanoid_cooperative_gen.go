@@ -2,7 +2,7 @@
 
 package envs
 
-// humanoidTables are those of humanoid.xml for lanes that compute an environment together; shaders/envs/physics/cooperative says what is where.
+// humanoidTables describe humanoid.xml for lanes that compute an environment together; shaders/envs/physics/cooperative says what is where.
 var humanoidTables = cooperativeTables{
 	// Bodies: position in the parent, axes (columns), centre of mass, inertia about it (xx yy zz xy xz yz), mass. Degrees of freedom: axis, anchor, reference,
 	// rest of the spring, stiffness, damping, armature, least and greatest position, mean inverse inertia where limited. Points: position, axis of their capsule, radius, friction

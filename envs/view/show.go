@@ -55,7 +55,7 @@ func New(env *envs.Environment, episode *envs.Episode, actionRepeat int) (*Show,
 func placed(g *envs.Geometry, state []float32) (poses []envs.Pose, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("Poses panics with %v", v)
+			err = fmt.Errorf("the function Poses panics with %v", v)
 		}
 	}()
 	return g.Poses(state), nil
