@@ -11,12 +11,17 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// shared is the device of the process, and how many of its validation messages were reported.
+// shared is the device of the process.
 var shared struct {
 	sync.Mutex
-	dev      *vk.Device
-	reported int
+	dev      *vk.Device // nil: none is open
+	reported int        // validation messages of it that were reported
+	uses     int        // calls of Device that returned it
+	users    int        // tests that have it
 }
+
+// most is how many uses a device serves. The validation layer takes longer for every command the more a device has done.
+const most = 10
 
 // Device returns a device that the tests of the process share, since most of a short test is the compiling of kernels. It is the default device
 // with core and synchronization validation. A validation message fails the test that caused it.
@@ -24,6 +29,11 @@ func Device(t testing.TB) *vk.Device {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
+	if shared.users == 0 && shared.uses >= most {
+		for _, message := range shutDown() {
+			t.Error("of an earlier test's device:", message)
+		}
+	}
 	if shared.dev == nil {
 		var err error
 		// A busy machine splits no submission: tests count them.
@@ -31,7 +41,12 @@ func Device(t testing.TB) *vk.Device {
 			t.Fatal(err)
 		}
 	}
+	shared.uses++
+	shared.users++
 	t.Cleanup(func() {
+		shared.Lock()
+		defer shared.Unlock()
+		shared.users--
 		for _, message := range fresh() {
 			t.Error(message)
 		}
@@ -41,10 +56,21 @@ func Device(t testing.TB) *vk.Device {
 
 // fresh returns the shared device's validation messages since the last call.
 func fresh() []string {
-	shared.Lock()
-	defer shared.Unlock()
 	messages := shared.dev.ValidationErrors()[shared.reported:]
 	shared.reported += len(messages)
+	return messages
+}
+
+// shutDown closes the shared device. It returns what is wrong, such as an object that was not destroyed.
+func shutDown() (messages []string) {
+	if shared.dev == nil {
+		return nil
+	}
+	if err := shared.dev.Close(); err != nil {
+		messages = append(messages, err.Error())
+	}
+	messages = append(messages, fresh()...)
+	shared.dev, shared.reported, shared.uses = nil, 0, 0
 	return messages
 }
 
@@ -67,19 +93,13 @@ func Open(t testing.TB, options ...vk.Option) *vk.Device {
 	return dev
 }
 
-// Main is the TestMain of a package whose tests call [Device]: it runs the tests and closes the device. What the layer says of closing it, such as
-// an object that was not destroyed, fails the package.
+// Main is the TestMain of a package whose tests call [Device]: it runs the tests and closes the device. What the layer says of closing it fails
+// the package.
 func Main(m *testing.M) {
 	code := m.Run()
-	if shared.dev != nil {
-		if err := shared.dev.Close(); err != nil {
-			fmt.Println(err)
-			code = max(code, 1)
-		}
-		for _, message := range fresh() {
-			fmt.Println("validation:", message)
-			code = max(code, 1)
-		}
+	for _, message := range shutDown() {
+		fmt.Println("the tests' device:", message)
+		code = max(code, 1)
 	}
 	os.Exit(code)
 }
