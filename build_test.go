@@ -10,11 +10,12 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/rl"
+	"github.com/evorl/evorl/vk"
 )
 
 // Every workflow can be built from its defaults in two lines, and makes a step.
 func TestBuild(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	ctx := t.Context()
 	for _, w := range evorl.Workflows() {
 		if several(w) {
@@ -73,7 +74,7 @@ func home(w evorl.Workflow) (env string, ok bool) {
 
 // Every problem can be built; every search makes a step on one and evaluates its solutions.
 func TestBuildProblems(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	ctx := t.Context()
 	step := func(workflow, problem string) {
 		t.Helper()
@@ -136,7 +137,7 @@ func searchable(t *testing.T, names []string) {
 
 // The state of agents and searches differs by the number of members in member axes alone, so that some members can continue in another run.
 func TestStatesOfMembers(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	for _, w := range evorl.Workflows() {
 		if several(w) || composed(w) {
 			continue

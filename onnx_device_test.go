@@ -13,7 +13,7 @@ import (
 
 // The exported graph acts as the device does on the observations of an episode, for every head and form of network.
 func TestONNXActsAsTheDevice(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	for _, c := range []struct {
 		name, workflow, env string
 		settings            []string

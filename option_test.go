@@ -14,6 +14,7 @@ import (
 	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/rl"
+	"github.com/evorl/evorl/vk"
 )
 
 // Go values replace the sections of their types, and Set overrides them; the configuration equals one of the same
@@ -70,7 +71,7 @@ func TestWrongValues(t *testing.T) {
 
 // Settings changed after a configuration was made are checked before anything is built.
 func TestChangedSettings(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	for _, c := range []struct {
 		change func(*evorl.Config)
 		want   string

@@ -292,7 +292,7 @@ func TestPBTOverByValue(t *testing.T) {
 	}
 
 	pbtOf(t, got).Over = "snes"
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	if _, err := got.Build(t.Context(), engine.New(dev)); err == nil || !strings.Contains(err.Error(), `made for "pso"`) {
 		t.Errorf("error %v; want one that says that over cannot be changed", err)
 	}

@@ -33,7 +33,7 @@ func small(t *testing.T, opts ...evorl.Option) *evorl.Config {
 
 func openDevice(t *testing.T) *vk.Device {
 	t.Helper()
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	return dev
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/vk"
 )
 
 const varied = `
@@ -25,7 +26,7 @@ func TestVary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	eng := engine.New(dev, engine.Seed(cfg.Run.Seed))
 	w, err := cfg.Build(t.Context(), eng)
 	if err != nil {

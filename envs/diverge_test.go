@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/vk"
 )
 
 // lostGLSL is an environment that counts steps in its state. When it reaches 3, the next state, an observation or the
@@ -48,7 +50,7 @@ func lostEnvironment(t *testing.T, fault string) *Environment {
 // TestDiverges: a state, an observation or a reward that is not finite ends the episode as diverged, with finite
 // observation and reward, and the next episode begins as usual.
 func TestDiverges(t *testing.T) {
-	dev := open(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	for _, fault := range []string{"0u", "1u", "2u"} {
 		env := lostEnvironment(t, fault)
 		for _, mode := range []AutoReset{Normal, Fast, Disabled} {
@@ -99,7 +101,7 @@ func TestDiverges(t *testing.T) {
 
 // TestRolloutCountsLost: rollouts count the diverged episodes of an environment given as GLSL.
 func TestRolloutCountsLost(t *testing.T) {
-	eng := engine.New(open(t), engine.Seed(5))
+	eng := engine.New(vktest.Open(t, vk.Validate(false)), engine.Seed(5))
 	s := eng.NewState()
 	defer s.Close()
 	const members, environments, horizon = 2, 9, 12

@@ -21,7 +21,7 @@ func allowCooperative(t *testing.T) {
 // TestCooperativeStep is TestRobotStep for the cooperative form, with one of 60 recorded steps.
 func TestCooperativeStep(t *testing.T) {
 	allowCooperative(t)
-	dev := open(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	for _, name := range []string{"Ant-v5", "Humanoid-v5", "HumanoidStandup-v5"} {
 		t.Run(name, func(t *testing.T) { robotStep(t, dev, name, Cooperative, 60) })
 	}
@@ -31,7 +31,7 @@ func TestCooperativeStep(t *testing.T) {
 // the others are bit-identical to a run without it.
 func TestCooperativeDiverges(t *testing.T) {
 	allowCooperative(t)
-	dev := open(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	const n, bad = 9, 4
 	robot := robots["Ant-v5"]
 	run := func(speed float32) (Transition, State) {
@@ -178,7 +178,7 @@ func TestMapping(t *testing.T) {
 // subgroup, action repeat, episodes that end within a repeated action, and steps that begin the next episode.
 func TestCooperativeRollout(t *testing.T) {
 	allowCooperative(t)
-	eng := engine.New(open(t), engine.Seed(31))
+	eng := engine.New(vktest.Open(t, vk.Validate(false)), engine.Seed(31))
 	var both [2][]float32
 	var ended [2][]float32
 	for i, m := range []Mapping{Lane, Cooperative} {

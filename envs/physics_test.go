@@ -38,7 +38,7 @@ func classic() []string {
 
 // TestRobotStep takes every recorded step of MuJoCo's from its state.
 func TestRobotStep(t *testing.T) {
-	dev := open(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	for _, name := range Names() {
 		if _, ok := robots[name]; !ok {
 			continue

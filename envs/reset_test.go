@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/vk"
 )
 
 // initial holds the distributions of initial states stated by the sources.
@@ -129,7 +131,7 @@ func TestResetNumbers(t *testing.T) {
 // TestPusherReset: the object is uniform in a rectangle, outside a disc about the goal, and only the arm moves.
 func TestPusherReset(t *testing.T) {
 	const n = 8192
-	b := newBatch(t, open(t), "Pusher-v5", 1, n, Options{})
+	b := newBatch(t, vktest.Open(t, vk.Validate(false)), "Pusher-v5", 1, n, Options{})
 	if _, err := b.Reset(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}

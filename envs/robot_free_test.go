@@ -4,6 +4,9 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/vk"
 )
 
 // TestRobotFreeRun compares free runs with MuJoCo's in float64, from the same initial state with the same actions,
@@ -11,7 +14,7 @@ import (
 // positions and velocities rounded to float32 after each time step. Motions with contacts amplify any error; a
 // horizon far below the floor would indicate errors larger than rounding. docs/physics.md has the table.
 func TestRobotFreeRun(t *testing.T) {
-	dev := open(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	for _, name := range Names() {
 		robot, ok := robots[name]
 		if !ok {

@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/vk"
 )
 
 // TestRobotOptions takes recorded steps of Gymnasium's environments with other constructor options, using the options
 // of the same names.
 func TestRobotOptions(t *testing.T) {
-	dev := open(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	paths, err := filepath.Glob("testdata/*_options?.npz")
 	if err != nil || len(paths) < len(robots) {
 		t.Fatal(paths, err)
@@ -110,7 +112,7 @@ func withGymnasium(t *testing.T, name, meta string) *Environment {
 
 // TestRobotResetNoise: without noise an episode begins where Gymnasium's does; noise stays within its bounds.
 func TestRobotResetNoise(t *testing.T) {
-	dev := open(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	for _, name := range []string{"Hopper-v5", "HalfCheetah-v5", "InvertedDoublePendulum-v5"} {
 		still := readArrays(t, name+"_options0")["still.npy"][0]
 		env := lookup(t, name)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/vk"
 )
 
 // TestRobotIterations: an environment counts the loops of its dynamics by the solver's bounds in GLSL.
@@ -89,7 +91,7 @@ func constantsOf(t *testing.T, path string) map[string]int {
 // episode ends as diverged, without a reward; a finite cost is charged. Other environments are bit-identical to a run
 // without it.
 func TestRobotBadActions(t *testing.T) {
-	dev := open(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	const n = 9
 	for _, name := range []string{"Hopper-v5", "HalfCheetah-v5", "InvertedDoublePendulum-v5"} {
 		run := func(change func(actions []float32, width int)) (state, reward []float32, done []Done) {
@@ -152,7 +154,7 @@ func TestRobotBadActions(t *testing.T) {
 // TestRobotDiverges: an environment that diverges ends its episode and begins another; its neighbours are not
 // affected.
 func TestRobotDiverges(t *testing.T) {
-	dev := open(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	const n, bad = 9, 4
 	for _, name := range []string{"Swimmer-v5", "Hopper-v5", "Reacher-v5"} {
 		robot := robots[name]
@@ -209,7 +211,7 @@ func TestRobotDiverges(t *testing.T) {
 // TestRolloutCountsDiverged: diverged episodes are counted once each, and the other environments are bit-identical to
 // a run without them; a second run gives the same bits.
 func TestRolloutCountsDiverged(t *testing.T) {
-	eng := engine.New(open(t), engine.Seed(31))
+	eng := engine.New(vktest.Open(t, vk.Validate(false)), engine.Seed(31))
 	const members, environments = 2, 9
 	results := eng.NewState()
 	defer results.Close()
@@ -259,7 +261,7 @@ func TestRolloutCountsDiverged(t *testing.T) {
 
 // TestAntRests: without actions an Ant comes to rest on the ground and stays.
 func TestAntRests(t *testing.T) {
-	dev := open(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	const n = 8
 	b := newBatch(t, dev, "Ant-v5", 1, n, Options{AutoReset: Disabled, TimeLimit: NoTimeLimit})
 	if _, err := b.Reset(t.Context(), 3); err != nil {

@@ -8,13 +8,12 @@ import (
 	"github.com/evorl/evorl/cmd/bench"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/vk"
 )
-
-func TestMain(m *testing.M) { vktest.Main(m) }
 
 // The cheap cases give sensible figures. The others run programs that are tested elsewhere.
 func TestCore(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	suite, ok := bench.Lookup("core")
 	if !ok {
 		t.Fatal("there is no suite core")
@@ -43,7 +42,7 @@ func TestCore(t *testing.T) {
 
 // A policy acts in both forms, in the smallest case of each.
 func TestPlacement(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	suite, ok := bench.Lookup("placement")
 	if !ok || len(suite.Cases()) != 12 {
 		t.Fatalf("suite %+v; want one of 12 cases", suite)
@@ -65,7 +64,7 @@ func TestPlacement(t *testing.T) {
 
 // The smallest of the physics suite's environments, one case of each kind.
 func TestPhysics(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	suite, ok := bench.Lookup("physics")
 	if !ok {
 		t.Fatal("there is no suite physics")
@@ -90,7 +89,7 @@ func TestPhysics(t *testing.T) {
 // One case of each kind of the evolution suite. Memory grows with the population only by each candidate's
 // fitness, rank and weight, until a window is full.
 func TestEvolution(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	suite, ok := bench.Lookup("ec")
 	if !ok {
 		t.Fatal("there is no suite ec")
@@ -128,7 +127,7 @@ func TestEvolution(t *testing.T) {
 
 // An update of each algorithm, within the limit that its operations set; products in float16 on devices that have them.
 func TestOffPolicy(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	suite, ok := bench.Lookup("rl")
 	if !ok {
 		t.Fatal("there is no suite rl")
@@ -163,7 +162,7 @@ func TestOffPolicy(t *testing.T) {
 
 // An iteration of each hybrid of the smallest population.
 func TestHybrids(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	suite, ok := bench.Lookup("hybrid")
 	if !ok {
 		t.Fatal("there is no suite hybrid")
@@ -187,7 +186,7 @@ func TestHybrids(t *testing.T) {
 
 // Repetitions are of the whole suite, one after the other, and a result says on what it was measured.
 func TestRepetitions(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	suite, ok := bench.Lookup("core")
 	if !ok {
 		t.Fatal("there is no suite core")
@@ -228,7 +227,7 @@ func TestScore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles five programs")
 	}
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	suite, ok := bench.Lookup("score")
 	if !ok || len(suite.Cases()) != 5 {
 		t.Fatalf("suite score has %d cases", len(suite.Cases()))

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/vk"
 )
 
 // Within a budget the cases are measured in order of importance, each for its share of the time at most; those that are not done by its end, and
 // those that take longer than what is left, are left out.
 func TestBudget(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	var measured, left []string
 	var times []time.Duration
 	quick := func(_ context.Context, b *bench) (figure, error) {

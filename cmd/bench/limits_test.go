@@ -12,7 +12,7 @@ import (
 // On a software driver the multiply-add kernel reaches at least a quarter of the processor's peak, and not more than all of it. The driver
 // does not fuse multiply-adds, which costs half of the peak on some processors.
 func TestPeakOfSoftwareDriver(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	if dev.Info().Type != vk.CPU {
 		t.Skipf("%s is no software driver", dev.Info().Name)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/vk"
 )
 
 // TestExpressions: expressions become GLSL; a mistake names the expression and the column.
@@ -62,7 +63,7 @@ func TestExpressions(t *testing.T) {
 
 // TestTask: reward, observations, reset and time of a task on the device are those computed here from its states.
 func TestTask(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	m := modelOf(t, "hopper")
 	task := DefaultTask()
 	task.Reward = "rootx_rate + 2*rootz - 0.1*effort + where(terminated, 100, 0) + 0.01*leg_joint_velocity"

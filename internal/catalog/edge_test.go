@@ -13,9 +13,8 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/vk"
 )
-
-func TestMain(m *testing.M) { vktest.Main(m) }
 
 // made is a problem whose fitness the test provides; candidates can be read after each generation.
 type made struct {
@@ -153,7 +152,7 @@ func makeSearch(t *testing.T, eng *engine.Engine, algo ec.Algorithm, needs needs
 // candidates and solutions stay finite and in the bounds, and its best candidate is the best. An impossible
 // population gives an error that says so.
 func TestOddFitness(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	kinds := []struct {
 		name string
@@ -279,7 +278,7 @@ func TestOddFitness(t *testing.T) {
 
 // TestReversedBounds: no algorithm accepts a space whose bounds are reversed, equal or missing.
 func TestReversedBounds(t *testing.T) {
-	dev := vktest.Device(t)
+	dev := vktest.Open(t, vk.Validate(false))
 	for _, w := range (*Catalog)(nil).Workflows() {
 		algo, needs, err := algorithm(w, 12, suited(w.Name, 12)...)
 		if err != nil {
