@@ -16,20 +16,20 @@ var shared struct {
 	sync.Mutex
 	dev      *vk.Device // nil: none is open
 	reported int        // validation messages of it that were reported
-	uses     int        // calls of Device that returned it
 	users    int        // tests that have it
 }
 
-// most is how many uses a device serves. The validation layer takes longer for every command the more a device has done.
-const most = 10
+// each reports whether every test has a device of its own. That is so under tools/validate: its validation across submissions keeps what a device's
+// submissions accessed, and takes longer with each of them.
+var each = os.Getenv("VK_LAYER_SETTINGS_PATH") != ""
 
-// Device returns a device that the tests of the process share, since most of a short test is the compiling of kernels. It is the default device
+// Device returns a device that the tests of the process share, since most of a short test is the compiling of kernels (see each). It is the default device
 // with core and synchronization validation. A validation message fails the test that caused it.
 func Device(t testing.TB) *vk.Device {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
-	if shared.users == 0 && shared.uses >= most {
+	if each && shared.users == 0 {
 		for _, message := range shutDown() {
 			t.Error("of an earlier test's device:", message)
 		}
@@ -41,7 +41,6 @@ func Device(t testing.TB) *vk.Device {
 			t.Fatal(err)
 		}
 	}
-	shared.uses++
 	shared.users++
 	t.Cleanup(func() {
 		shared.Lock()
@@ -70,7 +69,7 @@ func shutDown() (messages []string) {
 		messages = append(messages, err.Error())
 	}
 	messages = append(messages, fresh()...)
-	shared.dev, shared.reported, shared.uses = nil, 0, 0
+	shared.dev, shared.reported = nil, 0
 	return messages
 }
 
