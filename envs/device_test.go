@@ -7,11 +7,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-func TestMain(m *testing.M) { vktest.Main(m) }
-
 func open(t testing.TB) *vk.Device {
 	t.Helper()
-	return vktest.Device(t)
+	return vktest.Open(t)
 }
 
 func lookup(t testing.TB, name string) *Environment {
