@@ -104,6 +104,13 @@ func TestLayersInConfigurations(t *testing.T) {
 	if second, err := again.TOML(); err != nil || string(second) != string(text) {
 		t.Errorf("wrote\n%s\nand then\n%s (%v)", text, second, err)
 	}
+	const memory = "[[network.layers]]\ntype = \"gru\"\nunits = 3\n"
+	for workflow, want := range map[string]string{"openes": "", "map-elites": "", "ppo": "searches with one", "dvd-es": "do not follow each other"} {
+		_, err := evorl.Parse("x.toml", []byte("workflow = \""+workflow+"\"\nenv = \"Pendulum-v1\"\n"+memory))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("a memory of %s: error %v; want %q", workflow, err, want)
+		}
+	}
 	const critic = "workflow = \"sac\"\nenv = \"Pendulum-v1\"\n[[network.layers]]\ntype = \"conv\"\nchannels = 3\nkernel = 2\n"
 	if _, err := evorl.Parse("x.toml", []byte(critic)); err == nil || !strings.Contains(err.Error(), "a convolution over 3 features") {
 		t.Errorf("a convolution over no image: %v", err)

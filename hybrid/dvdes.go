@@ -49,6 +49,10 @@ func (c DvDESConfig) Check(with problem.Parts) error {
 	case with.Policy.Sample || with.Policy.Bins > 0:
 		return config.Invalid("policy.sample", "the compared actions are the networks' outputs; want false, 0 bins")
 	}
+	if m := with.Network.Model(with.Env.Observation.Shape(), with.Env.Action.Size(), nn.Float32); m.Memory() > 0 {
+		return config.Invalid("network."+with.Network.Key(), "network %v has memory, and its actions are compared in states that do not follow each other; "+
+			"want a network without", m)
+	}
 	return nil
 }
 

@@ -138,13 +138,7 @@ func (c NetworkConfig) model(in nn.Shape, out int) nn.Model { return c.Model(in,
 // check returns an error if a network cannot be made, such as one of convolutions over what is no image, or if the precision has no effect: see
 // checkPrecision.
 func (c NetworkConfig) check(transitions int, from string, networks ...nn.Model) error {
-	key := "network.hidden"
-	switch {
-	case c.Preset != nn.NoPreset:
-		key = "network.preset"
-	case len(c.Layers) > 0:
-		key = "network.layers"
-	}
+	key := "network." + c.Key()
 	for _, m := range networks {
 		err := m.Check()
 		switch {

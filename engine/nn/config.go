@@ -25,13 +25,18 @@ func (c Config) Validate() error {
 	case len(c.Hidden) > 0 && len(c.Layers) > 0:
 		return config.Invalid("layers", "hidden lists layers too, %v; want one of both", c.Hidden)
 	}
-	for i, l := range c.Layers {
-		if l.Kind.cell() {
-			return config.Invalid("layers", "layer %d has a memory (%v), which nothing that learns from a configuration has yet; want dense or conv "+
-				"(in Go, nn.Recurrent acts in rollouts and has gradients)", i+1, l.Kind)
-		}
-	}
 	return nil
+}
+
+// Key returns the setting that lists the hidden layers: "preset", "layers" or "hidden".
+func (c Config) Key() string {
+	switch {
+	case c.Preset != NoPreset:
+		return "preset"
+	case len(c.Layers) > 0:
+		return "layers"
+	}
+	return "hidden"
 }
 
 // Model returns the model: a perceptron over the features of the input or, with Layers or a Preset, a Sequential over its shape.
