@@ -172,7 +172,7 @@ func TestOwnWorlds(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	if _, stderr, status := b.run("run", "Recall-v0.toml"); status != statusUsage || !strings.Contains(stderr, "has memory; agents learn without, searches with one") {
+	if _, stderr, status := b.run("run", "Recall-v0.toml"); status != statusUsage || !strings.Contains(stderr, "agents learn without, searches with one") {
 		t.Errorf("a memory: status %d, %s", status, stderr)
 	}
 }
