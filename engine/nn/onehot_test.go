@@ -3,8 +3,6 @@ package nn
 import (
 	"strings"
 	"testing"
-
-	"github.com/evorl/evorl/engine"
 )
 
 func init() {
@@ -44,17 +42,7 @@ func tokens(t *testing.T, c networkCase) {
 	}
 	f.xv[0][3] = 2.5
 	fill(t, f.inputs.Parts[0], f.xv[0])
-	if f.outer > 1 {
-		record(t, s, func(r *engine.Recorder) { f.network.Evaluate(r, f.w, f.inputs, f.outputs) })
-		f.check(t, false)
-		return
-	}
-	pass, err := f.network.NewPass(s, f.rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	record(t, s, f.step(pass))
-	f.check(t, true)
+	f.run(t, s)
 }
 
 func TestTokenErrors(t *testing.T) {
