@@ -7,11 +7,11 @@ import (
 
 // Residual blocks agree with float64: over images and vectors, first, last and in a row, after pools, with and without layer normalization.
 func TestResidual(t *testing.T) {
-	block, wide := of(Residual, ReLU), of(Residual, Swish)
+	block, wide := of(Residual, ELU), of(Residual, Swish) // neither ReLU nor max pools: inputs are random, and float32 may be on the other side of a kink
 	wide.Units = 5
 	for _, c := range []networkCase{
 		{net: Sequential{In: Shape{6, 5, 2}, Out: 3, Hidden: []LayerConfig{
-			window(5, 3, 1, Same, Linear), pooling(MaxPool, 3, 2, Same), block, block, of(Activated, ReLU), units(9, ELU),
+			window(5, 3, 1, Same, Linear), pooling(AveragePool, 3, 2, Same), block, block, of(Activated, ELU), units(9, ELU),
 		}}, members: 2, stack: 2, inner: 9, normalize: true, splits: 2},
 		{net: Sequential{In: Shape{7}, Out: 2, Hidden: []LayerConfig{wide, units(13, Tanh), of(Residual, GELU), wide}}, members: 3, inner: 11},
 		// A normalization over two channels has a slope of thousands where they are nearly equal.
