@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/evorl/evorl/internal/diskcache"
 )
 
 // ErrNoCompiler is wrapped by the error of Compile if no GLSL compiler is installed.
@@ -41,14 +43,33 @@ func (e *CompileError) Want(file string, declarations ...string) {
 // Compile translates a composed compute shader to SPIR-V for Vulkan 1.1 with glslc or, failing that, glslangValidator, as
 // found on PATH. The error is a *CompileError if the source does not compile, wraps ErrNoCompiler if neither compiler is
 // installed, and is ctx's error if ctx ended first.
+//
+// Modules are kept in the user's cache folder: optimisation takes seconds for an environment.
 func Compile(ctx context.Context, glsl string) ([]byte, error) {
 	if compiler, err := exec.LookPath("glslc"); err == nil {
-		return Glslc(ctx, compiler, glsl, "-O")
+		return kept(ctx, compiler, glsl, func() ([]byte, error) { return Glslc(ctx, compiler, glsl, "-O") })
 	}
 	if compiler, err := exec.LookPath("glslangValidator"); err == nil {
 		return glslang(ctx, compiler, glsl)
 	}
 	return nil, noCompiler()
+}
+
+// kept is compile, or its result of before. Another compiler at the same path has another size or time.
+func kept(ctx context.Context, compiler, glsl string, compile func() ([]byte, error)) ([]byte, error) {
+	file, err := os.Stat(compiler)
+	if err != nil || ctx.Err() != nil {
+		return compile()
+	}
+	cache, key := diskcache.Open("glsl"), diskcache.Key(compiler, fmt.Sprint(file.Size(), file.ModTime().UnixNano()), glsl)
+	if code, ok := cache.Get(key); ok {
+		return code, nil
+	}
+	code, err := compile()
+	if err == nil {
+		cache.Put(key, code)
+	}
+	return code, err
 }
 
 func noCompiler() error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,5 +84,36 @@ func TestCompileByBrokenCompiler(t *testing.T) {
 	var refused *CompileError
 	if _, err := Compile(context.Background(), goodSource); err == nil || errors.As(err, &refused) || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("a compiler that fails silently: %v", err)
+	}
+}
+
+// A source is compiled once: not again by the same compiler, again by another and after a failure.
+func TestCompileKeeps(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(folder, "cache"))
+	t.Setenv("PATH", folder)
+	script := filepath.Join(folder, "glslc")
+	compiles := func(word string, status int, want string) {
+		t.Helper()
+		text := fmt.Sprintf("#!/bin/sh\necho >> %s/runs\n/bin/cat > %s/source\necho %s\nexit %d\n", folder, folder, word, status)
+		if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if code, err := Compile(context.Background(), goodSource); string(code) != want || (err == nil) != (status == 0) {
+				t.Errorf("%s: %q, %v; want %q", word, code, err, want)
+			}
+		}
+	}
+	compiles("failed", 3, "")
+	compiles("first", 0, "first\n")
+	compiles("another", 0, "another\n")
+	if runs, err := os.ReadFile(filepath.Join(folder, "runs")); err != nil || len(runs) != 4 {
+		t.Errorf("%d compilations, %v; want 4: two that failed and one by each compiler", len(runs), err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Compile(ctx, goodSource); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled, of a kept module: %v", err)
 	}
 }

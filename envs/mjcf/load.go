@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/evorl/evorl/internal/diskcache"
 	"github.com/evorl/evorl/internal/regular"
 )
 
@@ -28,19 +29,23 @@ func Load(ctx context.Context, file string) (m *Model, warnings []string, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil || !source.complete {
+	if !source.complete {
 		return compiled(ctx, file)
 	}
-	kept := filepath.Join(cache, "evorl", "mjcf", source.digest()+".json")
-	if m, err = ReadModel(kept); err == nil {
-		m.Name, err = Name(file)
-		return m, nil, err
+	cache, key := diskcache.Open("mjcf"), source.digest()
+	if text, ok := cache.Get(key); ok {
+		if m, err = ParseModel(file, text); err == nil {
+			m.Name, err = Name(file)
+			return m, nil, err
+		}
 	}
-	if m, warnings, err = compiled(ctx, file); err == nil {
-		keep(kept, m)
+	if m, warnings, err = compiled(ctx, file); err != nil {
+		return m, warnings, err
 	}
-	return m, warnings, err
+	if text, err := json.Marshal(m); err == nil {
+		cache.Put(key, text)
+	}
+	return m, warnings, nil
 }
 
 // compiled is Compile by the user's Python; an error of Python says how to get what is missing.
@@ -50,25 +55,6 @@ func compiled(ctx context.Context, file string) (*Model, []string, error) {
 		err = fmt.Errorf("%s: a model is compiled by MuJoCo, once: %w", file, err)
 	}
 	return m, warnings, err
-}
-
-// keep writes a model beside and renames it; the cache is optional, so a failure is none of the run.
-func keep(path string, m *Model) {
-	text, err := json.Marshal(m)
-	if err != nil || os.MkdirAll(filepath.Dir(path), 0o755) != nil {
-		return
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "model")
-	if err != nil {
-		return
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
 }
 
 // mjcfSource is what is known of an MJCF file, with what it includes, before it is compiled.

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/evorl/evorl/internal/diskcache"
 	"github.com/evorl/evorl/internal/spv"
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk/spirv"
@@ -18,7 +19,7 @@ import (
 // builder builds the shaders of one repository.
 type builder struct {
 	root  string
-	cache cache
+	cache diskcache.Cache
 	// agreed has existing packed modules, by the digest of their source, that need not be made again.
 	agreed map[string][]byte
 }
@@ -148,8 +149,8 @@ func (b *builder) compileOne(ctx context.Context, glslc compiler, v *variant) er
 
 // module returns the validated SPIR-V of a variant, from the cache or the compiler.
 func (b *builder) module(ctx context.Context, glslc compiler, v *variant, flag string) ([]byte, error) {
-	key := b.cache.key(glslc.version, flag, v.source)
-	if code, ok := b.cache.get(key); ok {
+	key := diskcache.Key(glslc.version, flag, v.source)
+	if code, ok := b.cache.Get(key); ok {
 		return code, nil
 	}
 	code, err := shaders.Glslc(ctx, glslc.path, v.source, flag)
@@ -164,6 +165,6 @@ func (b *builder) module(ctx context.Context, glslc compiler, v *variant, flag s
 	if err := glslc.validate(ctx, code); err != nil {
 		return nil, fmt.Errorf("shaders/%s.comp: module %s (%s): %w", v.kernel, v.name(), flag, err)
 	}
-	b.cache.put(key, code)
+	b.cache.Put(key, code)
 	return code, nil
 }

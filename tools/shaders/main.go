@@ -33,6 +33,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+
+	"github.com/evorl/evorl/internal/diskcache"
 )
 
 func main() {
@@ -67,7 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		*root = found
 	}
-	b := &builder{root: *root, cache: openCache()}
+	b := &builder{root: *root, cache: diskcache.Open("spirv")}
 	var err error
 	if *check || *reproduce {
 		err = b.check(ctx, stdout, !*reproduce)
