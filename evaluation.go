@@ -37,6 +37,9 @@ type Evaluation struct {
 	MemberReturns    []Number `json:"member_returns"`    // means over the episodes, by member
 	MemberDeviations []Number `json:"member_deviations"` // standard deviations over the episodes, by member
 
+	// SeatReturns are means over MeanReturn's episodes in which the seat took part, by seat; nil with one agent.
+	SeatReturns []Number `json:"seat_returns,omitempty"`
+
 	Refused []*checkpoint.CorruptError `json:"-"` // newer checkpoints that could not be used
 }
 
@@ -77,13 +80,34 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 	if selected {
 		member, e.BestAgain = &best, later(best)
 	}
-	of := slices.Concat(all...)
+	of, seats := slices.Concat(all...), out.Seats
 	if member != nil {
 		of = all[*member]
+		if seats != nil {
+			seats = seats[*member : *member+1]
+		}
+	}
+	if seats != nil {
+		e.SeatReturns = seatMeans(slices.Concat(seats...), r.cfg.setup.Env.Seats())
 	}
 	of = slices.DeleteFunc(of, math.IsNaN)
 	e.Member, e.MeanReturn, e.StdReturn, e.BestReturn = member, Number(metrics.Mean(of)), Number(records.Deviation(of)), Number(means[best])
 	return e, nil
+}
+
+// seatMeans returns the mean of each seat over the episodes in which it took part, from returns [episodes·A].
+func seatMeans(returns []float32, seats int) []Number {
+	means := make([]Number, seats)
+	for seat := range means {
+		var played []float64
+		for i := seat; i < len(returns); i += seats {
+			if r := float64(returns[i]); !math.IsNaN(r) {
+				played = append(played, r)
+			}
+		}
+		means[seat] = Number(metrics.Mean(played))
+	}
+	return means
 }
 
 // Again is an evaluation of what was chosen as the best, in new episodes, which had no part in the choice: the mean by
@@ -109,6 +133,9 @@ func (c *Config) evaluateAgain(
 	for i := range all.Returns {
 		compared.Returns = append(compared.Returns, all.Returns[i][:episodes])
 		compared.Lengths = append(compared.Lengths, all.Lengths[i][:episodes])
+		if all.Seats != nil {
+			compared.Seats = append(compared.Seats, all.Seats[i][:episodes*c.setup.Env.Seats()])
+		}
 	}
 	return compared, func(member int) *Again {
 		if more <= 0 {

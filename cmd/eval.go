@@ -94,6 +94,13 @@ func writeEvaluation(cmd *cobra.Command, e evorl.Evaluation) error {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "%s of %s %s ± %s over %s%s\n", e.Measure, of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over, againText(e.BestAgain))
+	if e.SeatReturns != nil {
+		b.WriteString("by seat")
+		for seat, mean := range e.SeatReturns {
+			fmt.Fprintf(&b, "  %d: %s", seat, short(float64(mean)))
+		}
+		b.WriteByte('\n')
+	}
 	_, err := io.WriteString(cmd.OutOrStdout(), b.String())
 	return err
 }

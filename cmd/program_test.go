@@ -3,6 +3,7 @@ package cmd
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -163,6 +164,10 @@ func TestOwnWorlds(t *testing.T) {
 			t.Errorf("%s: status %d, viewed %v, evaluated %v, %s", name, status, v, e, stderr)
 		} else if seats, ok := v["seats"].([]any); ok != (name == "Duel-v0") || ok && (len(seats) != 2 || seats[0].(float64) != -seats[1].(float64)) {
 			t.Errorf("%s: returns %v of the seats; want two opposite ones of Duel-v0 alone", name, seats)
+		} else if evaluated, ok := e["seat_returns"].([]any); ok != (name == "Duel-v0") || !slices.Equal(evaluated, seats) {
+			t.Errorf("%s: evaluated returns %v of the seats; want %v", name, evaluated, seats)
+		} else if text := b.must("eval", name); ok != strings.Contains(text, "\nby seat  0: ") {
+			t.Errorf("%s: %s", name, text)
 		}
 		b.must("export", "--onnx", "p.onnx", "--policy", "p.json", "--safetensors", "p.safetensors", "--csv", "m.csv", name)
 		if p := b.object(string(b.read("p.json"))); p["env"] != name || p["layers"].([]any)[0].(map[string]any)["window"] != nil == (name == "Duel-v0") {

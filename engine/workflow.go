@@ -42,6 +42,7 @@ type Description struct {
 type Evaluation struct {
 	Returns [][]float32 // [M][episodes]: undiscounted
 	Lengths [][]float32 // [M][episodes]: environment steps
+	Seats   [][]float32 // [M][episodes·A], seat fastest: the returns of each seat, NaN if it took no part; nil with one agent
 }
 
 // Means returns the mean return of each member; NaN: it has no episodes.

@@ -105,9 +105,14 @@ func (ev *Evaluator) Run(ctx context.Context, clock engine.Clock, episodes int) 
 	if err != nil {
 		return engine.Evaluation{}, err
 	}
-	returns, words = meanEpisodes(returns, words, ev.env.Seats())
+	seats := ev.env.Seats()
+	all := seatReturns(returns, words)
+	returns, words = meanEpisodes(returns, words, seats)
 	out := engine.Evaluation{Returns: make([][]float32, ev.members), Lengths: make([][]float32, ev.members)}
 	for p := range ev.members {
+		if seats > 1 {
+			out.Seats = append(out.Seats, all[p*episodes*seats:(p+1)*episodes*seats])
+		}
 		out.Returns[p] = returns[p*episodes : (p+1)*episodes]
 		out.Lengths[p] = make([]float32, episodes)
 		for e := range episodes {

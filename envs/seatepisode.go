@@ -1,6 +1,9 @@
 package envs
 
 import (
+	"math"
+	"slices"
+
 	"github.com/evorl/evorl/engine"
 )
 
@@ -15,6 +18,17 @@ func meanEpisodes(returns []float32, words []uint32, seats int) ([]float32, []ui
 		means[i], lengths[i] = meanSeats(returns[i*seats:(i+1)*seats], words[i*seats:(i+1)*seats])
 	}
 	return means, lengths
+}
+
+// seatReturns returns the returns of all seats, NaN for a seat that took no part in its episode.
+func seatReturns(returns []float32, words []uint32) []float32 {
+	out := slices.Clone(returns)
+	for i, w := range words {
+		if EpisodeWord(w).Steps() == 0 {
+			out[i] = float32(math.NaN())
+		}
+	}
+	return out
 }
 
 // meanSeats is meanEpisodes for one world; the word belongs to the longest episode.

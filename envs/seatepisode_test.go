@@ -61,6 +61,9 @@ func TestSeatsEvaluate(t *testing.T) {
 		if first := w.reset(rng); first[2] != state[2] {
 			t.Errorf("member %d begins with the flag at %g; want %g", p, state[2], first[2])
 		}
+		if len(out.Seats[p]) != 2*episodes {
+			t.Fatalf("%d returns of seats; want %d", len(out.Seats[p]), 2*episodes)
+		}
 		var sums [2]float32
 		for i, a := range episode.Actions {
 			reward, _ := w.step(state, [][]float32{a[:1], a[1:]}, engine.NewRng(eng.Seed(), engine.Stream("evaluation"), uint32(p), 0, uint32(i+1)))
@@ -77,6 +80,11 @@ func TestSeatsEvaluate(t *testing.T) {
 				if d := v - state[k]; d > 1e-5 || d < -1e-5 {
 					t.Fatalf("member %d, step %d: state %v; want %v", p, i, episode.States[i+1], state)
 				}
+			}
+		}
+		for seat, want := range sums {
+			if got := out.Seats[p][seat]; math.Abs(float64(got-want)) > 1e-5 {
+				t.Errorf("member %d, seat %d: return %g; want %g", p, seat, got, want)
 			}
 		}
 		if want := (sums[0] + sums[1]) / 2; math.Abs(float64(episode.Return()-want)) > 1e-5 {
