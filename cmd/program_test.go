@@ -177,7 +177,13 @@ func TestOwnWorlds(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	if _, stderr, status := b.run("run", "Recall-v0.toml"); status != statusUsage || !strings.Contains(stderr, "agents learn without, searches with one") {
-		t.Errorf("a memory: status %d, %s", status, stderr)
+	b.must("run", "-q", "--out", "Recall-v0", "Recall-v0.toml")
+	b.must("export", "--onnx", "p.onnx", "--policy", "p.json", "Recall-v0")
+	if e := b.object(b.must("eval", "--json", "--seed", "3", "--episodes", "1", "Recall-v0")); e["mean_return"] == nil {
+		t.Errorf("a memory is evaluated to %v", e)
+	}
+	b.write("dqn.toml", "workflow = \"dqn\"\nenv = \"Recall-v0\"\niterations = 2\n[[network.layers]]\ntype = \"gru\"\nunits = 4\n")
+	if _, stderr, status := b.run("run", "dqn.toml"); status != statusUsage || !strings.Contains(stderr, "off-policy agents without") {
+		t.Errorf("a memory of dqn: status %d, %s", status, stderr)
 	}
 }

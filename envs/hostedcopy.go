@@ -90,3 +90,7 @@ func (h *hosted) copy(i, source int) error {
 	}
 	return nil
 }
+
+// KeepsEpisodes reports whether copied members go on with episodes of their own: in environments outside the device that are not saved. What is
+// carried along with episodes is then not copied either.
+func (e *Environment) KeepsEpisodes() bool { return e.outside && e.Saved == 0 }

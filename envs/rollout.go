@@ -116,6 +116,8 @@ type Trajectory struct {
 	Actions ActionForm
 	// Memory [M, E, H] is the memory with which a model that has one took the first step: zeros where an episode began there; else nil.
 	Memory *engine.Tensor
+	// Begins says where the first step begins an episode, by words [M, E], for what else carries memory along; zero without Memory.
+	Begins nn.Begins
 	// Space of observations; the zero Space: vectors of floats.
 	Space Space
 

@@ -66,18 +66,24 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 		}
 		members, environments := engine.Members(c.Members), engine.Environments(c.Environments)
 		memory := tensor("memory", engine.Float32, members, environments, engine.Axis("float", h))
-		if ro.env.outside && ro.env.Saved == 0 {
-			memory.Own() // it belongs to the environments, which a copied member keeps: see hostedCopies
+		if ro.env.KeepsEpisodes() {
+			memory.Own()
 		}
 		st.memory = memory.View(engine.Members(c.Members/st.share), nn.Networks(st.share), environments, engine.Axis("float", h))
 		if c.Trajectory {
 			ro.Trajectory.Memory = s.Scratch("first_memory", engine.Float32, members, environments, engine.Axis("float", h))
+			ro.Trajectory.Begins = beginning(s.Scratch("first_step", engine.Uint32, members, environments))
 		}
-		// After its last step an episode's word has flags, and its successor's first observation is to be acted on.
-		st.begins = nn.Begins{Words: ro.step, Bits: maxEpisodeSteps, Zero: true, Also: ^uint32(maxEpisodeSteps)}
+		st.begins = beginning(ro.step)
 	}
 	st.observed, st.outputs = rows("observed", "feature", ro.env.ObsSize()), rows("outputs", "output", model.Outputs())
 	return st, nil
+}
+
+// beginning returns where an episode begins by its words: after its last step an episode's word has flags, and its successor's first observation is to
+// be acted on.
+func beginning(words *engine.Tensor) nn.Begins {
+	return nn.Begins{Words: words, Bits: maxEpisodeSteps, Zero: true, Also: ^uint32(maxEpisodeSteps)}
 }
 
 // remember records what a trajectory keeps of the memory before its first step.
@@ -86,6 +92,7 @@ func (st *stepped) remember(r *engine.Recorder, ro *Rollout) {
 		return
 	}
 	first := ro.Trajectory.Memory
+	r.Copy(ro.Trajectory.Begins.Words, ro.step)
 	size, groups := r.Invocations(first.Len())
 	r.Dispatch(memoryKernel{
 		Memory: st.memory.Range(), EpisodeStep: ro.step.Range(), First: first.Range(),

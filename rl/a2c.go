@@ -33,7 +33,7 @@ func (c A2CConfig) Check(with Parts) error {
 	if err := with.checkEnvironment(); err != nil {
 		return err
 	}
-	return c.ppo().common().check(with, "rollout_length × environments")
+	return c.ppo().common().check(with, "a2c", "rollout_length × environments")
 }
 
 // NewA2C makes a synchronous advantage actor-critic workflow (V. Mnih et al., "Asynchronous Methods for Deep

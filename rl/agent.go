@@ -26,12 +26,14 @@ type Agent struct {
 
 // agentConfig holds the settings of an agent.
 type agentConfig struct {
-	network   NetworkConfig
-	members   int
-	rows      int            // transitions of the largest minibatch
-	optimizer optim.Config   // of the actor, and of the critic
-	rate      *engine.Tensor // [M]: learning rate of both
-	maxNorm   float64        // largest norm of the joint gradient of actor and critic; 0: no limit. ClipUp has its own
+	network      NetworkConfig
+	members      int
+	rows         int            // transitions of the largest minibatch
+	horizon      int            // steps of a trajectory, for networks with memory: minibatches are of whole ones
+	environments int            // per member, for critics with memory
+	optimizer    optim.Config   // of the actor, and of the critic
+	rate         *engine.Tensor // [M]: learning rate of both
+	maxNorm      float64        // largest norm of the joint gradient of actor and critic; 0: no limit. ClipUp has its own
 }
 
 func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, error) {
@@ -44,6 +46,11 @@ func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, er
 	critic := a.cfg.critic(env.Observation.Shape(), 1)
 	if a.critic, err = newNetwork(s.Sub("critic"), critic, nn.Align(critic.Size()), c); err != nil {
 		return nil, err
+	}
+	if m := a.critic.memory; m != nil {
+		if m.critic, err = newCriticMemory(s.Sub("critic"), env, a.critic, c); err != nil {
+			return nil, err
+		}
 	}
 	if c.optimizer.Rule != optim.ClipUp { // its steps have a fixed length
 		if a.group, err = optim.NewGroup(c.maxNorm, a.actor.optimizer, a.critic.optimizer); err != nil {
@@ -72,13 +79,26 @@ func (a *Agent) behaviour() behaviour {
 	return behaviour{policy: a.Policy(), normalizer: a.normalizer, rewards: a.rewards}
 }
 
-// Values records the critic's values [T, M, E] of observations [T, M, E, O], or [T, M, E, words] of packed elements; with ends, the done flags of
-// their steps, only where these say that values are needed (nn.Inputs).
-func (a *Agent) Values(r *engine.Recorder, obs *engine.Tensor, element nn.Element, ends, values *engine.Tensor) {
-	inputs := nn.Inputs{
-		Parts: []*engine.Tensor{obs}, Element: element, Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit), Ends: ends,
+// Values records the critic's values [T, M, E] of a trajectory's observations and, unless next is nil, those of its next observations, these only
+// where an episode ends and at the last step (nn.Inputs.Ends). Critics with memory go on from the trajectory before: call it once for each.
+func (a *Agent) Values(r *engine.Recorder, t *envs.Trajectory, values, next *engine.Tensor) {
+	now := nn.Inputs{Parts: []*engine.Tensor{t.Obs}, Element: t.Element(), Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit)}
+	then := now
+	then.Parts, then.Ends = []*engine.Tensor{t.NextObs}, t.Done
+	w, m := a.critic.weights(), a.critic.memory
+	if m != nil {
+		m.critic.record(r, w, now, t, values)
+		defer m.critic.pass.Release()
+	} else {
+		a.critic.Evaluate(r, w, now, values)
 	}
-	a.critic.Evaluate(r, a.critic.weights(), inputs, values)
+	switch {
+	case next == nil:
+	case m != nil:
+		m.critic.whole.Record(r, then, next)
+	default:
+		a.critic.Evaluate(r, w, then, next)
+	}
 }
 
 // Step records an update of actor and critic with their gradients [splits, M, row].
@@ -119,6 +139,7 @@ func (a *Agent) init(ctx context.Context) error {
 func (a *Agent) learner(n *network) lane.Learner {
 	return lane.Learner{
 		Network: n.Network, Pass: n.pass, Params: n.params(), Head: a.head, Normalizer: a.normalizerValues(), ObsLimit: float32(a.cfg.ObsLimit),
+		Sequence: n.sequence(), Memory: n.firstMemory(),
 	}
 }
 
@@ -135,7 +156,8 @@ func (a *Agent) normalizerValues() *engine.Tensor {
 // network holds the actors, or the critics, of all members, with their optimizer.
 type network struct {
 	*nn.Network
-	pass      *nn.Pass // over a minibatch
+	pass      *nn.Pass // over a minibatch; nil of networks with memory
+	memory    *memory  // of those; else nil
 	optimizer *optim.Optimizer
 
 	outputs, atOutputs *engine.Tensor // of the pass, and the loss gradient with respect to them; nil before learn
@@ -147,15 +169,25 @@ func newNetwork(s *engine.State, model nn.Model, row int, c agentConfig) (*netwo
 
 // newStack makes, for every member, a stack of networks that share a row of the optimizer.
 func newStack(s *engine.State, model nn.Model, networks, row int, c agentConfig) (*network, error) {
-	net, err := nn.NewStack(s, model, c.members, networks, c.rows)
+	rows := c.rows
+	if model.Memory() > 0 {
+		rows = 1 // sequences have room of their own
+	}
+	n := &network{}
+	var err error
+	if n.Network, err = nn.NewStack(s, model, c.members, networks, rows); err != nil {
+		return nil, err
+	}
+	if model.Memory() > 0 {
+		n.memory, err = newMemory(s, n.Network, c)
+	} else {
+		n.pass, err = n.NewPass(s, rows)
+	}
 	if err != nil {
 		return nil, err
 	}
-	pass, err := net.NewPass(s, c.rows)
-	if err != nil {
-		return nil, err
-	}
-	return &network{Network: net, pass: pass, optimizer: optim.New(s, c.optimizer, c.rate, row)}, s.Err()
+	n.optimizer = optim.New(s, c.optimizer, c.rate, row)
+	return n, s.Err()
 }
 
 // learn makes what the pass writes: outputs with the leading axes dims, and gradients of the parameters, which have the shape of params.

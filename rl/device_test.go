@@ -39,6 +39,7 @@ func newLearner(t testing.TB, eng *engine.Engine, env *envs.Environment, network
 	if err != nil {
 		t.Fatal(err)
 	}
+	common.replays(network)
 	p := &PPO{onPolicy: common, cfg: cfg, both: true}
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
@@ -60,6 +61,7 @@ func newIMPALALearner(t testing.TB, eng *engine.Engine, env *envs.Environment, n
 	if err != nil {
 		t.Fatal(err)
 	}
+	common.replays(network)
 	p := &IMPALA{onPolicy: common, cfg: cfg}
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
@@ -85,6 +87,9 @@ func (o *onPolicy) makeTrajectory(t testing.TB) {
 		Obs: tensor("obs", engine.Float32, feature), Action: tensor("action", engine.Float32, engine.Axis("action", o.agent.head.Words())),
 		LogProb: tensor("log_prob", engine.Float32), Reward: tensor("reward", engine.Float32), Done: tensor("done", engine.Uint32),
 		NextObs: tensor("next_obs", engine.Float32, feature),
+	}
+	if h := o.agent.actor.Model().Memory(); h > 0 {
+		beginMemory(o.State().Sub("rollout"), o.minibatches.Trajectory, o.common.Members, o.common.Environments, h)
 	}
 	if err := o.State().Zero(t.Context()); err != nil {
 		t.Fatal(err)

@@ -164,7 +164,7 @@ func (g *gradientCase) check(t *testing.T, each int) {
 func (p *PPO) recordGradients(r *engine.Recorder, count int) {
 	r.Repeat(count, func(r *engine.Recorder, i engine.Counter) {
 		mb := minibatch{p.minibatches, i.Tensor()}
-		mb.recordObs(r, p.agent)
+		mb.recordInputs(r, p.agent)
 		p.actorLoss.Gradient(r, mb.inLanes())
 		p.criticLoss.Gradient(r, mb.inLanes())
 	})

@@ -6,7 +6,6 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl/internal/lane"
@@ -58,7 +57,7 @@ func (c IMPALAConfig) Check(with Parts) error {
 	if n := with.Env.Seats(); n > 1 {
 		return fmt.Errorf("rl: impala on %q, which has %d agents: its trajectories may not have gaps; want ppo or a2c", with.Env.Name, n)
 	}
-	return c.common().check(with, "environments / minibatches × rollout_length")
+	return c.common().check(with, "impala", "environments / minibatches × rollout_length")
 }
 
 // common returns the settings that the parts of on-policy algorithms share.
@@ -73,6 +72,7 @@ type IMPALA struct {
 	onPolicy
 	cfg    IMPALAConfig
 	vtrace *vtrace
+	passed *engine.Tensor // [T, M, E]: values with which a critic with memory passes over a trajectory, for its memory alone; nil: it has none
 }
 
 // NewIMPALA makes an IMPALA workflow. Init or a checkpoint must fill its state before the first Step. Close it after
@@ -107,6 +107,10 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 		p.agent.rewards = newRewardScale(s.Sub("agent"), p.vtrace.discount, network.RewardLimit, p.common)
 	}
 	m.Obs = m.observations(scratch, "observations", p.env)
+	m.endEpisodes(scratch, p.agent)
+	if p.agent.critic.memory != nil {
+		p.passed = scratch.Scratch("passed", engine.Float32, engine.Time(m.Horizon), engine.Members(m.Members), engine.Environments(m.Environments))
+	}
 	p.vtrace.makeTensors(scratch, p.env, m)
 	m.Advantage, m.Target = p.vtrace.advantage, p.vtrace.target
 	p.actorLoss = lane.NewLoss(scratch.Sub("actor"), p.agent.learner(p.agent.actor), &m.Minibatches, lane.LossConfig{
@@ -124,6 +128,9 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 // Record implements engine.Trainable.
 func (p *IMPALA) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.collector.Record(r)
+	if p.passed != nil {
+		p.agent.Values(r, p.collector.Trajectory(), p.passed, nil)
+	}
 	p.recordUpdates(r)
 	p.collector.Finish(r)
 	p.recordMetrics(r)
@@ -171,11 +178,11 @@ func (v *vtrace) makeTensors(s *engine.State, env *envs.Environment, m *minibatc
 
 // Record records targets and advantages of a minibatch. It leaves the outputs of actor and critic for their losses.
 func (v *vtrace) Record(r *engine.Recorder, m minibatch, of *Agent, actor, critic *lane.Loss) {
-	m.recordObs(r, of)
+	m.recordInputs(r, of)
 	m.gather(r, of, m.Trajectory.NextObs, v.nextObs)
-	of.critic.Evaluate(r, of.critic.weights(), nn.Inputs{Parts: []*engine.Tensor{v.nextObs}}, v.nextValue)
 	actor.Forward(r, m.inLanes())
 	critic.Forward(r, m.inLanes())
+	of.critic.nextValues(r, v.nextObs, v.nextValue)
 	v.recordCorrection(r, m, of, actor.Outputs, critic.Outputs)
 }
 

@@ -733,6 +733,94 @@ type gaeKernel struct {
 // call dispatches x × y × z workgroups.
 func (k gaeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(gaeShader, &k, x, y, z) }
 
+var minibatchEndsShader = &vk.Shader{
+	Name:  "rl/minibatch_ends",
+	SPIRV: shaders.Code("rl/minibatch_ends"),
+	Bindings: []vk.Binding{
+		{Name: "Done", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Update", Index: 2, Access: vk.Read},
+		{Name: "Ends", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// minibatchEndsKernel is shaders/rl/minibatch_ends.comp.
+type minibatchEndsKernel struct {
+	Done   vk.Range // readonly uint
+	Clock  vk.Range // readonly uint
+	Update vk.Range // readonly uint
+	Ends   vk.Range // writeonly uint
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+	Rows         uint32
+	Seed         uint32
+	Stream       uint32
+	Minibatches  uint32
+
+	LocalSizeX   uint32 // specialization constants, zero for their default 64
+	Trajectories bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k minibatchEndsKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(minibatchEndsShader, &k, x, y, z)
+}
+
+var minibatchMemoryShader = &vk.Shader{
+	Name:  "rl/minibatch_memory",
+	SPIRV: shaders.Code("rl/minibatch_memory"),
+	Bindings: []vk.Binding{
+		{Name: "Memory", Index: 0, Access: vk.Read},
+		{Name: "Begins", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 2, Access: vk.Read},
+		{Name: "Update", Index: 3, Access: vk.Read},
+		{Name: "Batch", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 36,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_BEGINS", ID: 1, Default: 0, Has: "Begins"},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// minibatchMemoryKernel is shaders/rl/minibatch_memory.comp.
+type minibatchMemoryKernel struct {
+	Memory vk.Range // readonly float
+	Begins vk.Range // readonly uint, optional
+	Clock  vk.Range // readonly uint
+	Update vk.Range // readonly uint
+	Batch  vk.Range // writeonly float
+
+	Environments uint32 // push constants, in order
+	Rows         uint32
+	Floats       uint32
+	Seed         uint32
+	Stream       uint32
+	Minibatches  uint32
+	BeginsBits   uint32
+	BeginsZero   bool
+	BeginsAlso   uint32
+
+	LocalSizeX   uint32 // specialization constants, zero for their default 64
+	Trajectories bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k minibatchMemoryKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(minibatchMemoryShader, &k, x, y, z)
+}
+
 var minibatchOrderShader = &vk.Shader{
 	Name:  "rl/minibatch_order",
 	SPIRV: shaders.Code("rl/minibatch_order"),

@@ -69,12 +69,14 @@ func (m *minibatches) recordMoments(r *engine.Recorder) {
 	r.Dispatch(k.call(uint32(m.Members), uint32(m.Epochs*m.Count), 1))
 }
 
-// recordObs records gathering and normalizing the minibatch's observations, if a network needs them gathered.
-func (m minibatch) recordObs(r *engine.Recorder, a *Agent) {
-	if m.Obs == nil {
-		return
+// recordInputs records gathering and normalizing the minibatch's observations, if a network needs them gathered, and what networks with memory need.
+func (m minibatch) recordInputs(r *engine.Recorder, a *Agent) {
+	if m.Obs != nil {
+		m.gather(r, a, m.Trajectory.Obs, m.Obs)
 	}
-	m.gather(r, a, m.Trajectory.Obs, m.Obs)
+	if m.Ends != nil {
+		m.recordMemory(r, a)
+	}
 }
 
 // gather records gathering the minibatch's rows [M, rows, O] of the trajectory's observations or next observations, unpacked and normalized.

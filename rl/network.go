@@ -138,12 +138,23 @@ func (c NetworkConfig) model(in nn.Shape, out int) nn.Model { return c.Model(in,
 // check returns an error if a network cannot be made, such as one of convolutions over what is no image, or if the precision has no effect: see
 // checkPrecision.
 func (c NetworkConfig) check(transitions int, from string, networks ...nn.Model) error {
+	if err := c.checkLayers(networks...); err != nil {
+		return err
+	}
+	for _, m := range networks {
+		if m.Memory() > 0 {
+			return config.Invalid("network."+c.Key(), "network %v has memory; ppo, a2c, impala and searches learn with one, off-policy agents without", m)
+		}
+	}
+	return c.checkPrecision(transitions, from, networks...)
+}
+
+// checkLayers returns an error if a network cannot be made.
+func (c NetworkConfig) checkLayers(networks ...nn.Model) error {
 	key := "network." + c.Key()
 	for _, m := range networks {
 		err := m.Check()
 		switch {
-		case err == nil && m.Memory() > 0:
-			return config.Invalid(key, "network %v has memory; agents learn without, searches with one", m)
 		case err == nil:
 		case key != "network.hidden" && len(m.Inputs()) == 1:
 			return config.Invalid(key, "over %d features: %v; critics of observations and actions take both as one vector, and want dense layers, "+
@@ -152,5 +163,5 @@ func (c NetworkConfig) check(transitions int, from string, networks ...nn.Model)
 			return config.Invalid(key, "%v", err)
 		}
 	}
-	return c.checkPrecision(transitions, from, networks...)
+	return nil
 }

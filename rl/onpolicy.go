@@ -74,11 +74,26 @@ func (c onPolicyConfig) rows() int {
 	return (c.RolloutLength*c.Environments + c.minibatches - 1) / c.minibatches
 }
 
-// check checks the networks; rows names the settings that determine the transitions of a minibatch.
-func (c onPolicyConfig) check(with Parts, rows string) error {
+// check checks the networks of the algorithm with that name; rows names the settings that determine the transitions of a minibatch.
+func (c onPolicyConfig) check(with Parts, name, rows string) error {
 	c.Environments *= with.Env.Seats()
 	network, in := with.Network, with.Env.Observation.Shape()
-	return network.check(c.rows(), rows, network.model(in, network.head(with.Env.Action).Outputs()), network.critic(in, 1))
+	actor, critic := network.model(in, network.head(with.Env.Action).Outputs()), network.critic(in, 1)
+	if err := network.checkLayers(actor, critic); err != nil {
+		return err
+	}
+	if actor.Memory() > 0 {
+		switch n := with.Env.Seats(); {
+		case n > 1:
+			return config.Invalid("network."+network.Key(), "network %v has memory, and %q has %d agents, whose steps have gaps; want one agent, or no memory",
+				actor, with.Env.Name, n)
+		case c.Environments%c.minibatches != 0:
+			return config.Invalid(name+".minibatches", "%d minibatches of the trajectories of %d environments, with a network that has memory; "+
+				"want a divisor of environments", c.minibatches, c.Environments)
+		}
+		c.trajectories = true
+	}
+	return network.checkPrecision(c.rows(), rows, actor, critic)
 }
 
 // onPolicyRows are the metrics [M] of a step, except the collector's. Losses are of the iteration's last
@@ -112,6 +127,7 @@ func (o *onPolicy) make(
 		err = o.config.Check(Parts{Env: o.env, Network: with.network})
 	}
 	if err == nil {
+		o.replays(with.network)
 		err = build(with.network)
 	}
 	if err == nil {
@@ -121,6 +137,13 @@ func (o *onPolicy) make(
 		return errors.Join(fmt.Errorf("rl: %s on %q: %w", o.name, o.env.Name, err), o.Close())
 	}
 	return nil
+}
+
+// replays makes minibatches of whole trajectories if the networks have memory.
+func (o *onPolicy) replays(network NetworkConfig) {
+	if network.model(o.env.Observation.Shape(), 1).Memory() > 0 {
+		o.common.trajectories = true
+	}
 }
 
 // complete makes collector, metrics and evaluator around the learner. record records an iteration.
@@ -160,7 +183,8 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig, rate *engine.T
 		rule.MaxNorm = c.MaxGradNorm // ClipUp limits its velocity instead, of actor and critic separately
 	}
 	o.agent, err = newAgent(s, o.env, agentConfig{
-		network: cfg, members: c.Members, rows: o.minibatches.Rows, optimizer: rule, rate: o.rates.of("learning_rate", rate), maxNorm: c.MaxGradNorm,
+		network: cfg, members: c.Members, rows: o.minibatches.Rows, horizon: c.RolloutLength, environments: c.Environments,
+		optimizer: rule, rate: o.rates.of("learning_rate", rate), maxNorm: c.MaxGradNorm,
 	})
 	return err
 }

@@ -48,7 +48,7 @@ func (c PPOConfig) Check(with Parts) error {
 		return config.Invalid("ppo.minibatches", "%d minibatches of %d transitions (rollout_length × environments%s); want at least one transition each",
 			c.Minibatches, n, ofSeats(with.Env))
 	}
-	return c.common().check(with, "rollout_length × environments / minibatches")
+	return c.common().check(with, "ppo", "rollout_length × environments / minibatches")
 }
 
 // PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of M
@@ -129,6 +129,7 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	p.criticLoss = lane.NewLoss(scratch.Sub("critic"), p.agent.learner(p.agent.critic), &m.Minibatches, lane.LossConfig{
 		Critic: true, Clip: clip, Weight: criticWeight, ClipValue: c.ClipValue,
 	}, p.form)
+	p.minibatches.endEpisodes(scratch, p.agent)
 	if p.actorLoss.Gathers() || p.criticLoss.Gathers() {
 		m.Obs = m.observations(scratch, "observations", p.env)
 	}
@@ -158,7 +159,7 @@ func (p *PPO) recordUpdates(r *engine.Recorder) {
 	p.rates.record(r)
 	p.minibatches.recordOrder(r)
 	p.minibatches.recordMoments(r)
-	p.recordMinibatches(r, p.form, func(r *engine.Recorder, m minibatch) { m.recordObs(r, p.agent) })
+	p.recordMinibatches(r, p.form, func(r *engine.Recorder, m minibatch) { m.recordInputs(r, p.agent) })
 }
 
 // estimates holds the critic's values of a trajectory, and the advantages and value targets computed from them:
@@ -180,8 +181,7 @@ func newEstimates(s *engine.State, discount, lambda *engine.Tensor, c onPolicyCo
 
 // Record records the estimates of a trajectory.
 func (e *estimates) Record(r *engine.Recorder, a *Agent, t *envs.Trajectory) {
-	a.Values(r, t.Obs, t.Element(), nil, e.value)
-	a.Values(r, t.NextObs, t.Element(), t.Done, e.nextValue)
+	a.Values(r, t, e.value, e.nextValue)
 	gae(r, t.Reward, t.Done, e.value, e.nextValue, e.discount, e.lambda, e.advantage, e.target)
 }
 

@@ -179,6 +179,46 @@ type cellKernel struct {
 // call dispatches x × y × z workgroups.
 func (k cellKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cellShader, &k, x, y, z) }
 
+var cellAfterShader = &vk.Shader{
+	Name:  "engine/nn/cell_after",
+	SPIRV: shaders.Code("engine/nn/cell_after"),
+	Bindings: []vk.Binding{
+		{Name: "Kept", Index: 0, Access: vk.Read},
+		{Name: "kept_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Kept"},
+		{Name: "Before", Index: 2, Access: vk.Read},
+		{Name: "before_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Before"},
+		{Name: "Hidden", Index: 4, Access: vk.Read},
+		{Name: "hidden_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Hidden"},
+		{Name: "After", Index: 6, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "GRU", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellAfterKernel is shaders/engine/nn/cell_after.comp.
+type cellAfterKernel struct {
+	Kept   vk.Range // readonly float
+	Before vk.Range // readonly float
+	Hidden vk.Range // readonly float
+	After  vk.Range // writeonly float
+
+	Units uint32 // push constants, in order
+	Rows  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Gru        bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellAfterKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cellAfterShader, &k, x, y, z) }
+
 var cellBackwardShader = &vk.Shader{
 	Name:  "engine/nn/cell_backward",
 	SPIRV: shaders.Code("engine/nn/cell_backward"),

@@ -43,7 +43,12 @@ func (p *Pass) Splits() int { return p.net.form.splits(p.rows) }
 
 // Learn makes the tensor that Gradient writes. The parameters have the shape of params, [M, row] or [M, network, row].
 func (p *Pass) Learn(s *engine.State, params *engine.Tensor) {
-	p.gradient = s.Cleared("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", p.Splits())}, params.Dims()...)...)
+	p.gradient = gradientOf(s, p.Splits(), params)
+}
+
+// gradientOf makes a gradient [splits, M, row] of parameters.
+func gradientOf(s *engine.State, splits int, params *engine.Tensor) *engine.Tensor {
+	return s.Cleared("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", splits)}, params.Dims()...)...)
 }
 
 // Into returns the tensor [splits, M, row] that Gradient writes, in parts to be added over splits; nil before Learn. A loss may write the

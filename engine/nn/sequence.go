@@ -31,6 +31,8 @@ type Sequence struct {
 	memory                *engine.Tensor // [M, network, B, H]
 	product               *engine.Tensor // [networks, B, gates units]
 	carried, direct       *engine.Tensor // [networks, B, units]
+
+	gradient *engine.Tensor // [splits, M, row]; nil: the pass does not learn
 }
 
 // NewSequence makes a pass over sequences of the given number of steps, in the given number of rows per network: environments, or sequences of a
@@ -77,6 +79,14 @@ func (q *Sequence) Splits() int {
 	return max(q.before.splits(q.steps*q.rows), q.after.splits(q.steps*q.rows))
 }
 
+// Learn is Pass.Learn.
+func (q *Sequence) Learn(s *engine.State, params *engine.Tensor) {
+	q.gradient = gradientOf(s, q.Splits(), params)
+}
+
+// Into is Pass.Into.
+func (q *Sequence) Into() *engine.Tensor { return q.gradient }
+
 // Memory returns the memory after the last step of the last Forward, [M, network, B, H].
 func (q *Sequence) Memory() *engine.Tensor { return q.memory }
 
@@ -90,13 +100,7 @@ func (q *Sequence) Forward(r *engine.Recorder, w Weights, inputs Inputs, done, o
 	}
 	b, c := q.batch, q.cell
 	if q.apart {
-		for i, p := range q.from.inputs {
-			normalizer := q.from.normalizer
-			if i > 0 {
-				normalizer = nil
-			}
-			q.take(r, p, q.inputs, q.net.model.Inputs().Size(), normalizer)
-		}
+		q.gather(r, q.from, q.inputs)
 	}
 	in := b
 	in.outputs = q.gates
@@ -172,12 +176,23 @@ func (q *Sequence) open(r *engine.Recorder, w Weights, inputs Inputs, done, outp
 	return nil
 }
 
+// gather records copying the inputs of trajectories to rows of every network, normalized if there is a normalizer.
+func (q *Sequence) gather(r *engine.Recorder, b batch, to *engine.Tensor) {
+	for i, p := range b.inputs {
+		normalizer := b.normalizer
+		if i > 0 {
+			normalizer = nil
+		}
+		q.take(r, p, to, q.net.model.Inputs().Size(), normalizer, b.limit)
+	}
+}
+
 // take records copying rows of a trajectory to columns of rows of every network, normalized if there is a normalizer.
-func (q *Sequence) take(r *engine.Recorder, p part, to *engine.Tensor, width int, normalizer *engine.Tensor) {
+func (q *Sequence) take(r *engine.Recorder, p part, to *engine.Tensor, width int, normalizer *engine.Tensor, limit float32) {
 	k := rowsKernel{
 		Source: p.tensor.Range(), Rows: to.Range(),
 		Inner: uint32(q.rows), Features: uint32(p.features), Width: uint32(width), Column: uint32(p.at), SharedBy: uint32(p.shared),
-		NormalizerShared: uint32(q.net.stack), Count: uint32(q.steps * q.rows), Capacity: uint32(q.steps * q.rows), Limit: q.from.limit,
+		NormalizerShared: uint32(q.net.stack), Count: uint32(q.steps * q.rows), Capacity: uint32(q.steps * q.rows), Limit: limit,
 		LocalSizeX: q.before.line(),
 	}
 	if normalizer != nil {
@@ -216,7 +231,7 @@ func (q *Sequence) Backward(r *engine.Recorder, gradOutputs *engine.Tensor, g Se
 	q.opened = nil
 	b, c, above := q.batch, q.cell, gradients{outputs: gradOutputs, params: back.params, splits: back.splits}
 	if q.apart {
-		q.take(r, part{tensor: gradOutputs, features: q.net.model.Outputs(), shared: 1}, q.outputs, q.net.model.Outputs(), nil)
+		q.take(r, part{tensor: gradOutputs, features: q.net.model.Outputs(), shared: 1}, q.outputs, q.net.model.Outputs(), nil, 0)
 		above.outputs = q.outputs
 	}
 	above.inputs[0] = q.atHidden
@@ -256,6 +271,16 @@ func (q *Sequence) Backward(r *engine.Recorder, gradOutputs *engine.Tensor, g Se
 		q.weights(r, back)
 	}
 	q.below(r, back)
+}
+
+// Gradient is Pass.Gradient.
+func (q *Sequence) Gradient(r *engine.Recorder, gradOutputs *engine.Tensor) *engine.Tensor {
+	if q.gradient == nil {
+		r.Fail(fmt.Errorf("nn: %v: the gradient of a sequence that does not learn; want its Learn first", q.net))
+		return nil
+	}
+	q.Backward(r, gradOutputs, SequenceGradients{Gradients: Gradients{Params: q.gradient}})
+	return q.gradient
 }
 
 // weights records the gradient of the weights of the cell's state: the states before all steps, transposed, times the gradient at their products.

@@ -208,6 +208,10 @@ func (c sequenceCase) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ahead, err := q.NewAhead(s.Sub("ahead"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	tensor := func(name string, typ engine.DType, own bool, last ...engine.Dim) *engine.Tensor {
 		dims := []engine.Dim{engine.Members(c.members)}
 		if own && c.stack > 1 {
@@ -226,8 +230,11 @@ func (c sequenceCase) run(t *testing.T) {
 		features = []int{c.first, c.m.Inputs().Size() - c.first}
 	}
 	in, grads := Inputs{Limit: testLimit}, SequenceGradients{}
-	var xv [][]float32
+	var xv, nextv [][]float32
+	var nexts []*engine.Tensor // inputs ahead
 	for i, f := range features {
+		nexts = append(nexts, tensor(fmt.Sprint("next", i), engine.Float32, false, engine.Axis("feature", f)))
+		nextv = append(nextv, normals(nexts[i].Len()))
 		x := tensor(fmt.Sprint("x", i), engine.Float32, false, engine.Axis("feature", f))
 		in.Parts, xv = append(in.Parts, x), append(xv, normals(x.Len()))
 		grads.Inputs = append(grads.Inputs, tensor(fmt.Sprint("dx", i), engine.Float32, true, engine.Axis("feature", f)))
@@ -240,6 +247,7 @@ func (c sequenceCase) run(t *testing.T) {
 	stepped := s.Tensor("stepped", engine.Float32, memory...)
 	done := tensor("done", engine.Uint32, false)
 	out, dout := tensor("y", engine.Float32, true, engine.Axis("out", c.m.Outputs())), tensor("dy", engine.Float32, true, engine.Axis("out", c.m.Outputs()))
+	nextOut := tensor("next_y", engine.Float32, true, engine.Axis("out", c.m.Outputs()))
 	normalizer := s.Tensor("normalizer", engine.Float32, engine.Members(c.members), engine.Axis("moment", 2), engine.Axis("feature", features[0]))
 	if c.normalize {
 		in.Normalizer = normalizer
@@ -280,19 +288,23 @@ func (c sequenceCase) run(t *testing.T) {
 	}
 	for i, x := range in.Parts {
 		fill(t, x, xv[i])
+		fill(t, nexts[i], nextv[i])
 		fill(t, grads.Inputs[i], nil)
 	}
 	for x, v := range map[*engine.Tensor][]float32{
 		params: pv, normalizer: nv, in.Memory: mv, dout: dv, stepped: mv, out: nil, grads.Params: nil, grads.Memory: nil,
 		q.gates: nil, q.hidden: nil, q.kept: nil, q.memories: nil, q.memory: nil, q.product: nil, q.carried: nil, q.direct: nil, q.atHidden: nil,
+		nextOut: nil, ahead.memories: nil, ahead.product: nil,
 	} {
 		fill(t, x, v)
 	}
 	w := Weights{Params: params, Base: testBase}
 	record(t, s, func(r *engine.Recorder) {
 		q.Forward(r, w, in, done, out)
+		ahead.Record(r, Inputs{Parts: nexts, Normalizer: in.Normalizer, Limit: in.Limit}, nextOut)
 		q.Backward(r, dout, grads)
 	})
+	nextYv := read(t, nextOut)
 	yv, gv, dmv, last := read(t, out), read(t, grads.Params), read(t, grads.Memory), read(t, q.Memory())
 	var dxv [][]float32
 	for _, x := range grads.Inputs {
@@ -314,24 +326,31 @@ func (c sequenceCase) run(t *testing.T) {
 				memory[k] = float64(mv[(n*c.rows+b)*h+k])
 			}
 			for step := range c.steps {
-				var x []float64
-				for part, f := range features {
-					at := c.at(n/c.stack, c.members, step, b)
-					for k := range f {
-						v := float64(xv[part][at*f+k])
-						if c.normalize && part == 0 {
-							m := n / c.stack
-							v = min(max((v-float64(nv[2*m*f+k]))*float64(nv[(2*m+1)*f+k]), -testLimit), testLimit)
+				inputs := func(values [][]float32) (x []float64) {
+					for part, f := range features {
+						at := c.at(n/c.stack, c.members, step, b)
+						for k := range f {
+							v := float64(values[part][at*f+k])
+							if c.normalize && part == 0 {
+								m := n / c.stack
+								v = min(max((v-float64(nv[2*m*f+k]))*float64(nv[(2*m+1)*f+k]), -testLimit), testLimit)
+							}
+							x = append(x, v)
 						}
-						x = append(x, v)
 					}
+					return x
 				}
 				var y []float64
-				y, memory = ref.step(x, memory, step == 0 && words[n*c.rows+b] != 0 || step > 0 && ends[c.at(n/c.stack, c.members, step-1, b)] != 0)
+				y, memory = ref.step(inputs(xv), memory, step == 0 && words[n*c.rows+b] != 0 || step > 0 && ends[c.at(n/c.stack, c.members, step-1, b)] != 0)
 				at := c.at(n, networks, step, b) * c.m.Outputs()
 				for o := range y {
 					got, want = append(got, float64(yv[at+o])), append(want, y[o])
 					dy[step] = append(dy[step], float64(dv[at+o]))
+				}
+				apart := *ref
+				y, _ = apart.step(inputs(nextv), memory, false)
+				for o := range y {
+					got, want = append(got, float64(nextYv[at+o])), append(want, y[o])
 				}
 			}
 			dx, dm := ref.backward(dy, sum)
@@ -384,8 +403,8 @@ func (c sequenceCase) run(t *testing.T) {
 	}
 }
 
-// TestSequence compares sequences with ends in the middle with float64: outputs, the last memory, and gradients of parameters, at the inputs and at
-// the first memory. Steps are unrolled, or in a repeated block.
+// TestSequence compares sequences with ends in the middle with float64: outputs, outputs ahead, the last memory, and gradients of parameters, at the
+// inputs and at the first memory. Steps are unrolled, or in a repeated block.
 func TestSequence(t *testing.T) {
 	for _, c := range []sequenceCase{
 		{

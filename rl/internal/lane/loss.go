@@ -21,6 +21,7 @@ type Minibatches struct {
 	Order   *engine.Tensor // [epochs, M, T * E] u32: the permutations, for many updates in one dispatch, which read them often; nil: computed where needed
 	Moments *engine.Tensor // [epochs * count, M, 2]: of the advantages; nil: advantages are not normalized
 	Obs     *engine.Tensor // [M, rows, O]: normalized observations of a minibatch; nil if no loss needs them gathered
+	Ends    *engine.Tensor // [M, rows] u32: where its episodes end, for networks with memory; nil if there are none
 }
 
 // StoreOrder allocates the permutations of an iteration.
@@ -55,12 +56,32 @@ type Minibatch struct {
 // Learner is a network that learns from minibatches.
 type Learner struct {
 	Network    *nn.Network
-	Pass       *nn.Pass
+	Pass       *nn.Pass       // nil of networks with memory
+	Sequence   *nn.Sequence   // of those: over minibatches of whole trajectories; else nil
+	Memory     *engine.Tensor // [M, B, H]: with which Sequence begins
 	Params     *engine.Tensor // [M, row]
 	Head       nn.Head        // of actors
 	Normalizer *engine.Tensor // nil: none
 	ObsLimit   float32
 }
+
+// pass is what a network's gradients come from.
+type pass interface {
+	Learn(s *engine.State, params *engine.Tensor)
+	Splits() int
+	Into() *engine.Tensor
+	Gradient(r *engine.Recorder, gradOutputs *engine.Tensor) *engine.Tensor
+}
+
+func (l Learner) pass() pass {
+	if l.Sequence != nil {
+		return l.Sequence
+	}
+	return l.Pass
+}
+
+// layered reports whether the loss is a kernel of its own, between the network's passes.
+func (l Learner) layered() bool { return l.Sequence != nil || l.Network.Layered() }
 
 // LossConfig describes a loss of actors or critics; shaders/rl/loss.glsl has the equations. All tensors are [M].
 type LossConfig struct {
@@ -89,11 +110,11 @@ func NewLoss(s *engine.State, of Learner, m *Minibatches, c LossConfig, form *Po
 	l := &Loss{LossConfig: c, of: of}
 	splits := engine.Axis("split", 1)
 	if !together {
-		of.Pass.Learn(s, of.Params)
-		splits.Size = of.Pass.Splits()
+		of.pass().Learn(s, of.Params)
+		splits.Size = of.pass().Splits()
 	}
 	l.Sums = s.Scratch("losses", engine.Float32, engine.Axis("loss", 4), splits, engine.Members(m.Members))
-	if of.Network.Layered() && !together {
+	if of.layered() && !together {
 		l.Outputs, l.atOutputs = l.makeOutputs(s, "outputs", m), l.makeOutputs(s, "gradient_at_outputs", m)
 	}
 	return l
@@ -115,11 +136,15 @@ func (l *Loss) Gathers() bool { return l.Outputs != nil }
 
 // Forward records the outputs at the observations of a minibatch.
 func (l *Loss) Forward(r *engine.Recorder, m Minibatch) {
-	forward := l.of.Network.Evaluate
-	if l.of.Network.Layered() {
-		forward = l.of.Pass.Forward
+	w, inputs := nn.Weights{Params: l.of.Params}, nn.Inputs{Parts: []*engine.Tensor{m.Obs}, Memory: l.of.Memory}
+	switch {
+	case l.of.Sequence != nil:
+		l.of.Sequence.Forward(r, w, inputs, m.Ends, l.Outputs)
+	case l.of.Network.Layered():
+		l.of.Pass.Forward(r, w, inputs, l.Outputs)
+	default:
+		l.of.Network.Evaluate(r, w, inputs, l.Outputs)
 	}
-	forward(r, nn.Weights{Params: l.of.Params}, nn.Inputs{Parts: []*engine.Tensor{m.Obs}}, l.Outputs)
 }
 
 // weighted are the fields of both kernels.
@@ -131,7 +156,7 @@ type weighted struct {
 
 // Gradient records the gradient [splits, M, row] of the loss over a minibatch.
 func (l *Loss) Gradient(r *engine.Recorder, m Minibatch) *engine.Tensor {
-	into, net := l.of.Pass.Into(), l.of.Network.Model()
+	into, net := l.of.pass().Into(), l.of.Network.Model()
 	members, splits := uint32(m.Members), into.Size("split")
 	common := weighted{
 		Params: l.of.Params.Range(), ClipEpsilon: l.Clip.Range(), LossWeight: l.Weight.Range(), Gradient: into.Range(), Losses: l.Sums.Range(),
@@ -145,7 +170,7 @@ func (l *Loss) Gradient(r *engine.Recorder, m Minibatch) *engine.Tensor {
 	if !l.Critic {
 		common.EntropyWeight, common.HeadBase, of = l.EntropyWeight.Range(), uint32(net.Size()), headOf(l.of.Head)
 	}
-	if l.of.Network.Layered() {
+	if l.of.layered() {
 		if !l.ahead {
 			l.Forward(r, m)
 		}
@@ -154,7 +179,7 @@ func (l *Loss) Gradient(r *engine.Recorder, m Minibatch) *engine.Tensor {
 		}
 		fill(r, &k, common, m.sampled(), of)
 		r.Dispatch(k.call(members, uint32(splits), 1))
-		return l.of.Pass.Gradient(r, l.atOutputs)
+		return l.of.pass().Gradient(r, l.atOutputs)
 	}
 	held, err := nn.LanesOf(net, r.Engine().Device().Info())
 	if err != nil {
