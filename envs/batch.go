@@ -154,6 +154,17 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 	if err != nil {
 		return err
 	}
+	if b.env.bits() {
+		shader, err := b.env.shader(ctx, "envs/bits_rollout", Lane, bitsRolloutShader)
+		if err != nil {
+			return err
+		}
+		device, err := b.buffer(dev, b.layout.output.size, vk.Local)
+		if err != nil {
+			return err
+		}
+		return b.recordBits(shader, dev, device)
+	}
 	resetShader, err := b.env.shader(ctx, "envs/reset", Lane, resetShader)
 	if err != nil {
 		return err

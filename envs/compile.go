@@ -59,8 +59,11 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 		return nil, fmt.Errorf("envs: environment %q: %w", e.Name, err)
 	}
 	declared := cartPole().Name
-	if e.Seats() > 1 {
+	switch {
+	case e.Seats() > 1:
 		declared = seatsSample
+	case e.bits():
+		declared = minAtarBreakout().Name
 	}
 	s, err := builtIn[declared].With(key, code)
 	if err != nil {
@@ -77,6 +80,9 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 func (e *Environment) functions() []string {
 	if e.Seats() > 1 {
 		return e.seatFunctions()
+	}
+	if e.bits() {
+		return bitFunctions()
 	}
 	action := "const float action[ACTION_SIZE]"
 	if e.Action.IsDiscrete() {

@@ -29,7 +29,7 @@ func (e *Environment) With(options any) (*Environment, error) {
 	if e.base != nil {
 		base = e.base
 	}
-	out := &Environment{Spec: base.Spec, glsl: base.glsl, file: base.file, base: base}
+	out := &Environment{Spec: base.Spec, glsl: base.glsl, file: base.file, words: base.words, base: base}
 	out.Options = options
 	var err error
 	if out.constant, err = constants(options); err != nil {
@@ -46,7 +46,18 @@ func (e *Environment) With(options any) (*Environment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("envs: options of %q: %w", e.Name, err)
 	}
-	return out, checkSizes(out.Spec, defines)
+	if err := checkSizes(out.Spec, defines); err != nil {
+		return nil, err
+	}
+	if a, ok := options.(actions); ok {
+		out.Spec = a.spec(out.Spec)
+	}
+	return out, nil
+}
+
+// actions is implemented by options that change the actions. The GLSL has the constants of both.
+type actions interface {
+	spec(Spec) Spec
 }
 
 // define enables a macro of the GLSL, which adds observations.

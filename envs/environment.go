@@ -13,6 +13,7 @@ type Environment struct {
 	source     string // name of run-time GLSL in compiler messages; "": the environment's name and .glsl
 	compiled   compiled
 	constant   [optionConstants]float32 // specialization constants of the options
+	words      bool                     // its GLSL observes words of bits, OBS_WORDS
 	newStepper MakeStepper              // of one that the host steps, which has no GLSL
 	base       *Environment             // the environment that With was first called on; nil: this one
 }
@@ -20,7 +21,7 @@ type Environment struct {
 // New makes a user-defined environment from GLSL source. Like the files of shaders/envs, the source must define
 // STATE_SIZE, OBS_SIZE, ACTION_SIZE, DISCRETE, env_reset, env_step and env_observe; it may include any file of the
 // embedded tree ("engine/rng.glsl"). New reads only the sizes; the GLSL is compiled at first use on a device, which
-// needs glslc or glslangValidator.
+// needs glslc or glslangValidator. docs/own.md describes more that it may define.
 //
 // The error lists everything that is wrong: an incomplete or contradictory Spec, a missing define, sizes that differ
 // between Spec and GLSL, and loops not covered by Spec.Iterations.
@@ -34,13 +35,14 @@ func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
 	iterate := 0
 	if err == nil {
 		iterate, err = iterations(spec, glsl, defines)
-		err = errors.Join(checkSizes(spec, defines), err)
+		err = errors.Join(checkSizes(spec, defines), checkWords(spec, defines), err)
 	}
 	if err := errors.Join(wrong, checkFirstLine(spec, glsl), err); err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
 	}
 	spec.Iterations = iterate
-	e := &Environment{Spec: spec, glsl: glsl, file: file}
+	_, words := defines["OBS_WORDS"]
+	e := &Environment{Spec: spec, glsl: glsl, file: file, words: words}
 	if spec.Options == nil {
 		return e, nil
 	}

@@ -7,6 +7,157 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+// bitsRolloutShader maps the name of an environment to shaders/envs/bits_rollout.comp with that environment.
+var bitsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
+	Name: "envs/bits_rollout",
+	Bindings: []vk.Binding{
+		{Name: "Outputs", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Given", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "Noise", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "EnvState", Index: 5, Access: vk.ReadWrite},
+		{Name: "EpisodeStep", Index: 6, Access: vk.ReadWrite},
+		{Name: "EpisodeReturn", Index: 7, Access: vk.ReadWrite},
+		{Name: "Observed", Index: 8, Access: vk.Write, Optional: true},
+		{Name: "Finished", Index: 9, Access: vk.ReadWrite, Optional: true},
+		{Name: "Seen", Index: 10, Access: vk.ReadWrite, Optional: true},
+		{Name: "Cap", Index: 11, Access: vk.Read, Optional: true},
+		{Name: "Skip", Index: 12, Access: vk.Read, Optional: true},
+		{Name: "Obs", Index: 13, Access: vk.Write, Optional: true},
+		{Name: "Action", Index: 14, Access: vk.Write, Optional: true},
+		{Name: "LogProb", Index: 15, Access: vk.Write, Optional: true},
+		{Name: "Reward", Index: 16, Access: vk.Write, Optional: true},
+		{Name: "Done", Index: 17, Access: vk.Write, Optional: true},
+		{Name: "NextObs", Index: 18, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 56,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 6, Default: 64},
+		{Name: "TIME_LIMIT", ID: 10, Default: 0},
+		{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+		{Name: "AUTO_RESET", ID: 12, Default: 0},
+		{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+		{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+		{Name: "POLICY", ID: 20, Default: 0},
+		{Name: "PACKED", ID: 21, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 22, Default: 0, Has: "Normalizer"},
+		{Name: "OBSERVED_PACKED", ID: 23, Default: 0},
+		{Name: "MODE", ID: 24, Default: 0},
+		{Name: "OUT", ID: 25, Default: 1},
+		{Name: "HAS_CAP", ID: 26, Default: 0, Has: "Cap"},
+		{Name: "HAS_SEEN", ID: 27, Default: 0, Has: "Seen"},
+		{Name: "HAS_NEXT_OBS", ID: 28, Default: 0, Has: "NextObs"},
+		{Name: "HAS_SKIP", ID: 29, Default: 0, Has: "Skip"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HAS_OBS", ID: 32, Default: 0, Has: "Obs"},
+		{Name: "HAS_OBSERVED", ID: 33, Default: 0, Has: "Observed"},
+		{Name: "HAS_FINISHED", ID: 34, Default: 0, Has: "Finished"},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
+		{Name: "OPTION_0", ID: 100, Default: 0x0},
+		{Name: "OPTION_1", ID: 101, Default: 0x0},
+		{Name: "OPTION_2", ID: 102, Default: 0x0},
+		{Name: "OPTION_3", ID: 103, Default: 0x0},
+		{Name: "OPTION_4", ID: 104, Default: 0x0},
+		{Name: "OPTION_5", ID: 105, Default: 0x0},
+		{Name: "OPTION_6", ID: 106, Default: 0x0},
+		{Name: "OPTION_7", ID: 107, Default: 0x0},
+		{Name: "OPTION_8", ID: 108, Default: 0x0},
+		{Name: "OPTION_9", ID: 109, Default: 0x0},
+		{Name: "OPTION_10", ID: 110, Default: 0x0},
+		{Name: "OPTION_11", ID: 111, Default: 0x0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{6, -1, -1},
+},
+	"MinAtar-Breakout-v1",
+)
+
+// bitsRolloutKernel is shaders/envs/bits_rollout.comp.
+type bitsRolloutKernel struct {
+	Outputs       vk.Range // readonly float, optional
+	Given         vk.Range // readonly uint, optional
+	Normalizer    vk.Range // readonly float, optional
+	Noise         vk.Range // readonly float, optional
+	Clock         vk.Range // readonly uint
+	EnvState      vk.Range // read-write float
+	EpisodeStep   vk.Range // read-write uint
+	EpisodeReturn vk.Range // read-write float
+	Observed      vk.Range // writeonly uint, optional
+	Finished      vk.Range // read-write float, optional
+	Seen          vk.Range // read-write float, optional
+	Cap           vk.Range // readonly uint, optional
+	Skip          vk.Range // readonly uint, optional
+	Obs           vk.Range // writeonly uint, optional
+	Action        vk.Range // writeonly float, optional
+	LogProb       vk.Range // writeonly float, optional
+	Reward        vk.Range // writeonly float, optional
+	Done          vk.Range // writeonly uint, optional
+	NextObs       vk.Range // writeonly uint, optional
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	Steps        uint32
+	First        uint32
+	Begin        bool
+	Seed         uint32
+	EnvStream    uint32
+	ActionStream uint32
+	ParamsPeriod uint32
+	DrawWindow   uint32
+	DrawStride   uint32
+	DrawFirst    uint32
+	DrawStep     uint32
+	Share        uint32
+
+	LocalSizeX     uint32  // specialization constants, zero for their default 64
+	TimeLimit      uint32  // default 0
+	ActionRepeat   uint32  // default 1
+	AutoReset      uint32  // default 0
+	SparseReward   bool    // default false
+	RewardScale    float32 // default 1
+	Policy         uint32  // default 0
+	Packed         bool    // default false
+	ObservedPacked bool    // default false
+	Mode           bool    // default false
+	Out            uint32  // default 1
+	TexelLoads     uint32  // default 0
+	Head           uint32  // default 0
+	HeadWidth      uint32  // default 1
+	Squash         bool    // default false
+	LogStdLow      float32 // default -5
+	LogStdHigh     float32 // default 2
+	Explore        bool    // default false
+	NoiseLimit     float32 // default 0
+	HeadAtoms      uint32  // default 1
+	HeadDueling    bool    // default false
+	Option0        float32 // default 0
+	Option1        float32 // default 0
+	Option2        float32 // default 0
+	Option3        float32 // default 0
+	Option4        float32 // default 0
+	Option5        float32 // default 0
+	Option6        float32 // default 0
+	Option7        float32 // default 0
+	Option8        float32 // default 0
+	Option9        float32 // default 0
+	Option10       float32 // default 0
+	Option11       float32 // default 0
+}
+
+// call dispatches x × y × z workgroups of shader, one of bitsRolloutShader or made from one by vk.Shader.With.
+func (k bitsRolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
+	return vk.Pack(shader, &k, x, y, z)
+}
+
 var contactSharesShader = &vk.Shader{
 	Name:  "envs/contact_shares",
 	SPIRV: shaders.Code("envs/contact_shares"),

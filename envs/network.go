@@ -24,6 +24,9 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	if ro.env.outside && policy.Placement != Automatic {
 		return network{}, fmt.Errorf("envs: placement %v in %q, which is stepped by the host; want %v", policy.Placement, ro.env.Name, Automatic)
 	}
+	if ro.env.bits() && policy.Placement != Automatic && policy.Placement != PlacementStepped {
+		return network{}, fmt.Errorf("envs: placement %v in %q, which observes words of bits; want %v", policy.Placement, ro.env.Name, PlacementStepped)
+	}
 	choices := []Placement{policy.Placement}
 	if policy.Placement == Automatic {
 		choices = ro.placements(policy, info)

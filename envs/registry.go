@@ -32,6 +32,7 @@ func builtIn() []builtInSpec {
 		{ant(), "ant.glsl"},
 		{humanoid(), "humanoid.glsl"},
 		{humanoidStandup(), "humanoid_standup.glsl"},
+		{minAtarBreakout(), "minatar_breakout.glsl"},
 	}
 }
 

@@ -63,6 +63,7 @@ type Rollout struct {
 	stepped *stepped // nil: fused
 	seated  *seated  // nil: one agent
 	hosted  *hosted  // of environments that the host steps; nil: others
+	bitted  *bitted  // of environments that observe words of bits; nil: others
 	packing *packing // of trajectories; nil: observations are floats
 
 	stream, actionStream uint32 // of the random numbers of environments and of actions
@@ -169,6 +170,8 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	case env.outside:
 	case env.Seats() > 1:
 		ro.shader, err = env.shader(ctx, "envs/seats_rollout", Lane, seatsRolloutShader)
+	case env.bits():
+		ro.shader, err = env.shader(ctx, "envs/bits_rollout", Lane, bitsRolloutShader)
 	default:
 		ro.shader, err = env.shader(ctx, "envs/rollout", ro.mapping, rolloutShader)
 	}
@@ -216,7 +219,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 			Actions: cfg.Actions,
 			Space:   env.Observation,
 		}
-		if ro.packs(steps) {
+		if ro.packs(steps) && !env.bits() {
 			ro.packing = newPacking(s, ro)
 		}
 	}
@@ -227,6 +230,9 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	}
 	if env.Seats() > 1 {
 		return ro, ro.newSeated(s)
+	}
+	if env.bits() {
+		return ro, ro.newBitted(s)
 	}
 	if env.outside {
 		if ro.hosted, err = newHosted(s, ro); err != nil {
@@ -319,6 +325,11 @@ func (ro *Rollout) RecordReset(r *engine.Recorder) {
 		ro.hosted.record(r, nil, nil, 0, true, 0)
 		return
 	}
+	if ro.bitted != nil {
+		r.Fill(ro.bitted.began.Tensor(), 0)
+		ro.bitted.record(r, ro.bitted.began, nil, seatSteps{begin: true})
+		return
+	}
 	if ro.reset == nil {
 		r.Fail(fmt.Errorf("envs: resetting %q; want a rollout with a trajectory and without a window", ro.env.Name))
 		return
@@ -348,6 +359,10 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	}
 	if ro.hosted != nil {
 		ro.hosted.record(r, &clock, policy, steps, begin, firstCandidate)
+		return
+	}
+	if ro.bitted != nil {
+		ro.bitted.record(r, clock, policy, seatSteps{before, steps, begin, firstCandidate})
 		return
 	}
 	info := r.Engine().Device().Info()

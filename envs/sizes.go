@@ -14,7 +14,7 @@ import (
 var (
 	includeLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+"([^"]*)"`)
 	defineLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+` +
-		`(STATE_SIZE|OBS_SIZE|ACTION_SIZE|DISCRETE|AGENTS|GLOBAL_SIZE|TIME_STEP_ITERATIONS|DYNAMICS_LOOPS)\b[ \t]*([^/\r\n]*)`)
+		`(STATE_SIZE|OBS_SIZE|OBS_WORDS|ACTION_SIZE|DISCRETE|AGENTS|GLOBAL_SIZE|TIME_STEP_ITERATIONS|DYNAMICS_LOOPS)\b[ \t]*([^/\r\n]*)`)
 	constLine = regexp.MustCompile(`(?m)^[ \t]*const[ \t]+uint[ \t]+(FRAME_SKIP)[ \t]*=[ \t]*([^;\r\n]*?)u?[ \t]*;`)
 )
 
@@ -48,12 +48,13 @@ func checkSizes(spec Spec, found map[string]string) error {
 		{"AGENTS", spec.Seats(), "the Spec has %d Agents"},
 		{"GLOBAL_SIZE", spec.Global, "the Spec has a Global state of %d"},
 		{"STATE_SIZE", spec.StateSize(), "the Spec names %d state elements"},
+		{"OBS_WORDS", spec.Observation.Words(), "the Spec's observations have %d words"},
 		{"OBS_SIZE", spec.ObsSize(), "the Spec's observation space has %d dimensions"},
 		{"ACTION_SIZE", spec.Action.Size(), "the size of the Spec's action space is %d"},
 		{"DISCRETE", discrete, "the Spec's action space, " + spec.Action.String() + ", asks for %d"},
 	} {
 		text, ok := found[want.name]
-		if !ok && (want.name == "AGENTS" && want.value == 1 || want.name == "GLOBAL_SIZE" && want.value == 0) {
+		if !ok && (want.name == "AGENTS" && want.value == 1 || want.name == "GLOBAL_SIZE" && want.value == 0 || want.name == "OBS_WORDS") {
 			continue
 		}
 		if !ok {

@@ -60,6 +60,7 @@ type Spec struct {
 	Saved int
 
 	outside     bool         // it is stepped by the host; see NewOutside
+	channels    []string     // names of an image's channels; nil: they have none
 	feet        *feet        // nil: it has none
 	cooperative *cooperative // the form in which lanes compute an environment together; nil: there is none
 

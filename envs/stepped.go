@@ -13,7 +13,8 @@ import (
 type stepped struct {
 	network  *nn.Network
 	indexed  *nn.Indexed    // instead of network, for a policy with Rows
-	observed *engine.Tensor // [populations, share, E, O]: what to act on next
+	observed *engine.Tensor // [populations, share, E, O or words]: what to act on next
+	element  nn.Element     // of observed
 	outputs  *engine.Tensor // [populations, share, E, Out]
 	memory   *engine.Tensor // [populations, share, E, H], of a model with memory; else nil
 	begins   nn.Begins      // where an episode begins
@@ -31,7 +32,7 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 		return false
 	case policy.Placement == Automatic && ro.env.Seats() > 1:
 		return true
-	case ro.env.outside:
+	case ro.env.outside || ro.env.bits():
 		return true
 	case policy.Placement == Automatic:
 		_, err := nn.StreamOf(policy.Network, info, ro.cfg.Environments)
@@ -55,9 +56,9 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 	if err != nil {
 		return nil, fmt.Errorf("envs: stepping %q: %w", ro.env.Name, err)
 	}
-	rows := func(name, axis string, size int) *engine.Tensor {
+	rows := func(name, axis string, size int, typ engine.DType) *engine.Tensor {
 		members, networks := engine.Members(c.Members/st.share), nn.Networks(st.share)
-		return s.Scratch(name, engine.Float32, members, networks, engine.Environments(c.Environments), engine.Axis(axis, size))
+		return s.Scratch(name, typ, members, networks, engine.Environments(c.Environments), engine.Axis(axis, size))
 	}
 	if h := model.Memory(); h > 0 {
 		tensor := s.Tensor
@@ -76,7 +77,11 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 		}
 		st.begins = beginning(ro.step)
 	}
-	st.observed, st.outputs = rows("observed", "feature", ro.env.ObsSize()), rows("outputs", "output", model.Outputs())
+	if ro.env.bits() && st.network != nil && st.network.Layered() {
+		st.element = nn.Bits
+	}
+	st.observed = rows("observed", "feature", st.element.Words(ro.env.ObsSize()), st.element.Word())
+	st.outputs = rows("outputs", "output", model.Outputs(), engine.Float32)
 	return st, nil
 }
 
@@ -112,9 +117,9 @@ func (st *stepped) evaluate(r *engine.Recorder, policy *Policy) {
 		return
 	}
 	weights := nn.Weights{Params: policy.Params.View(engine.Members(members), nn.Networks(st.share), engine.Axis("parameter", policy.Row()))}
-	inputs := nn.Inputs{Parts: []*engine.Tensor{st.observed}, Limit: policy.ObsLimit, Memory: st.memory, Begins: st.begins}
+	inputs := nn.Inputs{Parts: []*engine.Tensor{st.observed}, Element: st.element, Limit: policy.ObsLimit, Memory: st.memory, Begins: st.begins}
 	if v := policy.Normalizer; v != nil {
-		inputs.Normalizer = v.View(engine.Members(members), engine.Axis("moment", 2), engine.Axis("feature", st.observed.Size("feature")))
+		inputs.Normalizer = v.View(engine.Members(members), engine.Axis("moment", 2), engine.Axis("feature", policy.Network.Inputs().Size()))
 	}
 	st.network.Evaluate(r, weights, inputs, st.outputs)
 }

@@ -6,10 +6,17 @@ import (
 	"strconv"
 )
 
-// seatsInclude is included by the kernels for environments of several agents, and by no others.
-const seatsInclude = "envs/seats.glsl"
+// seatsInclude is included by the kernels for environments of several agents, and bitsInclude by those for environments whose observations are
+// bits. No others do.
+const (
+	seatsInclude = "envs/seats.glsl"
+	bitsInclude  = "envs/bits.glsl"
+)
 
-var agentsLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+AGENTS[ \t]+([0-9]+)`)
+var (
+	agentsLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+AGENTS[ \t]+([0-9]+)`)
+	wordsLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+OBS_WORDS\b`)
+)
 
 // Agents returns the number of agents in the environment, which its source defines as AGENTS; 1 if it does not.
 func (e *Environment) Agents() int {
@@ -24,14 +31,17 @@ func (e *Environment) Agents() int {
 	return n
 }
 
-// Takes reports whether a kernel is made for an environment: one that includes "ENVIRONMENT" takes environments of one agent or,
-// if it includes envs/seats.glsl, of several.
+// Bits reports whether the environment's observations are bits: its source defines OBS_WORDS.
+func (e *Environment) Bits() bool { return wordsLine.MatchString(e.Text) }
+
+// Takes reports whether a kernel is made for an environment: one that includes "ENVIRONMENT" takes environments of one agent whose observations
+// are floats or, if it includes envs/bits.glsl, bits; or, if it includes envs/seats.glsl, of several agents.
 func Takes(fsys fs.FS, kernel string, environment *Environment) (bool, error) {
 	c, err := scan(fsys, kernel)
 	if err != nil {
 		return false, err
 	}
-	return c.usesEnvironment && c.seated() == (environment.Agents() > 1), nil
+	return c.usesEnvironment && c.seated() == (environment.Agents() > 1) && c.done[shown(bitsInclude)] == environment.Bits(), nil
 }
 
 // seated reports whether the kernel is for several agents.

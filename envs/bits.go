@@ -1,0 +1,183 @@
+package envs
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/vk"
+)
+
+// bitted is the form of a rollout in environments whose GLSL observes words of bits (OBS_WORDS). A kernel steps them after others have evaluated
+// the network (stepped), and writes observations as they are stored.
+type bitted struct {
+	*Rollout
+	began engine.Clock // of the first episodes
+}
+
+// bits reports whether the environment's GLSL observes words of bits.
+func (e *Environment) bits() bool { return e.words }
+
+// checkWords checks what GLSL that observes words must have.
+func checkWords(spec Spec, found map[string]string) error {
+	if _, ok := found["OBS_WORDS"]; ok && (spec.Observation.Element != nn.Bits || !spec.Action.IsDiscrete() || spec.Seats() > 1) {
+		return fmt.Errorf("the GLSL has #define OBS_WORDS; want observations of the type bit, discrete actions and one agent, or no such define")
+	}
+	return nil
+}
+
+// newBitted makes the form's tensors.
+func (ro *Rollout) newBitted(s *engine.State) error {
+	if n := ro.bitIterations(); n > maxIterations {
+		return fmt.Errorf("envs: a step of %q takes an invocation %d loop iterations; want at most %d", ro.env.Name, n, maxIterations)
+	}
+	ro.bitted = &bitted{Rollout: ro, began: engine.ScratchClock(s, "began")}
+	return s.Err()
+}
+
+// bitIterations returns a bound on the loop iterations of an invocation for a step.
+func (ro *Rollout) bitIterations() int {
+	const loops = 5 // over the features of an observation: two of the trajectory, one to act on, the sums, transfers
+	return ro.options.ActionRepeat*(1+ro.env.Iterations) + loops*(1+ro.env.ObsSize())
+}
+
+// record records steps of all environments, as Rollout.record.
+func (b *bitted) record(r *engine.Recorder, clock engine.Clock, policy *Policy, s seatSteps) {
+	k, err := b.kernel(r, clock, policy, s.firstCandidate)
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	size, groups := r.Invocations(b.cfg.Members * b.cfg.Environments)
+	k.LocalSizeX, k.Begin = size, s.begin
+	dispatch := func(first, steps int) {
+		k.First, k.Steps = uint32(first), uint32(steps)
+		r.Dispatch(k.call(b.shader, groups, 1, 1))
+		k.Begin = false
+	}
+	if policy == nil {
+		most := dispatchSteps(b.bitIterations())
+		done := min(most, s.steps)
+		for dispatch(s.before, done); done < s.steps; done += most {
+			dispatch(s.before+done, min(most, s.steps-done))
+		}
+		return
+	}
+	dispatch(s.before, 0) // begins episodes, and writes the observations that the first step is to act on
+	if s.before == 0 {
+		b.stepped.remember(r, b.Rollout)
+	}
+	for t := range s.steps {
+		b.stepped.evaluate(r, policy)
+		dispatch(s.before+t, 1)
+	}
+}
+
+// kernel returns the kernel of a step.
+func (b *bitted) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy, firstCandidate int) (bitsRolloutKernel, error) {
+	c, ro := b.cfg, b.Rollout
+	k := bitsRolloutKernel{
+		Clock: clock.Tensor().Range(), EnvState: ro.state.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(),
+		Finished: ro.finished.Range(), Members: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
+		Seed: r.Engine().Seed(), EnvStream: ro.stream, ActionStream: ro.actionStream, Share: uint32(ro.share()), Mode: c.Mode, Policy: policyRandom,
+	}
+	k.setOptions(ro.env, ro.options)
+	k.DrawWindow, k.DrawStride, k.DrawFirst, k.DrawStep = ro.draws(firstCandidate)
+	if c.Trajectory {
+		k.Obs, k.Action, k.LogProb = ro.Obs.Range(), ro.Action.Range(), ro.LogProb.Range()
+		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
+		k.Packed = ro.Trajectory.Element().Packed()
+	}
+	for _, optional := range []struct {
+		tensor *engine.Tensor
+		into   *vk.Range
+	}{{ro.cap, &k.Cap}, {ro.seen, &k.Seen}, {ro.skip, &k.Skip}} {
+		if optional.tensor != nil {
+			*optional.into = optional.tensor.Range()
+		}
+	}
+	head := ro.env.Action.Head()
+	if policy != nil {
+		if err := policy.check(ro.env); err != nil {
+			return k, err
+		}
+		if _, err := ro.network(policy, r.Engine().Device().Info()); err != nil {
+			return k, err
+		}
+		head = policy.Head
+		k.Policy, k.Outputs = bitsOutputs, ro.stepped.outputs.Range()
+		k.Observed, k.ObservedPacked = ro.stepped.observed.Range(), ro.stepped.element.Packed()
+		k.ParamsPeriod = uint32(policy.Params.Size(engine.MemberAxis))
+		if policy.Normalizer != nil && ro.seen != nil {
+			k.Normalizer = policy.Normalizer.Range()
+		}
+		if head.Noise != nil {
+			k.Noise = head.Noise.Range()
+		}
+	}
+	k.setHead(head)
+	return k, nil
+}
+
+// Policies of shaders/envs/bits_rollout.comp, besides policyRandom.
+const (
+	bitsOutputs uint32 = 0
+	bitsGiven   uint32 = 2
+)
+
+func (k *bitsRolloutKernel) setHead(head nn.Head) {
+	h := head.Constants()
+	k.Out, k.Head, k.HeadWidth, k.Squash, k.Explore = uint32(head.Outputs()), h.Head, h.HeadWidth, h.Squash, h.Explore
+	k.LogStdLow, k.LogStdHigh, k.NoiseLimit = h.LogStdLow, h.LogStdHigh, h.NoiseLimit
+	k.HeadAtoms, k.HeadDueling = h.HeadAtoms, h.HeadDueling
+}
+
+func (k *bitsRolloutKernel) setOptions(env *Environment, options Options) {
+	o := options.constants()
+	k.TimeLimit, k.ActionRepeat, k.AutoReset = o.timeLimit, o.actionRepeat, o.autoReset
+	k.SparseReward, k.RewardScale = o.sparseReward, o.rewardScale
+	env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5,
+		&k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
+}
+
+// recordBits builds the two programs of a batch of such environments.
+func (b *Batch) recordBits(shader *vk.Shader, dev *vk.Device, device *vk.Buffer) error {
+	info, n := dev.Info(), b.count()
+	out := func(s span) vk.Range { return device.Range(s.offset, s.size) }
+	size := uint32(resetGroup)
+	groups := (uint32(n) + size - 1) / size
+	if groups > info.Limits.MaxGroups[0] {
+		return fmt.Errorf("envs: a batch of %d environments of %q; want at most %d", n, b.env.Name, info.Limits.MaxGroups[0]*size)
+	}
+	k := bitsRolloutKernel{
+		Clock:    b.input.Buffer.Range(b.layout.clock.offset, b.layout.clock.size),
+		EnvState: b.state, EpisodeStep: b.episodeStep, EpisodeReturn: b.episodeRet, Observed: out(b.layout.obs),
+		Members: uint32(b.members), Environments: uint32(b.environments), ParamsPeriod: uint32(b.members), Share: 1,
+		EnvStream: engine.Stream(Stream), DrawWindow: uint32(b.members), DrawStep: 1, Policy: bitsGiven, LocalSizeX: size, Begin: true,
+	}
+	k.setOptions(b.env, b.options)
+	k.setHead(b.env.Action.Head())
+	b.reset, b.step = dev.NewProgram("reset "+b.env.Name), dev.NewProgram("step "+b.env.Name)
+	b.reset.Dispatch(k.call(shader, groups, 1, 1))
+	b.reset.Copy(b.host.Range(b.layout.obs.offset, b.layout.obs.size), out(b.layout.obs))
+
+	k.Begin, k.Steps = false, 1
+	k.Given = b.input.Buffer.Range(b.layout.action.offset, b.layout.action.size)
+	k.NextObs, k.Reward, k.Done = out(b.layout.nextObs), out(b.layout.reward), out(b.layout.done)
+	b.step.Dispatch(k.call(shader, groups, 1, 1))
+	b.step.Copy(b.host.All(), device.All())
+	if err := errors.Join(b.reset.Build(), b.step.Build()); err != nil {
+		return fmt.Errorf("envs: batch of %q: %w", b.env.Name, err)
+	}
+	return nil
+}
+
+// bitFunctions returns the declarations of the functions that GLSL that observes words must define.
+func bitFunctions() []string {
+	return []string{
+		"void env_reset(inout float s[STATE_SIZE], inout Rng rng)",
+		"void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated)",
+		"void env_observe(const float s[STATE_SIZE], out uint obs[OBS_WORDS])",
+	}
+}

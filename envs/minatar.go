@@ -1,0 +1,120 @@
+package envs
+
+import "github.com/evorl/evorl/engine/nn"
+
+// MinAtarOptions are the options of MinAtar's games.
+type MinAtarOptions struct {
+	// StickyActions is the probability with which a step repeats the action that was executed before, also that of the last
+	// episode's end.
+	StickyActions float32 `min:"0" max:"1" doc:"Probability that a step repeats the action executed before instead."`
+	// FullActions makes the actions of all games available, six, instead of those that the game uses.
+	FullActions bool `doc:"All six actions (none, left, up, right, down, fire) instead of those that the game uses."`
+	// Ramping makes a game harder as it goes on, if it has that.
+	Ramping bool `doc:"Games become harder as they go on, except Breakout and Freeway."`
+}
+
+// DefaultMinAtarOptions returns the package's defaults, with the minimal sets of actions of its environments v1.
+func DefaultMinAtarOptions() MinAtarOptions {
+	return MinAtarOptions{StickyActions: 0.1, Ramping: true}
+}
+
+// spec implements actions.
+func (o MinAtarOptions) spec(s Spec) Spec {
+	if o.FullActions {
+		g := *s.Geometry
+		g.Actions = minAtarActions
+		s.Action, s.Geometry = Discrete(len(minAtarActions)), &g
+	}
+	return s
+}
+
+var minAtarActions = []string{"none", "left", "up", "right", "down", "fire"}
+
+// minAtarChannel is a channel of a game's board as a viewer shows it: boxes at the cells that are set, at most `most` of them.
+type minAtarChannel struct {
+	name  string
+	most  int
+	color [4]float64
+}
+
+// minAtar returns the Spec of a game. cells appends the cells of a channel that are set in a state, as 10 y + x.
+func minAtar(name, summary string, state, actions []string, channels []minAtarChannel, cells func(state []float32, channel int, to []int) []int) Spec {
+	observation := Image(10, 10, len(channels))
+	observation.Element = nn.Bits
+	var names []string
+	for _, c := range channels {
+		names = append(names, c.name)
+	}
+	return Spec{
+		Name: "MinAtar-" + name + "-v1", Summary: summary,
+		Source:      "MinAtar 1.0.15; Young, Tian 2019",
+		Observation: observation, Action: Discrete(len(actions)),
+		channels: names, State: state, MaxSteps: minAtarMaxSteps, Options: DefaultMinAtarOptions(), Geometry: minAtarGeometry(actions, channels, cells),
+	}
+}
+
+// minAtarMaxSteps is evorl's: MinAtar has no limit, and evaluations need one. Freeway ends by itself in this step.
+const minAtarMaxSteps = 2501
+
+// minAtarGeometry shows the board upright, a unit a cell, with a body for each cell that may be set. Those that are not are behind the board.
+func minAtarGeometry(actions []string, channels []minAtarChannel, cells func([]float32, int, []int) []int) *Geometry {
+	g := &Geometry{
+		Bodies: []string{"world"},
+		Shapes: []Shape{floor(-0.2), box("board", 0, [3]float64{5, 0.6, 5}, [3]float64{10.2, 0.2, 10.2}, dark)},
+		Camera: Camera{LookAt: [3]float64{5, 0, 5}, Distance: 15, Azimuth: 90, Elevation: -4},
+		Time:   1. / 30, Actions: actions,
+	}
+	for i, c := range channels {
+		for range c.most {
+			size := 0.9 - 0.08*float64(i) // where a cell is in several channels, all are seen
+			g.Shapes = append(g.Shapes, box(c.name, len(g.Bodies), [3]float64{0, -0.1 * float64(i), 0}, [3]float64{size, 0.5, size}, c.color))
+			g.Bodies = append(g.Bodies, c.name)
+		}
+	}
+	g.Poses = func(state []float32) []Pose {
+		poses := make([]Pose, 1, len(g.Bodies))
+		var set []int
+		for i, c := range channels {
+			set = cells(state, i, set[:0])
+			for k := range c.most {
+				at := Pose{Pos: [3]float64{5, 1.2, 5}}
+				if k < len(set) {
+					at.Pos = [3]float64{float64(set[k]%10) + 0.5, 0.3, 9.5 - float64(set[k]/10)}
+				}
+				poses = append(poses, at)
+			}
+		}
+		return poses
+	}
+	return g
+}
+
+func minAtarBreakout() Spec {
+	channels := []minAtarChannel{{"paddle", 1, blue}, {"ball", 1, red}, {"trail", 1, grey}, {"brick", 30, wood}}
+	state := []string{"last_action", "paddle", "ball_x", "ball_y", "direction", "trail_x", "trail_y", "strike", "bricks_1", "bricks_2", "bricks_3"}
+	return minAtar("Breakout", "break three rows of bricks by a ball, and keep it from the floor by a paddle", state,
+		[]string{"none", "left", "right"}, channels, func(s []float32, channel int, to []int) []int {
+			switch channel {
+			case 0:
+				return append(to, 90+int(s[1]))
+			case 1:
+				return append(to, 10*int(s[3])+int(s[2]))
+			case 2:
+				return append(to, 10*int(s[6])+int(s[5]))
+			}
+			for row, bricks := range s[8:11] {
+				to = appendBits(to, 10*(row+1), uint32(bricks))
+			}
+			return to
+		})
+}
+
+// appendBits appends the cells of a row that begins at cell `first` whose bits are set.
+func appendBits(to []int, first int, row uint32) []int {
+	for x := range 10 {
+		if row>>x&1 == 1 {
+			to = append(to, first+x)
+		}
+	}
+	return to
+}
