@@ -17,7 +17,7 @@ import (
 
 // core measures what all algorithms use.
 func core() []Case {
-	return []Case{
+	return append([]Case{
 		{Name: "fma_peak", Summary: "float32 products and sums in registers", Unit: "GFLOP/s", run: fmaPeak},
 		{Name: "copy_bandwidth", Summary: "a copy within device memory, bytes read and written", Unit: "GB/s", run: copyBandwidth},
 		{Name: "submit_latency", Summary: "from the submission of the least program to its end", Unit: "µs", run: submitLatency},
@@ -48,7 +48,7 @@ func core() []Case {
 		{Name: "ppo/p256/start", Summary: "from opening the device to the end of the first iteration, no pipeline cached", Unit: "s", Rank: 2,
 			Least: 20 * time.Second, run: start(256)},
 		{Name: "pbt/p32", Summary: "an iteration of PBT over PPO with an exchange, 32 members", Unit: "s", Rank: 1, Least: 10 * time.Second, run: pbt(32)},
-	}
+	}, convolutions()...)
 }
 
 func cartPole() (*envs.Environment, error) { return envs.Lookup("CartPole-v1") }

@@ -1280,7 +1280,7 @@ var patchesShader = &vk.Shader{
 		{Name: "images_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Images"},
 		{Name: "Patches", Index: 2, Access: vk.Write},
 	},
-	PushBytes: 28,
+	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HEIGHT", ID: 1, Default: 1},
@@ -1307,7 +1307,6 @@ type patchesKernel struct {
 	ImageAt     uint32
 	ImageStride uint32
 	ImageRow    uint32
-	SharedBy    uint32
 	PatchStride uint32
 	Pitch       uint32
 
@@ -1390,6 +1389,248 @@ type patchesBackwardKernel struct {
 // call dispatches x × y × z workgroups.
 func (k patchesBackwardKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(patchesBackwardShader, &k, x, y, z)
+}
+
+var patchesBackwardQuadShader = &vk.Shader{
+	Name:  "engine/nn/patches_backward_quad",
+	SPIRV: shaders.Code("engine/nn/patches_backward_quad"),
+	Bindings: []vk.Binding{
+		{Name: "Patches", Index: 0, Access: vk.Read},
+		{Name: "patches_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Patches"},
+		{Name: "Images", Index: 2, Access: vk.Write},
+		{Name: "Outputs", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "outputs_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Outputs"},
+		{Name: "Inputs", Index: 5, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "SLOPE", ID: 10, Default: 0},
+		{Name: "HAS_OUTPUTS", ID: 11, Default: 0, Has: "Outputs"},
+		{Name: "HAS_INPUTS", ID: 12, Default: 0, Has: "Inputs"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// patchesBackwardQuadKernel is shaders/engine/nn/patches_backward_quad.comp.
+type patchesBackwardQuadKernel struct {
+	Patches vk.Range // readonly vec4
+	Images  vk.Range // writeonly vec4
+	Outputs vk.Range // readonly vec4, optional
+	Inputs  vk.Range // readonly vec4, optional
+
+	Rows        uint32 // push constants, in order
+	ImageStride uint32
+	ImageRow    uint32
+	PatchStride uint32
+	Pitch       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	Slope      uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k patchesBackwardQuadKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(patchesBackwardQuadShader, &k, x, y, z)
+}
+
+var patchesBackwardQuadWideShader = &vk.Shader{
+	Name:  "engine/nn/patches_backward_quad_wide",
+	SPIRV: shaders.Code("engine/nn/patches_backward_quad_wide"),
+	Bindings: []vk.Binding{
+		{Name: "Patches", Index: 0, Access: vk.Read},
+		{Name: "patches_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Patches"},
+		{Name: "Images", Index: 2, Access: vk.Write},
+		{Name: "Outputs", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "outputs_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Outputs"},
+		{Name: "Inputs", Index: 5, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "SLOPE", ID: 10, Default: 0},
+		{Name: "HAS_OUTPUTS", ID: 11, Default: 0, Has: "Outputs"},
+		{Name: "HAS_INPUTS", ID: 12, Default: 0, Has: "Inputs"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// patchesBackwardQuadWideKernel is shaders/engine/nn/patches_backward_quad_wide.comp.
+type patchesBackwardQuadWideKernel struct {
+	Patches vk.Range // readonly vec4
+	Images  vk.Range // writeonly vector
+	Outputs vk.Range // readonly vec4, optional
+	Inputs  vk.Range // readonly vec4, optional
+
+	Rows        uint32 // push constants, in order
+	ImageStride uint32
+	ImageRow    uint32
+	PatchStride uint32
+	Pitch       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	Slope      uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k patchesBackwardQuadWideKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(patchesBackwardQuadWideShader, &k, x, y, z)
+}
+
+var patchesQuadShader = &vk.Shader{
+	Name:  "engine/nn/patches_quad",
+	SPIRV: shaders.Code("engine/nn/patches_quad"),
+	Bindings: []vk.Binding{
+		{Name: "Images", Index: 0, Access: vk.Read},
+		{Name: "images_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Images"},
+		{Name: "Patches", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// patchesQuadKernel is shaders/engine/nn/patches_quad.comp.
+type patchesQuadKernel struct {
+	Images  vk.Range // readonly vec4
+	Patches vk.Range // writeonly vec4
+
+	Rows        uint32 // push constants, in order
+	ImageAt     uint32
+	ImageStride uint32
+	ImageRow    uint32
+	PatchStride uint32
+	Pitch       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k patchesQuadKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(patchesQuadShader, &k, x, y, z)
+}
+
+var patchesQuadWideShader = &vk.Shader{
+	Name:  "engine/nn/patches_quad_wide",
+	SPIRV: shaders.Code("engine/nn/patches_quad_wide"),
+	Bindings: []vk.Binding{
+		{Name: "Images", Index: 0, Access: vk.Read},
+		{Name: "images_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Images"},
+		{Name: "Patches", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// patchesQuadWideKernel is shaders/engine/nn/patches_quad_wide.comp.
+type patchesQuadWideKernel struct {
+	Images  vk.Range // readonly vec4
+	Patches vk.Range // writeonly vector
+
+	Rows        uint32 // push constants, in order
+	ImageAt     uint32
+	ImageStride uint32
+	ImageRow    uint32
+	PatchStride uint32
+	Pitch       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k patchesQuadWideKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(patchesQuadWideShader, &k, x, y, z)
 }
 
 var poolShader = &vk.Shader{

@@ -23,19 +23,31 @@ func (l *layered) patchesOf(layer Layer) Matrix {
 	return Matrix{Tensor: l.patches, Stride: l.capacity * layer.places() * pitch, Row: pitch}
 }
 
-// gather records gathering the patches of count images of each network, and returns them.
+// gather records gathering the patches of count images of each network, and returns them. Networks that share images share patches.
 func (l *layered) gather(r *engine.Recorder, layer Layer, images Matrix, count int) Matrix {
 	to, w := l.patchesOf(layer), layer.Window
+	to.Shared = images.shared()
+	sets := uint32(ceil(l.networks, to.Shared))
 	k := patchesKernel{
 		Images: images.Tensor.Range(), Patches: to.Tensor.Range(),
-		Rows: uint32(count), ImageAt: uint32(images.At), ImageStride: uint32(images.Stride), ImageRow: uint32(images.Row), SharedBy: uint32(images.shared()),
+		Rows: uint32(count), ImageAt: uint32(images.At), ImageStride: uint32(images.Stride), ImageRow: uint32(images.Row),
 		PatchStride: uint32(to.Stride), Pitch: uint32(to.Row),
 		Height: uint32(w.Height), Width: uint32(w.Width), Channels: uint32(w.Channels), Kernel: uint32(w.Kernel), Stride: uint32(w.Stride),
 		Top: uint32(w.Top), Left: uint32(w.Left), OutHeight: uint32(w.OutHeight), OutWidth: uint32(w.OutWidth),
 	}
+	along := l.imageGroups(count, 0)
 	var groups uint32
+	if to.aligned(4) && (w.Channels%4 != 0 || images.aligned(4)) {
+		k.LocalSizeX, groups = r.Invocations(w.places() * ceil(w.patch(), 4))
+		if l.wide() {
+			r.Dispatch(patchesQuadWideKernel(k).call(groups, along, sets))
+		} else {
+			r.Dispatch(patchesQuadKernel(k).call(groups, along, sets))
+		}
+		return to
+	}
 	k.LocalSizeX, groups = r.Invocations(w.places() * w.patch())
-	r.Dispatch(k.call(groups, l.imageGroups(count, 0), uint32(l.networks)))
+	r.Dispatch(k.call(groups, along, sets))
 	return to
 }
 
@@ -65,11 +77,24 @@ func (l *layered) sum(r *engine.Recorder, layer Layer, count int, to Matrix, by 
 		Height: uint32(w.Height), Width: uint32(w.Width), Channels: uint32(w.Channels), Kernel: uint32(w.Kernel), Stride: uint32(w.Stride),
 		Top: uint32(w.Top), Left: uint32(w.Left), OutHeight: uint32(w.OutHeight), OutWidth: uint32(w.OutWidth), Slope: uint32(by.of),
 	}
-	var groups uint32
-	k.LocalSizeX, groups = r.Invocations(w.Height * w.Width * w.Channels)
 	across := ceil(w.Kernel, w.Stride) // windows that hold a pixel, along each side
-	r.Dispatch(k.call(groups, l.imageGroups(count, across*(across+1)), uint32(l.networks)))
+	along := l.imageGroups(count, across*(across+1))
+	var groups uint32
+	if w.Channels%4 == 0 && patches.aligned(4) && to.aligned(4) {
+		k.LocalSizeX, groups = r.Invocations(w.Height * w.Width * w.Channels / 4)
+		if l.wide() {
+			r.Dispatch(patchesBackwardQuadWideKernel(k).call(groups, along, uint32(l.networks)))
+		} else {
+			r.Dispatch(patchesBackwardQuadKernel(k).call(groups, along, uint32(l.networks)))
+		}
+		return
+	}
+	k.LocalSizeX, groups = r.Invocations(w.Height * w.Width * w.Channels)
+	r.Dispatch(k.call(groups, along, uint32(l.networks)))
 }
+
+// wide reports whether kernels store 64 bits at once (shaders/engine/store.glsl).
+func (l *layered) wide() bool { return l.info.Type == vk.CPU && l.info.Features.Has(vk.Int64) }
 
 // imageGroups returns how many workgroups along y the images of a network are divided among. Invocations loop over
 // images, with the given number of iterations for each.

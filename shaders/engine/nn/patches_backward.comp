@@ -30,10 +30,6 @@ layout(push_constant) uniform Push {
     uint pitch;         // floats from patch to patch
 };
 
-// The places from the first up to, but not including, the end have windows that hold a coordinate of the padded image.
-uint first_place(uint at) { return at < KERNEL ? 0u : (at - KERNEL) / STRIDE + 1u; }
-uint end_place(uint at, uint places) { return min(at / STRIDE + 1u, places); }
-
 void main() {
     uint j = gl_GlobalInvocationID.x, network = gl_WorkGroupID.z;
     if (j >= HEIGHT * WIDTH * CHANNELS) return;

@@ -31,10 +31,6 @@ layout(push_constant) uniform Push {
     uint to_row;
 };
 
-// The places from the first up to, but not including, the end have windows that hold a coordinate of the padded image.
-uint first_place(uint at) { return at < KERNEL ? 0u : (at - KERNEL) / STRIDE + 1u; }
-uint end_place(uint at, uint places) { return min(at / STRIDE + 1u, places); }
-
 // The pixels of a window inside the image, along one axis.
 uvec2 inside(uint place, uint before, uint size) {
     int first = int(place * STRIDE) - int(before);

@@ -12,3 +12,7 @@ layout(constant_id = 9) const uint OUT_WIDTH = 1;
 
 const uint PLACES = OUT_HEIGHT * OUT_WIDTH;
 const uint PATCH = KERNEL * KERNEL * CHANNELS; // floats
+
+// The places from the first up to, but not including, the end have windows that hold a coordinate of the padded image.
+uint first_place(uint at) { return at < KERNEL ? 0u : (at - KERNEL) / STRIDE + 1u; }
+uint end_place(uint at, uint places) { return min(at / STRIDE + 1u, places); }
