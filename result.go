@@ -123,12 +123,13 @@ func rankMembers(ctx context.Context, w engine.Workflow, e engine.Evaluation) ([
 
 // Measures of evaluations. All are maximised.
 const (
-	Return      = "return"  // undiscounted, per episode
-	Fitness     = "fitness" // of a problem's solution
-	NegativeIGD = "-IGD+"   // the negative distance of a set of solutions from the true front; see indicator.IGDPlus
+	Return      = "return"   // undiscounted, per episode
+	Fitness     = "fitness"  // of a problem's solution
+	Accuracy    = "accuracy" // the share of test images that a problem's solution tells apart
+	NegativeIGD = "-IGD+"    // the negative distance of a set of solutions from the true front; see indicator.IGDPlus
 )
 
-// Measure returns what evaluations of the workflow measure: Return, Fitness or NegativeIGD.
+// Measure returns what evaluations of the workflow measure: Return, Fitness, Accuracy or NegativeIGD.
 func (c *Config) Measure() string {
 	solves, several := c.setup.Solves()
 	switch {
@@ -137,7 +138,7 @@ func (c *Config) Measure() string {
 	case several:
 		return NegativeIGD
 	}
-	return Fitness
+	return cmp.Or(c.setup.Measure(), Fitness)
 }
 
 // StepsPerSecond is the metric of the speed of a session: environment steps of all members per second since its first iteration, in which kernels are

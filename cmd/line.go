@@ -53,23 +53,30 @@ type line struct {
 	bar    *progress.Bar
 	log    *progress.Log
 	asJSON bool
+	metric string // that is shown
 	score  float64
 }
 
 // newLine starts to show a run of a configuration in a directory.
 func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, dev *vk.Device, path string) *line {
 	total, device := int64(cfg.Run.Iterations), dev.Info().Name
-	l := &line{Writer: w, score: math.NaN(), asJSON: formats[f.format]}
+	l := &line{Writer: w, metric: engine.ReturnMetric, score: math.NaN(), asJSON: formats[f.format]}
 	if f.quiet {
 		return l
 	}
 	l.log = progress.NewLog(w, total, f.every, l.asJSON)
+	measure := ""
+	if cfg.Measure() == evorl.Accuracy {
+		l.metric, measure = evorl.Accuracy, evorl.Accuracy
+	}
+	l.log.Measure = measure
 	l.log.Event("run", fmt.Sprintf("%s on %s, seed %d, on %s\nin %s", cfg.Run.Workflow, cfg.Run.Env, cfg.Run.Seed, device, path),
 		progress.Fact{Name: "run_dir", Value: path}, progress.Fact{Name: "workflow", Value: cfg.Run.Workflow}, progress.Fact{Name: "env", Value: cfg.Run.Env},
 		progress.Fact{Name: "seed", Value: cfg.Run.Seed}, progress.Fact{Name: "device", Value: device})
 	if file, ok := w.(*os.File); ok && onTerminal(w) && !l.asJSON {
 		l.log = nil
 		l.bar = progress.New(file, total)
+		l.bar.Measure = measure
 		l.bar.Await("compiling kernels")
 		l.Writer = l.bar
 	}
@@ -89,7 +96,7 @@ func (l *line) begin(s *evorl.Run) {
 
 // show is an engine.Hook.
 func (l *line) show(_ context.Context, r engine.Report) error {
-	if x := meanReturn(r); !math.IsNaN(x) {
+	if x := meanOf(r.Metrics[l.metric]); !math.IsNaN(x) {
 		l.score = x // the last value remains until an episode ends
 	}
 	switch {
@@ -119,10 +126,10 @@ func (l *line) warn(text string) {
 	warn(l, "%s", text)
 }
 
-// meanReturn returns the mean return over the members of the training episodes that ended; NaN if none did.
-func meanReturn(r engine.Report) float64 {
+// meanOf returns the mean of a metric over the members that have it, such as the return of those of which training episodes ended; NaN if none has.
+func meanOf(members []float32) float64 {
 	sum, n := 0.0, 0
-	for _, x := range r.Metrics[engine.ReturnMetric] {
+	for _, x := range members {
 		if !math.IsNaN(float64(x)) {
 			sum, n = sum+float64(x), n+1
 		}

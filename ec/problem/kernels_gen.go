@@ -46,6 +46,48 @@ type armKernel struct {
 // call dispatches x × y × z workgroups.
 func (k armKernel) call(x, y, z uint32) vk.Call { return vk.Pack(armShader, &k, x, y, z) }
 
+var batchShader = &vk.Shader{
+	Name:  "ec/problem/batch",
+	SPIRV: shaders.Code("ec/problem/batch"),
+	Bindings: []vk.Binding{
+		{Name: "Images", Index: 0, Access: vk.Read},
+		{Name: "Labels", Index: 1, Access: vk.Read},
+		{Name: "Clock", Index: 2, Access: vk.Read},
+		{Name: "Inputs", Index: 3, Access: vk.Write},
+		{Name: "Wanted", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "KEYED", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// batchKernel is shaders/ec/problem/batch.comp.
+type batchKernel struct {
+	Images vk.Range // readonly uint
+	Labels vk.Range // readonly uint
+	Clock  vk.Range // readonly uint
+	Inputs vk.Range // writeonly float
+	Wanted vk.Range // writeonly uint
+
+	Members uint32 // push constants, in order
+	Rows    uint32
+	Pixels  uint32
+	Count   uint32
+	First   uint32
+	Seed    uint32
+	Stream  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Keyed      bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k batchKernel) call(x, y, z uint32) vk.Call { return vk.Pack(batchShader, &k, x, y, z) }
+
 var behaviourShader = &vk.Shader{
 	Name:  "ec/problem/behaviour",
 	SPIRV: shaders.Code("ec/problem/behaviour"),
@@ -257,6 +299,42 @@ type givenKernel struct {
 // call dispatches x × y × z workgroups.
 func (k givenKernel) call(x, y, z uint32) vk.Call { return vk.Pack(givenShader, &k, x, y, z) }
 
+var likelihoodShader = &vk.Shader{
+	Name:  "ec/problem/likelihood",
+	SPIRV: shaders.Code("ec/problem/likelihood"),
+	Bindings: []vk.Binding{
+		{Name: "Logits", Index: 0, Access: vk.Read},
+		{Name: "logits_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Logits"},
+		{Name: "Wanted", Index: 2, Access: vk.Read},
+		{Name: "Terms", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// likelihoodKernel is shaders/ec/problem/likelihood.comp.
+type likelihoodKernel struct {
+	Logits vk.Range // readonly vec4
+	Wanted vk.Range // readonly uint
+	Terms  vk.Range // writeonly float
+
+	Members  uint32 // push constants, in order
+	Networks uint32
+	Rows     uint32
+	Classes  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k likelihoodKernel) call(x, y, z uint32) vk.Call { return vk.Pack(likelihoodShader, &k, x, y, z) }
+
 var observedShader = &vk.Shader{
 	Name:  "ec/problem/observed",
 	SPIRV: shaders.Code("ec/problem/observed"),
@@ -326,6 +404,42 @@ type returnsKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k returnsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(returnsShader, &k, x, y, z) }
+
+var scoreShader = &vk.Shader{
+	Name:  "ec/problem/score",
+	SPIRV: shaders.Code("ec/problem/score"),
+	Bindings: []vk.Binding{
+		{Name: "Terms", Index: 0, Access: vk.Read},
+		{Name: "Fitness", Index: 1, Access: vk.ReadWrite},
+		{Name: "Accuracy", Index: 2, Access: vk.ReadWrite},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "MORE", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// scoreKernel is shaders/ec/problem/score.comp.
+type scoreKernel struct {
+	Terms    vk.Range // readonly float
+	Fitness  vk.Range // read-write float
+	Accuracy vk.Range // read-write float
+
+	Networks   uint32 // push constants, in order
+	Rows       uint32
+	Population uint32
+	First      uint32
+	Factor     float32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+	More      bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k scoreKernel) call(x, y, z uint32) vk.Call { return vk.Pack(scoreShader, &k, x, y, z) }
 
 var stepsShader = &vk.Shader{
 	Name:  "ec/problem/steps",

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/evorl/evorl/ec"
@@ -15,13 +16,22 @@ func TestPopulationsResume(t *testing.T) {
 	ga.Population, coded.Population, de.Population, shade.Population, shade.Memory, pso.Population, cso.Population = 9, 10, 11, 12, 3, 7, 5
 	grid, tessellation := ec.DefaultMAPElites(), ec.DefaultCVTMAPElites()
 	grid.Cells, grid.Population, tessellation.Centroids, tessellation.Samples, tessellation.Population = []int{5, 6}, 15, 20, 100, 8
+	images := ec.DefaultPGPE()
+	images.Population = 6
 	nsga2, nsga3, moead := ec.DefaultNSGA2(), ec.DefaultNSGA3(), ec.DefaultMOEAD()
 	nsga2.Population, nsga3.Population, moead.Population = 9, 7, 12
-	for i, algo := range []ec.Algorithm{ga, coded, de, shade, pso, cso, grid, tessellation, nsga2, nsga3, moead, ec.DefaultCMAES()} {
+	for i, algo := range []ec.Algorithm{ga, coded, de, shade, pso, cso, grid, tessellation, nsga2, nsga3, moead, ec.DefaultCMAES(), images} {
 		t.Run(algo.Name(), func(t *testing.T) {
 			const members = 2
-			problem := Arm(6)
+			var problem ec.Problem = Arm(6)
 			switch {
+			case i > 11: // batches
+				var err error
+				cfg := DefaultClassification()
+				cfg.Batch = 11
+				if problem, err = Classify("digits", madeImages(rand.New(rand.NewPCG(1, 2)), 29, 3), linear(), cfg); err != nil {
+					t.Fatal(err)
+				}
 			case i > 10: // noise, instances, and double-float candidates
 				var err error
 				if problem, err = BBOB(BBOBConfig{Function: 122, Dimension: 6, Instance: 3}); err != nil {

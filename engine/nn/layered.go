@@ -40,21 +40,40 @@ func newLayered(s *engine.State, model Model, networks, rows int) *layered {
 	if len(l.hidden()) == 0 {
 		return l
 	}
-	tensors := 2
-	if slices.ContainsFunc(l.layers, func(x Layer) bool { return x.Skip > 0 }) {
-		tensors++
-	}
 	if l.norms {
-		tensors++
 		l.rstd = s.Scratch("rstd", engine.Float32, n, b, engine.Axis("place", l.places()))
 	}
-	for i := range tensors {
+	for i := range l.tensors() {
 		l.scratch = append(l.scratch, s.Scratch(fmt.Sprintf("scratch_%d", i+1), engine.Float32, n, b, engine.Axis("unit", l.widest())))
 	}
 	if floats := l.patchFloats(); floats > 0 {
 		l.patches = s.Scratch("patches", engine.Float32, n, b, engine.Axis("float", floats))
 	}
 	return l
+}
+
+// tensors returns how many scratch tensors take a layer's values.
+func (l *layered) tensors() int {
+	n := 2
+	if slices.ContainsFunc(l.layers, func(x Layer) bool { return x.Skip > 0 }) {
+		n++
+	}
+	if l.norms {
+		n++
+	}
+	return n
+}
+
+// RowBytes returns the bytes of scratch memory that a network takes for each of the rows that it is made for, where it is computed layer by layer: for
+// callers that choose how many rows and networks are computed at once.
+func RowBytes(model Model, info vk.Info) int {
+	l := &layered{layers: model.Layers(), in: model.Inputs().Size(), out: model.Outputs(), info: info}
+	l.norms = slices.ContainsFunc(l.layers, func(x Layer) bool { return x.Norms })
+	floats := l.in
+	if len(l.hidden()) > 0 {
+		floats += l.tensors()*l.widest() + l.patchFloats() + l.places()
+	}
+	return 4 * floats
 }
 
 // hidden returns the hidden layers.

@@ -21,6 +21,24 @@ type ProblemSettings interface {
 	Problem() (ec.Problem, error)
 }
 
+// sectioned is a ProblemSettings that has several sections, such as [task] and [network], in place of the one with the problem's name.
+type sectioned interface {
+	sections() config.Sections
+}
+
+// located is a ProblemSettings that names files. locate makes their paths absolute.
+type located interface {
+	locate(path func(name string) string)
+}
+
+// sectionsOf returns the sections of a problem's settings.
+func sectionsOf(problem string, settings ProblemSettings) config.Sections {
+	if of, ok := settings.(sectioned); ok {
+		return of.sections()
+	}
+	return config.Sections{{Name: problem, Value: settings}}
+}
+
 // Problems lists the built-in problems, in the order in which they are documented.
 func Problems() []Problem {
 	return []Problem{
@@ -63,6 +81,11 @@ func Problems() []Problem {
 			Name: "dtlz", Summary: "seven functions of any number of objectives; evaluated by the negative of the IGD+ from the true front",
 			Source:   "K. Deb, L. Thiele, M. Laumanns, E. Zitzler, \"Scalable Test Problems for Evolutionary Multi-Objective Optimization\", 2001",
 			settings: func() ProblemSettings { return &dtlz{Objectives: 3} },
+		},
+		{
+			Name: "mnist", Summary: "a network that tells handwritten digits apart, on batches of images; evaluated by its accuracy on the test images",
+			Source:   "Y. Tang, Y. Tian, D. Ha, \"EvoJAX: Hardware-Accelerated Neuroevolution\", 2022; Y. LeCun, C. Cortes, C. J. C. Burges, \"The MNIST database of handwritten digits\"",
+			settings: newMNIST,
 		},
 	}
 }
@@ -122,7 +145,13 @@ func classic(function func(dim int) *problem.Function) func() ProblemSettings {
 func (c *classicSettings) Problem() (ec.Problem, error) { return c.function(c.Dimension), nil }
 
 // Sections documents all keys of a problem with their defaults.
-func (p Problem) Sections() ([]Section, error) {
-	keys, err := config.Schema(p.settings())
-	return []Section{{p.Name, keys}}, err
+func (p Problem) Sections() (all []Section, err error) {
+	for _, of := range sectionsOf(p.Name, p.settings()) {
+		keys, err := config.Schema(of.Value)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, Section{of.Name, keys})
+	}
+	return all, nil
 }

@@ -70,7 +70,7 @@ func (s *search) Sections() config.Sections {
 	var of config.Sections
 	switch {
 	case s.settings != nil:
-		of = config.Sections{{Name: s.problem, Value: s.settings}}
+		of = sectionsOf(s.problem, s.settings)
 	case s.needs == fitness:
 		of = config.Sections{{Name: "network", Value: &s.network}, {Name: "policy", Value: &s.policy}}
 	case s.needs == behaviour:
@@ -94,6 +94,18 @@ func (s *search) descriptors() *problem.BehaviourConfig {
 
 func (s *search) Members() (count *int, key string) { return &s.cfg.Members, "search.members" }
 
+// measure returns the name of what the problem's evaluations measure; "": its fitness.
+func (s *search) measure() string {
+	if s.settings == nil {
+		return ""
+	}
+	of, err := s.settings.Problem()
+	if measured, ok := of.(interface{ Measure() string }); ok && err == nil {
+		return measured.Measure()
+	}
+	return ""
+}
+
 // front returns the true front of the problem; nil if unknown.
 func (s *search) front(points int) [][]float64 {
 	if s.settings == nil {
@@ -114,6 +126,9 @@ func (s *search) Check(env *envs.Environment, options envs.Options) error {
 		return s.checkPolicy(env, options)
 	}
 	of, err := s.settings.Problem()
+	if _, own := s.settings.(sectioned); err != nil && own {
+		return err // at a key of one of its sections
+	}
 	if err != nil {
 		return config.Invalid(s.problem, "%v", err)
 	}

@@ -37,7 +37,8 @@ type Setup struct {
 		env   string // as it was given
 		robot *robot // nil: Env is no model
 	}
-	catalog *Catalog // where Workflow and Env were looked up
+	catalog *Catalog                 // where Workflow and Env were looked up
+	locate  func(name string) string // the path of a file that a problem names; nil: it names none
 }
 
 // New returns the setup of a workflow with its defaults, without an environment.
@@ -109,6 +110,7 @@ func (s *Setup) place(name string, d *config.Document, r *Reader) error {
 				of.Name, learner, key)
 		}
 		search.on(of)
+		s.locate = r.absolute
 		return nil
 	}
 	var err error
@@ -146,6 +148,11 @@ func (s *Setup) Finish(d *config.Document) (err error) {
 	}
 	if s.registered != nil {
 		*s.registered = SourceConfig{digestOf([]byte(s.Env.GLSL()))} // also where the document has it empty
+	}
+	if search, ok := s.search(); ok && s.locate != nil {
+		if of, ok := search.settings.(located); ok {
+			of.locate(s.locate)
+		}
 	}
 	if s.task != nil {
 		if s.Env, err = s.Env.With(reflect.ValueOf(s.task).Elem().Interface()); err != nil {
@@ -229,6 +236,14 @@ func (s *Setup) Selects() bool {
 func (s *Setup) search() (*search, bool) {
 	of, ok := innermost(s.Settings).(*search)
 	return of, ok
+}
+
+// Measure returns the name of what a problem's evaluations measure; "": its fitness.
+func (s *Setup) Measure() string {
+	if of, ok := s.search(); ok {
+		return of.measure()
+	}
+	return ""
 }
 
 // Solves reports whether a search solves a problem, and whether it has several objectives.

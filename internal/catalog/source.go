@@ -114,6 +114,15 @@ func (r *Reader) locate(name string) string {
 	return filepath.Join(r.Folder, path)
 }
 
+// absolute is locate for paths that a run keeps: they do not depend on where it is resumed.
+func (r *Reader) absolute(name string) string {
+	path := r.locate(name)
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
+}
+
 // useSource makes the environment or problem of the source, which path names in errors.
 func (s *Setup) useSource(path string, d *config.Document) error {
 	s.Source.digest = digestOf(s.Source.Text)

@@ -65,13 +65,14 @@ func (l *Log) Update(iteration, envSteps int64, score float64) {
 		return
 	}
 	l.written = now
-	facts := []Fact{{"iteration", iteration}, {"iterations", l.total}, {"env_steps", envSteps}, {"return", score}}
+	name, measured := l.measure(score)
+	facts := []Fact{{"iteration", iteration}, {"iterations", l.total}, {"env_steps", envSteps}, {name, score}}
 	text := fmt.Sprintf("iteration %d/%d", iteration, l.total)
 	if envSteps > 0 {
 		text += "  steps " + short(float64(envSteps))
 	}
 	if !math.IsNaN(score) {
-		text += fmt.Sprintf("  return %.1f", score)
+		text += "  " + measured
 	}
 	if rate, ok := l.speed(); ok {
 		text += "  " + short(rate) + " steps/s"

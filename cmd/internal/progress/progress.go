@@ -132,7 +132,8 @@ func (b *Bar) facts(score float64) (facts []string) {
 		facts = append(facts, short(rate)+" env steps/s")
 	}
 	if !math.IsNaN(score) {
-		facts = append(facts, "return "+strconv.FormatFloat(score, 'f', 1, 64))
+		_, measured := b.measure(score)
+		facts = append(facts, measured)
 	}
 	if left, ok := b.left(); ok {
 		facts = append(facts, "ETA "+clock(left))

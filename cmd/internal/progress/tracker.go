@@ -1,13 +1,18 @@
 package progress
 
-import "time"
+import (
+	"cmp"
+	"strconv"
+	"time"
+)
 
 // rateWindow is the time over which rates are measured.
 const rateWindow = 15 * time.Second
 
 // tracker knows how fast a run goes.
 type tracker struct {
-	total   int64 // iterations
+	Measure string // what the score is; "": return
+	total   int64  // iterations
 	samples []sample
 	awaits  bool // the first iteration, which compiles kernels and says nothing of the speed
 }
@@ -46,4 +51,13 @@ func (t *tracker) left() (d time.Duration, ok bool) {
 		return 0, false
 	}
 	return time.Duration(float64(left) / float64(last.iteration-first.iteration) * float64(last.at.Sub(first.at))), true
+}
+
+// measure returns the name of the score, and it as text.
+func (t *tracker) measure(score float64) (name, text string) {
+	name, decimals := cmp.Or(t.Measure, "return"), 1
+	if t.Measure != "" {
+		decimals = 4
+	}
+	return name, name + " " + strconv.FormatFloat(score, 'f', decimals, 64)
 }
