@@ -157,8 +157,11 @@ type tested struct {
 // testBlock is the number of images that an evaluation copies at once.
 const testBlock = 1000
 
-// newTested makes, in s, what records the sums over all images of a list, or over the first ones.
-func (e *classifiers) newTested(s *engine.State, of labelled, images int) (record func(r *engine.Recorder, networks, likelihood, counts *engine.Tensor, factor float32), err error) {
+// recordTest records the sums of log-likelihoods and hits over images, [M] each, times a factor.
+type recordTest func(r *engine.Recorder, networks, likelihood, hits *engine.Tensor, factor float32)
+
+// newTested makes, in s, what records the sums over the first images of a list.
+func (e *classifiers) newTested(s *engine.State, of labelled, images int) (recordTest, error) {
 	block := min(testBlock, images)
 	info := s.Engine().Device().Info()
 	_, rows := chunk(info, nn.RowBytes(e.model(), info)*e.members, 1, block)
