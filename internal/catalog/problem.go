@@ -84,7 +84,7 @@ func Problems() []Problem {
 		},
 		{
 			Name: "mnist", Summary: "a network that tells handwritten digits apart, on batches of images; evaluated by its accuracy on the test images",
-			Source:   "Y. Tang, Y. Tian, D. Ha, \"EvoJAX: Hardware-Accelerated Neuroevolution\", 2022; " +
+			Source: "Y. Tang, Y. Tian, D. Ha, \"EvoJAX: Hardware-Accelerated Neuroevolution\", 2022; " +
 				"Y. LeCun, C. Cortes, C. J. C. Burges, \"The MNIST database of handwritten digits\"",
 			settings: newMNIST,
 		},
