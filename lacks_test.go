@@ -21,7 +21,7 @@ func TestLacks(t *testing.T) {
 		{"dqn", "BreakoutNoFrameskip-v4", "images or grids"}, {"ppo", "CarRacing-v3", "images or grids"},
 		{"ppo", "brax/ant", "environments of its own only"}, {"openes", "LunarLander-v3", "environments of its own only"},
 		{"ppo", "gymnasium", "environments of its own only"}, {"ppo", "dm_control/cheetah-run", "environments of its own only"},
-		{"ppo-lstm", "CartPole-v1", "no memory"}, {"rppo", "CartPole-v1", "no memory"}, {"ppo_rnn", "CartPole-v1", "no memory"},
+		{"ppo-lstm", "CartPole-v1", "memory is a layer"}, {"rppo", "CartPole-v1", "memory is a layer"}, {"ppo_rnn", "CartPole-v1", "memory is a layer"},
 		{"mappo", "CartPole-v1", "no built-in environments of several agents"},
 		{"self-play", "CartPole-v1", "no self-play"}, {"cluster", "CartPole-v1", "one device of one machine"},
 		{"muzero", "CartPole-v1", "does not plan"}, {"cql", "CartPole-v1", "not offline"}, {"neat", "CartPole-v1", "topology"},

@@ -12,10 +12,11 @@ import (
 
 func TestNamesAndLookup(t *testing.T) {
 	want := []string{
-		"Acrobot-v1", "Ant-v5", "CartPole-v1", "CartPoleSwingUp-easy", "CartPoleSwingUp-hard",
+		"Acrobot-v1", "Ant-v5", "CartPole-v1", "CartPoleMasked-v1", "CartPoleSwingUp-easy", "CartPoleSwingUp-hard",
 		"HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "HumanoidStandup-v5", "InvertedDoublePendulum-v5",
 		"InvertedPendulum-v5", "MinAtar-Breakout-v1",
-		"MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "Pusher-v5", "Reacher-v5", "Swimmer-v5", "Walker2d-v5",
+		"MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1", "PendulumMasked-v1", "Pusher-v5",
+		"Reacher-v5", "Swimmer-v5", "TMaze-v0", "Walker2d-v5",
 	}
 	if got := strings.Join(Names(), " "); got != strings.Join(want, " ") {
 		t.Errorf("Names() = %s; want %s", got, strings.Join(want, " "))

@@ -549,6 +549,7 @@ var resetShader = vk.Variants(shaders.Code, vk.Shader{
 	"Acrobot-v1",
 	"Ant-v5",
 	"CartPole-v1",
+	"CartPoleMasked-v1",
 	"CartPoleSwingUp-easy",
 	"CartPoleSwingUp-hard",
 	"HalfCheetah-v5",
@@ -560,9 +561,11 @@ var resetShader = vk.Variants(shaders.Code, vk.Shader{
 	"MountainCar-v0",
 	"MountainCarContinuous-v0",
 	"Pendulum-v1",
+	"PendulumMasked-v1",
 	"Pusher-v5",
 	"Reacher-v5",
 	"Swimmer-v5",
+	"TMaze-v0",
 	"Walker2d-v5",
 )
 
@@ -694,6 +697,7 @@ var rolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	"Ant-v5",
 	"Ant-v5.cooperative",
 	"CartPole-v1",
+	"CartPoleMasked-v1",
 	"CartPoleSwingUp-easy",
 	"CartPoleSwingUp-hard",
 	"HalfCheetah-v5",
@@ -707,9 +711,11 @@ var rolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	"MountainCar-v0",
 	"MountainCarContinuous-v0",
 	"Pendulum-v1",
+	"PendulumMasked-v1",
 	"Pusher-v5",
 	"Reacher-v5",
 	"Swimmer-v5",
+	"TMaze-v0",
 	"Walker2d-v5",
 )
 
@@ -1016,6 +1022,7 @@ var stepShader = vk.Variants(shaders.Code, vk.Shader{
 	"Ant-v5",
 	"Ant-v5.cooperative",
 	"CartPole-v1",
+	"CartPoleMasked-v1",
 	"CartPoleSwingUp-easy",
 	"CartPoleSwingUp-hard",
 	"HalfCheetah-v5",
@@ -1029,9 +1036,11 @@ var stepShader = vk.Variants(shaders.Code, vk.Shader{
 	"MountainCar-v0",
 	"MountainCarContinuous-v0",
 	"Pendulum-v1",
+	"PendulumMasked-v1",
 	"Pusher-v5",
 	"Reacher-v5",
 	"Swimmer-v5",
+	"TMaze-v0",
 	"Walker2d-v5",
 )
 

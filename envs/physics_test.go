@@ -31,9 +31,13 @@ var robots = map[string]struct {
 	"Pusher-v5":                 {11, 11, 5e-6, 1e-4},
 }
 
-// classic are the environments without MuJoCo's dynamics and without MinAtar's games, which TestMinAtar compares.
+// classic are the environments without MuJoCo's dynamics that have records: neither MinAtar's games, which TestMinAtar compares, nor tasks for memory.
 func classic() []string {
-	return slices.DeleteFunc(Names(), func(name string) bool { _, ok := robots[name]; return ok || strings.HasPrefix(name, "MinAtar-") })
+	return slices.DeleteFunc(Names(), func(name string) bool {
+		_, robot := robots[name]
+		_, masked := memoryTasks[name]
+		return robot || masked || strings.HasPrefix(name, "MinAtar-")
+	})
 }
 
 // TestRobotStep takes every recorded step of MuJoCo's from its state.

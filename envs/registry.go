@@ -16,6 +16,9 @@ func builtIn() []builtInSpec {
 	return []builtInSpec{
 		{cartPole(), "cartpole.glsl"},
 		{pendulum(), "pendulum.glsl"},
+		{cartPoleMasked(), "cartpole_masked.glsl"},
+		{pendulumMasked(), "pendulum_masked.glsl"},
+		{tMaze(), "tmaze.glsl"},
 		{acrobot(), "acrobot.glsl"},
 		{mountainCar(), "mountaincar.glsl"},
 		{mountainCarContinuous(), "mountaincar_continuous.glsl"},

@@ -84,15 +84,9 @@ func declarations(glsl string) string {
 	return b.String()
 }
 
-// collectDefines collects the defines of a source and of its includes.
+// collectDefines collects the defines of a source and of its includes, which it may define anew after them.
 func collectDefines(glsl string, found map[string]string, seen map[string]bool) error {
 	glsl = declarations(glsl)
-	for _, m := range defineLine.FindAllStringSubmatch(glsl, -1) {
-		found[m[1]] = strings.TrimSpace(m[2])
-	}
-	for _, m := range constLine.FindAllStringSubmatch(glsl, -1) {
-		found[m[1]] = m[2]
-	}
 	for _, m := range includeLine.FindAllStringSubmatch(glsl, -1) {
 		if seen[m[1]] {
 			continue
@@ -105,6 +99,12 @@ func collectDefines(glsl string, found map[string]string, seen map[string]bool) 
 		if err := collectDefines(string(text), found, seen); err != nil {
 			return err
 		}
+	}
+	for _, m := range defineLine.FindAllStringSubmatch(glsl, -1) {
+		found[m[1]] = strings.TrimSpace(m[2])
+	}
+	for _, m := range constLine.FindAllStringSubmatch(glsl, -1) {
+		found[m[1]] = m[2]
 	}
 	return nil
 }
