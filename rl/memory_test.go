@@ -135,3 +135,26 @@ func TestRecurrentResume(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) { w.resumes(t, open(t)) })
 	}
 }
+
+// TestRecurrentPPOLearns: with memory PPO turns to the side that was shown at the maze's beginning; without, it cannot know. The settings of
+// configs/ppo-rnn-tmaze.toml.
+func TestRecurrentPPOLearns(t *testing.T) {
+	cfg := DefaultPPO()
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 1, 64, 11, 4, 2
+	cfg.LearningRate, cfg.EntropyWeight = 3e-3, 0.03
+	reactive, memory := smallNetwork(), DefaultNetwork()
+	memory.Hidden, memory.Layers = nil, cells(nn.GRU, 32)
+	for _, c := range []struct {
+		network   NetworkConfig
+		low, high float64
+	}{{memory, 0.95, 1.001}, {reactive, -1.001, 0.8}} {
+		p, err := NewPPO(t.Context(), engine.New(open(t), engine.Seed(1)), lookup(t, "TMaze-v0"), cfg, Network(c.network))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := learn(t, p, 80*cfg.Environments*cfg.RolloutLength); !(got >= c.low && got <= c.high) {
+			t.Errorf("mean return %.2f; want %g to %g: 1 with memory, 0.5 without", got, c.low, c.high)
+		}
+		p.Close()
+	}
+}
