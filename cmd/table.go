@@ -143,8 +143,11 @@ func short(x float64) string {
 	if math.IsNaN(x) {
 		return "none"
 	}
-	if x != 0 && math.Abs(x) < 0.05 { // such as the distance from an optimum
+	switch {
+	case x != 0 && math.Abs(x) < 0.05: // such as the distance from an optimum
 		return strconv.FormatFloat(x, 'g', 2, 64)
+	case x != 0 && math.Abs(x) < 1: // such as an accuracy
+		return strconv.FormatFloat(x, 'g', 3, 64)
 	}
 	return strconv.FormatFloat(x, 'f', 1, 64)
 }
