@@ -78,7 +78,10 @@ var bitsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{6, -1, -1},
 },
+	"MinAtar-Asterix-v1",
 	"MinAtar-Breakout-v1",
+	"MinAtar-Freeway-v1",
+	"MinAtar-SpaceInvaders-v1",
 )
 
 // bitsRolloutKernel is shaders/envs/bits_rollout.comp.

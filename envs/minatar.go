@@ -1,6 +1,10 @@
 package envs
 
-import "github.com/evorl/evorl/engine/nn"
+import (
+	"slices"
+
+	"github.com/evorl/evorl/engine/nn"
+)
 
 // MinAtarOptions are the options of MinAtar's games.
 type MinAtarOptions struct {
@@ -104,6 +108,83 @@ func minAtarBreakout() Spec {
 			}
 			for row, bricks := range s[8:11] {
 				to = appendBits(to, 10*(row+1), uint32(bricks))
+			}
+			return to
+		})
+}
+
+func minAtarFreeway() Spec {
+	channels := []minAtarChannel{
+		{"chicken", 1, wood}, {"car", 8, red}, {"speed 1", 8, grey}, {"speed 2", 8, grey}, {"speed 3", 8, grey}, {"speed 4", 8, grey}, {"speed 5", 8, grey},
+	}
+	state := slices.Concat([]string{"last_action", "row", "move_timer", "steps"}, numbered("car", 8), numbered("timer", 8), numbered("speed", 8))
+	return minAtar("Freeway", "cross eight lanes of cars as often as possible", state,
+		[]string{"none", "up", "down"}, channels, func(s []float32, channel int, to []int) []int {
+			if channel == 0 {
+				return append(to, 10*int(s[1])+4)
+			}
+			for i := range 8 {
+				x, speed := int(s[4+i]), int(s[20+i])
+				switch {
+				case channel == 1:
+					to = append(to, 10*(i+1)+x)
+				case speed == channel-1:
+					to = append(to, 10*(i+1)+(x+9)%10)
+				case speed == 1-channel:
+					to = append(to, 10*(i+1)+(x+1)%10)
+				}
+			}
+			return to
+		})
+}
+
+func minAtarSpaceInvaders() Spec {
+	channels := []minAtarChannel{
+		{"cannon", 1, blue}, {"alien", 24, green}, {"left", 24, grey}, {"right", 24, grey}, {"friendly bullet", 10, wood}, {"enemy bullet", 10, red},
+	}
+	state := slices.Concat([]string{"last_action", "cannon", "direction", "interval", "move_timer", "alien_timer", "cool_down"},
+		numbered("aliens", 10), numbered("friendly", 10), numbered("enemy", 10))
+	return minAtar("SpaceInvaders", "shoot the aliens before they come down", state,
+		[]string{"none", "left", "right", "fire"}, channels, func(s []float32, channel int, to []int) []int {
+			first := 7
+			switch {
+			case channel == 0:
+				return append(to, 90+int(s[1]))
+			case channel == 2 && s[2] >= 0 || channel == 3 && s[2] < 0:
+				return to
+			case channel >= 4:
+				first += 10 * (channel - 3)
+			}
+			for y := range 10 {
+				to = appendBits(to, 10*y, uint32(s[first+y]))
+			}
+			return to
+		})
+}
+
+func minAtarAsterix() Spec {
+	channels := []minAtarChannel{{"player", 1, blue}, {"enemy", 8, red}, {"trail", 8, grey}, {"gold", 8, wood}}
+	state := slices.Concat([]string{"last_action", "x", "y", "spawn_speed", "spawn_timer", "move_speed", "move_timer", "ramp_timer", "ramp_index"},
+		numbered("row", 8))
+	return minAtar("Asterix", "collect gold and avoid enemies", state,
+		[]string{"none", "left", "up", "right", "down"}, channels, func(s []float32, channel int, to []int) []int {
+			if channel == 0 {
+				return append(to, 10*int(s[2])+int(s[1]))
+			}
+			for i, code := range s[9:17] {
+				if code < 1 {
+					continue
+				}
+				k := int(code) - 1
+				x, gold := k%10, k >= 20
+				if channel == 2 {
+					if x++; k/10%2 == 1 {
+						x -= 2
+					}
+				}
+				if x >= 0 && x <= 9 && (channel == 2 || gold == (channel == 3)) {
+					to = append(to, 10*(i+1)+x)
+				}
 			}
 			return to
 		})

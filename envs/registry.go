@@ -36,6 +36,9 @@ func builtIn() []builtInSpec {
 		{humanoid(), "humanoid.glsl"},
 		{humanoidStandup(), "humanoid_standup.glsl"},
 		{minAtarBreakout(), "minatar_breakout.glsl"},
+		{minAtarFreeway(), "minatar_freeway.glsl"},
+		{minAtarSpaceInvaders(), "minatar_space_invaders.glsl"},
+		{minAtarAsterix(), "minatar_asterix.glsl"},
 	}
 }
 

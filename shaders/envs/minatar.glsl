@@ -32,3 +32,11 @@ void board_set(inout uint obs[OBS_WORDS], uint k) {
 }
 
 uint board_at(uint x, uint y, uint channel) { return (10u * y + x) * CHANNELS + channel; }
+
+// Sets bit k, below 128, of a row whose first bit is `first`, a constant.
+void board_row(inout uint obs[OBS_WORDS], uint first, uint k) {
+    uint at = (first & 31u) + k;
+    [[unroll]] for (uint w = 0u; w < 5u; w++) {
+        if ((first >> 5) + w < OBS_WORDS) obs[(first >> 5) + w] |= at >> 5 == w ? 1u << (at & 31u) : 0u;
+    }
+}

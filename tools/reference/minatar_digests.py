@@ -173,13 +173,14 @@ def main():
     parser.add_argument("--steps", type=int, default=15625)
     parser.add_argument("--early", type=int, default=250)
     parser.add_argument("--played", type=int, default=16)
+    parser.add_argument("--played-steps", type=int, default=1500)
     args = parser.parse_args()
     out = json.loads(args.out.read_text()) if args.out.exists() else {}
     out["source"], out["seed"] = f"MinAtar {importlib.metadata.version('minatar')}", SEED
     for game in args.games:
         out[game] = {
             "environments": args.environments, "random": randomly(game, args.environments, args.steps, args.early),
-            "played": {"environments": args.played, **played(game, args.played, 1500)},
+            "played": {"environments": args.played, **played(game, args.played, args.played_steps)},
         }
         args.out.write_text(json.dumps(out, indent=1) + "\n")
 
