@@ -17,8 +17,8 @@ func TestLacks(t *testing.T) {
 	}
 	page := strings.Join(strings.Fields(string(data)), " ")
 	for _, c := range []struct{ workflow, env, want string }{
-		{"ppo", "MinAtar/Breakout-v1", "images or grids"}, {"ppo", "minatar", "images or grids"}, {"dqn", "ALE/Pong-v5", "images or grids"},
-		{"dqn", "BreakoutNoFrameskip-v4", "images or grids"}, {"ppo", "CarRacing-v3", "images or grids"},
+		{"ppo", "MinAtar/Breakout-v1", `did you mean "MinAtar-Breakout-v1"?`}, {"ppo", "minatar", `did you mean "MinAtar-`},
+		{"dqn", "ALE/Pong-v5", "images or grids"}, {"dqn", "BreakoutNoFrameskip-v4", "images or grids"}, {"ppo", "CarRacing-v3", "images or grids"},
 		{"ppo", "brax/ant", "environments of its own only"}, {"openes", "LunarLander-v3", "environments of its own only"},
 		{"ppo", "gymnasium", "environments of its own only"}, {"ppo", "dm_control/cheetah-run", "environments of its own only"},
 		{"ppo-lstm", "CartPole-v1", "memory is a layer"}, {"rppo", "CartPole-v1", "memory is a layer"}, {"ppo_rnn", "CartPole-v1", "memory is a layer"},

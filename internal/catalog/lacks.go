@@ -18,9 +18,9 @@ type lack struct {
 // lacks are looked through in order.
 var lacks = []lack{
 	{
-		regexp.MustCompile(`minatar|^atari|^ale-|noframeskip|^(pong|breakout|seaquest|space-?invaders|asterix|freeway|qbert|montezuma-?revenge|ms-?pacman)\b|` +
+		regexp.MustCompile(`^atari|^ale-|noframeskip|^(pong|breakout|seaquest|space-?invaders|asterix|freeway|qbert|montezuma-?revenge|ms-?pacman)\b|` +
 			`procgen|minigrid|crafte?r|craftax|car-?racing|vizdoom|\bcnn\b|convnet|convolution|pixels`),
-		"evorl has no environments with images or grids as observations, such as Atari's and MinAtar's",
+		"of environments with images or grids as observations evorl has MinAtar's games only, not Atari's",
 	},
 	{
 		regexp.MustCompile(`lstm|\bgru\b|\brnn\b|recurrent|memory|transformer|r2d2|^rppo$|^drqn$`),
