@@ -158,8 +158,15 @@ func TestOptionNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, m := range regexp.MustCompile(`(?m)^#include "(envs/\w+\.glsl)"`).FindAllStringSubmatch(string(text), -1) {
+			included, err := os.ReadFile("../shaders/" + m[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = append(text, included...)
+		}
 		var got, want []string
-		for i, m := range regexp.MustCompile(`(?m)^#define \w+ OPTION_(\d+) // (\w+)`).FindAllStringSubmatch(string(text), -1) {
+		for i, m := range regexp.MustCompile(`(?m)^#define \w+ \(?OPTION_(\d+)(?: != 0\.0\))? // (\w+)`).FindAllStringSubmatch(string(text), -1) {
 			got = append(got, m[2])
 			if m[1] != string(rune('0'+i%10)) && m[1] != "1"+string(rune('0'+i%10)) {
 				t.Errorf("%s: OPTION_%s is number %d", b.file, m[1], i)

@@ -6,9 +6,9 @@
 
 #include "engine/rng.glsl"
 
-#define STICKY_ACTIONS OPTION_0           // probability that the last action is repeated
-#define FULL_ACTIONS (OPTION_1 != 0.0)    // the six actions of all games, else those that the game uses
-#define RAMPING (OPTION_2 != 0.0)         // the game becomes harder
+#define STICKY_ACTIONS OPTION_0 // sticky_actions: probability that the last action is repeated
+#define FULL_ACTIONS (OPTION_1 != 0.0) // full_actions: the six actions of all games, else those that the game uses
+#define RAMPING (OPTION_2 != 0.0) // ramping: the game becomes harder
 
 const uint NO_ACTION = 0u, LEFT = 1u, UP = 2u, RIGHT = 3u, DOWN = 4u, FIRE = 5u;
 
