@@ -83,7 +83,7 @@ func openInstance(cfg *config) (*instance, error) {
 	switch r := Result(C.evk_create_instance(procAddr, C.uint32_t(cfg.maxAPI), C.int(cfg.validate), &c, &where)); r {
 	case resultSuccess:
 	case -9: // VK_ERROR_INCOMPATIBLE_DRIVER: the loader found no driver
-		return nil, fmt.Errorf("%w: the loader found no driver; %s", ErrNoDevice, advice)
+		return nil, fmt.Errorf("%w: %s: the loader found no driver; %s", ErrNoDevice, C.GoString(where), advice)
 	default:
 		return nil, &DeviceError{Op: C.GoString(where), Result: r}
 	}
