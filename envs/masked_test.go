@@ -1,13 +1,14 @@
 package envs
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 )
 
 // memoryTasks hide what others show; they have no records of their own. The name is of what they hide a part of: the same dynamics.
-var memoryTasks = map[string]string{"CartPoleMasked-v1": "CartPole-v1", "PendulumMasked-v1": "Pendulum-v1", "TMaze-v0": ""}
+var memoryTasks = map[string]string{"CartPoleMasked-v1": "CartPole-v1", "PendulumMasked-v1": "Pendulum-v1", "TMaze-v0": "", "RepeatPrevious-v0": ""}
 
 // TestMasked: an environment without velocities is the other in all but its observations.
 func TestMasked(t *testing.T) {
@@ -118,6 +119,79 @@ func TestTMaze(t *testing.T) {
 			if d := sum - want; d > 1e-6 || d < -1e-6 {
 				t.Errorf("%s: return %v with the goal at %v; want %v", name, sum, goals[i], want)
 			}
+		}
+	}
+}
+
+// TestRepeatPrevious plays whole decks: all cards are shown once, in an order that differs by episode, what is seen is the card and the action
+// before, and only the suit of three cards before is paid for.
+func TestRepeatPrevious(t *testing.T) {
+	const n = 64
+	b := newBatch(t, open(t), "RepeatPrevious-v0", 1, n, Options{AutoReset: Disabled})
+	obs, err := b.Reset(t.Context(), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	suits, sums, before := make([][]int, n), make([]float64, n), slices.Repeat([]int{-1}, n)
+	see := func(obs []float32) {
+		for i := range n {
+			seen := obs[9*i : 9*i+9]
+			suit := slices.Index(seen, 1)
+			want := make([]float32, 9)
+			if suit < 0 || suit > 3 {
+				t.Fatalf("the observation is %v; want a suit", seen)
+			}
+			want[suit] = 1
+			if before[i] < 0 {
+				want[8] = 1
+			} else {
+				want[4+before[i]] = 1
+			}
+			if !slices.Equal(seen, want) {
+				t.Fatalf("the observation is %v; want %v", seen, want)
+			}
+			suits[i] = append(suits[i], suit)
+		}
+	}
+	see(obs)
+	for step := 1; step < repeatDeck; step++ {
+		actions := make([][]float64, n)
+		for i := range n { // half of the players remember, the others name the suit after that
+			before[i] = suits[i][max(0, step-repeatMemory)]
+			if i%2 == 1 {
+				before[i] = (before[i] + 1) % 4
+			}
+			actions[i] = []float64{float64(before[i])}
+		}
+		got, err := act(t.Context(), b, actions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		see(got.NextObs)
+		for i, r := range got.Reward {
+			sums[i] += float64(r)
+			if over := step == repeatDeck-1; got.Done[i].Over() != over || (r == 0) != (step < repeatMemory) {
+				t.Fatalf("step %d: done %v, reward %v", step, got.Done[i], r)
+			}
+		}
+	}
+	for i := range n {
+		if want := float64(1 - 2*(i%2)); math.Abs(sums[i]-want) > 1e-5 {
+			t.Errorf("player %d has a return of %v; want %v", i, sums[i], want)
+		}
+		for suit := range 4 {
+			count := 0
+			for _, s := range suits[i] {
+				if s == suit {
+					count++
+				}
+			}
+			if count != repeatDeck/4 {
+				t.Errorf("deck %d has %d cards of suit %d; want %d", i, count, suit, repeatDeck/4)
+			}
+		}
+		if i > 0 && slices.Equal(suits[i], suits[0]) {
+			t.Errorf("decks 0 and %d are in the same order", i)
 		}
 	}
 }

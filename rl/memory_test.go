@@ -126,10 +126,13 @@ func TestRecurrentResume(t *testing.T) {
 	ppo.Members, ppo.Environments, ppo.RolloutLength, ppo.Epochs, ppo.Minibatches = 3, 4, 6, 2, 2
 	impala := DefaultIMPALA()
 	impala.Members, impala.Environments, impala.RolloutLength, impala.Epochs, impala.Minibatches = 1, 2, 7, 1, 1
+	a2c := DefaultA2C()
+	a2c.Members, a2c.Environments, a2c.RolloutLength = 2, 3, 4
 	long := network
 	long.Layers = cells(nn.LSTM, 5)
 	for _, w := range []workflow{
 		{"ppo", makes(NewPPO, "CartPole-v1", ppo, Network(network), Environment(envs.Options{TimeLimit: 13}))},
+		{"a2c", makes(NewA2C, "CartPole-v1", a2c, Network(long), Environment(envs.Options{TimeLimit: 11}))},
 		{"impala", makes(NewIMPALA, "Pendulum-v1", impala, Network(long), Environment(envs.Options{TimeLimit: 12}))},
 	} {
 		t.Run(w.name, func(t *testing.T) { w.resumes(t, open(t)) })
