@@ -114,7 +114,11 @@ func passOperations(model nn.Model) float64 {
 		if l.Kind == nn.Convolution {
 			places = l.Window.OutHeight * l.Window.OutWidth
 		}
-		sum += 2 * places * l.In * l.Out
+		for _, p := range l.Parameters() {
+			if p.Rows > 0 {
+				sum += 2 * places * p.Len()
+			}
+		}
 	}
 	return float64(sum)
 }

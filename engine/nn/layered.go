@@ -23,6 +23,7 @@ type layered struct {
 	scratch []*engine.Tensor // [networks, capacity, widest row]: gradients of the backward pass, and layers of evaluations without one
 	rstd    *engine.Tensor   // [networks, capacity, most places], with layer normalization: reciprocal deviations of evaluations without a backward pass
 	patches *engine.Tensor   // [networks, capacity, most floats of an input's patches]: of the convolution at work, then the gradient at them; nil: no convolution
+	holds   gathered         // what the patches are, while a recording goes on
 }
 
 // newLayered makes the scratch tensors for batches of up to rows rows per network, or fewer if they would exceed the
@@ -174,7 +175,7 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 		}
 		switch {
 		case layer.Kind == Convolution:
-			g.A = l.gather(r, layer, inputs[0].matrix, count)
+			g.A = l.gather(r, kept, layer, inputs[0].matrix, count)
 		case i > 0:
 			g.A = inputs[0].matrix
 		default:

@@ -23,10 +23,28 @@ func (l *layered) patchesOf(layer Layer) Matrix {
 	return Matrix{Tensor: l.patches, Stride: l.capacity * layer.places() * pitch, Row: pitch}
 }
 
+// gathered says what was last gathered. A backward pass finds the patches of the last convolution as the forward pass has left them, unless other
+// passes of the network came between: its inputs are the same by the contract of Pass.
+type gathered struct {
+	recorder *engine.Recorder
+	kept     *activations // the pass's own
+	window   Window
+	images   Matrix
+	count    int
+}
+
+// gathers reports whether the patches are those of count images of each network; if so it returns them.
+func (l *layered) gathers(r *engine.Recorder, kept *activations, layer Layer, images Matrix, count int) (Matrix, bool) {
+	to := l.patchesOf(layer)
+	to.Shared = images.shared()
+	return to, l.holds == gathered{r, kept, layer.Window, images, count}
+}
+
 // gather records gathering the patches of count images of each network, and returns them. Networks that share images share patches.
-func (l *layered) gather(r *engine.Recorder, layer Layer, images Matrix, count int) Matrix {
+func (l *layered) gather(r *engine.Recorder, kept *activations, layer Layer, images Matrix, count int) Matrix {
 	to, w := l.patchesOf(layer), layer.Window
 	to.Shared = images.shared()
+	l.holds = gathered{r, kept, w, images, count}
 	sets := uint32(ceil(l.networks, to.Shared))
 	k := patchesKernel{
 		Images: images.Tensor.Range(), Patches: to.Tensor.Range(),
@@ -62,6 +80,7 @@ type slope struct {
 // spread records the gradient at the images of a convolution, to, from dz, that at its affine outputs. Both have a row for each input. It
 // overwrites the patches.
 func (l *layered) spread(r *engine.Recorder, b batch, layer Layer, dz, to Matrix, by slope) {
+	l.holds = gathered{}
 	g := l.inputsOf(b, layer, 0, layer.In, dz.byPlace(layer), l.patchesOf(layer))
 	g.Padded = l.padded()
 	g.Record(r)

@@ -113,7 +113,7 @@ func TestPatches(t *testing.T) {
 		images := vector(t, s, "images", apart+networks/shared*rows*pixels, normals(apart+networks/shared*rows*pixels))
 		fill(t, f.patches, nil)
 		record(t, s, func(r *engine.Recorder) {
-			f.gather(r, layer, Matrix{Tensor: images, At: apart, Stride: rows * pixels, Row: pixels, Shared: shared}, rows)
+			f.gather(r, nil, layer, Matrix{Tensor: images, At: apart, Stride: rows * pixels, Row: pixels, Shared: shared}, rows)
 		})
 		from, want := read(t, images), unwritten(f.patches.Len())
 		zeros := layer.In // outside the image, and behind patches up to a multiple of four

@@ -1,0 +1,60 @@
+package bench
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl"
+)
+
+// seeing measures PPO with networks that see images or remember, with the settings of configs/minatar-breakout-ppo.toml and
+// configs/ppo-rnn-masked-cartpole.toml.
+func seeing() []Case {
+	image, memory := rl.DefaultPPO(), rl.DefaultPPO()
+	image.Environments, image.RolloutLength, image.Epochs, image.Minibatches, image.LearningRate = 64, 128, 4, 8, 1e-3
+	memory.Environments, memory.RolloutLength, memory.Epochs, memory.Minibatches, memory.LearningRate = 32, 128, 4, 4, 1e-3
+	convolutional, recurrent := rl.DefaultNetwork(), rl.DefaultNetwork()
+	convolutional.Preset, convolutional.Hidden, recurrent.Hidden = nn.MinAtar, nil, nil
+	recurrent.Layers = []nn.LayerConfig{{Kind: nn.Dense, Units: 64}, {Kind: nn.GRU, Units: 64}}
+	return []Case{
+		{Name: "ppo/minatar-breakout", Summary: "PPO on MinAtar-Breakout-v1, 64 environments × 128 steps, MinAtar's network", Unit: "env steps/s", Rank: 1,
+			run: learning("MinAtar-Breakout-v1", image, convolutional)},
+		{Name: "ppo/masked-cartpole", Summary: "PPO with a GRU of 64 units on CartPoleMasked-v1, 32 environments × 128 steps", Unit: "env steps/s", Rank: 1,
+			run: learning("CartPoleMasked-v1", memory, recurrent)},
+	}
+}
+
+// learning measures the environment steps per second of PPO training. The limit is the multiply-add peak: forward passes of the actor once and of the
+// critic twice in rollouts, and of both in each epoch, with gradients at twice their cost.
+func learning(name string, cfg rl.PPOConfig, network rl.NetworkConfig) func(context.Context, *bench) (figure, error) {
+	return func(ctx context.Context, b *bench) (figure, error) {
+		env, err := envs.Lookup(name)
+		if err != nil {
+			return figure{}, err
+		}
+		p, err := rl.NewPPO(ctx, b.eng, env, cfg, rl.Network(network))
+		if err != nil {
+			return figure{}, err
+		}
+		defer p.Close()
+		if err := p.Init(ctx); err != nil {
+			return figure{}, err
+		}
+		var rate float64
+		peak, err := b.around(ctx, func() error {
+			rate, err = b.rate(ctx, float64(p.Describe().StepsPerIter), step(ctx, p))
+			return err
+		})
+		if err != nil {
+			return figure{}, err
+		}
+		kernels, err := b.recorded(ctx, "iteration", func(r *engine.Recorder) { p.Record(r, nil) })
+		of := func(outputs int) float64 {
+			return passOperations(network.Config.Model(env.Observation.Shape(), outputs, nn.Float32))
+		}
+		actor, critic := of(env.Action.Size()), of(1)
+		return figure{rate, peak / (actor + 2*critic + float64(cfg.Epochs)*3*(actor+critic)), kernels}, err
+	}
+}
