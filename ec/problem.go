@@ -2,6 +2,7 @@ package ec
 
 import (
 	"context"
+	"image"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/envs"
@@ -51,6 +52,12 @@ type Evaluation interface {
 // Acting is an Evaluation of policies. Evaluator returns what runs the policies of solutions [M, row].
 type Acting interface {
 	Evaluator(ctx context.Context, solutions *engine.Tensor) (*envs.Evaluator, error)
+}
+
+// Pictured is an Evaluation of pictures. Picture returns that of a member's solution, of solutions [M, row], with size pixels along its longer side; 0: in
+// the problem's own size.
+type Pictured interface {
+	Picture(ctx context.Context, solutions *engine.Tensor, member, size int) (image.Image, error)
 }
 
 // DoubleFloatEvaluation is an Evaluation that can evaluate double-float candidates: sums of a high and a low float. A

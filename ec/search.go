@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/envs"
@@ -199,6 +200,21 @@ func (s *Search) Evaluator(ctx context.Context) (*envs.Evaluator, error) {
 		return nil, err
 	}
 	return acting.Evaluator(ctx, s.solution)
+}
+
+// Picture returns the picture of a member's solution, see Pictured; nil if the candidates are not pictures.
+func (s *Search) Picture(ctx context.Context, member, size int) (image.Image, error) {
+	of, ok := s.evaluation.(Pictured)
+	if !ok {
+		return nil, nil
+	}
+	if member < 0 || member >= s.space.Members {
+		return nil, fmt.Errorf("ec: the picture of member %d; want 0 to %d", member, s.space.Members-1)
+	}
+	if err := s.repaired(ctx); err != nil {
+		return nil, err
+	}
+	return of.Picture(ctx, s.solution, member, size)
 }
 
 // solutions is an engine.Evaluator of a search's solutions.

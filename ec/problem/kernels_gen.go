@@ -369,6 +369,114 @@ type observedKernel struct {
 // call dispatches x × y × z workgroups.
 func (k observedKernel) call(x, y, z uint32) vk.Call { return vk.Pack(observedShader, &k, x, y, z) }
 
+var paintedShader = &vk.Shader{
+	Name:  "ec/problem/painted",
+	SPIRV: shaders.Code("ec/problem/painted"),
+	Bindings: []vk.Binding{
+		{Name: "Errors", Index: 0, Access: vk.Read},
+		{Name: "Faulty", Index: 1, Access: vk.Read},
+		{Name: "Fitness", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// paintedKernel is shaders/ec/problem/painted.comp.
+type paintedKernel struct {
+	Errors  vk.Range // readonly float
+	Faulty  vk.Range // readonly uint
+	Fitness vk.Range // writeonly float
+
+	Tiles      uint32 // push constants, in order
+	Window     uint32
+	Population uint32
+	First      uint32
+	Offset     float32
+	Factor     float32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k paintedKernel) call(x, y, z uint32) vk.Call { return vk.Pack(paintedShader, &k, x, y, z) }
+
+var paintingShader = &vk.Shader{
+	Name:  "ec/problem/painting",
+	SPIRV: shaders.Code("ec/problem/painting"),
+	Bindings: []vk.Binding{
+		{Name: "Prepared", Index: 0, Access: vk.Read},
+		{Name: "prepared_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Prepared"},
+		{Name: "Target", Index: 2, Access: vk.Read},
+		{Name: "target_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
+		{Name: "Errors", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "WORDS", ID: 1, Default: 2},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// paintingKernel is shaders/ec/problem/painting.comp.
+type paintingKernel struct {
+	Prepared vk.Range // readonly vec4
+	Target   vk.Range // readonly vec4
+	Errors   vk.Range // writeonly float
+
+	Triangles uint32 // push constants, in order
+	Height    uint32
+	Width     uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Words      uint32 // default 2
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k paintingKernel) call(x, y, z uint32) vk.Call { return vk.Pack(paintingShader, &k, x, y, z) }
+
+var pictureShader = &vk.Shader{
+	Name:  "ec/problem/picture",
+	SPIRV: shaders.Code("ec/problem/picture"),
+	Bindings: []vk.Binding{
+		{Name: "Prepared", Index: 0, Access: vk.Read},
+		{Name: "prepared_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Prepared"},
+		{Name: "Picture", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "WORDS", ID: 1, Default: 2},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// pictureKernel is shaders/ec/problem/picture.comp.
+type pictureKernel struct {
+	Prepared vk.Range // readonly vec4
+	Picture  vk.Range // writeonly float
+
+	Triangles uint32 // push constants, in order
+	Height    uint32
+	Width     uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Words      uint32 // default 2
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k pictureKernel) call(x, y, z uint32) vk.Call { return vk.Pack(pictureShader, &k, x, y, z) }
+
 var returnsShader = &vk.Shader{
 	Name:  "ec/problem/returns",
 	SPIRV: shaders.Code("ec/problem/returns"),
@@ -497,6 +605,42 @@ type takenKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k takenKernel) call(x, y, z uint32) vk.Call { return vk.Pack(takenShader, &k, x, y, z) }
+
+var trianglesShader = &vk.Shader{
+	Name:  "ec/problem/triangles",
+	SPIRV: shaders.Code("ec/problem/triangles"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.Read},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Candidates"},
+		{Name: "Prepared", Index: 2, Access: vk.Write},
+		{Name: "Faulty", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// trianglesKernel is shaders/ec/problem/triangles.comp.
+type trianglesKernel struct {
+	Candidates vk.Range // readonly float
+	Prepared   vk.Range // writeonly vec4
+	Faulty     vk.Range // writeonly uint
+
+	Row       uint32 // push constants, in order
+	Triangles uint32
+	Height    uint32
+	Width     uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k trianglesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(trianglesShader, &k, x, y, z) }
 
 var zdtShader = &vk.Shader{
 	Name:  "ec/problem/zdt",
