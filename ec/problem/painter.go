@@ -7,12 +7,6 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Tiles of pixels that a workgroup paints; see shaders/ec/problem/paint.glsl.
-const (
-	paintRows = 2
-	tileQuads = 4
-)
-
 // painter paints the pictures of candidates.
 type painter struct {
 	*Painting
@@ -34,7 +28,7 @@ func (p *Painting) newPainter(s *engine.State, members, count int) *painter {
 		x.errors = s.Staging("scores", engine.Float32, candidate)
 		return x
 	}
-	x.errors = s.Scratch("errors", engine.Float32, candidate, engine.Axis("tile", p.tiles(s.Engine())))
+	x.errors = s.Scratch("errors", engine.Float32, candidate, engine.Axis("tile", p.tiles(s.Engine(), p.height, p.width)))
 	x.target = engine.Constant(s, "target", p.target.planes, engine.Axis("number", 3*p.height*((p.width+3)/4*4)))
 	return x
 }
@@ -49,21 +43,25 @@ func (p *Painting) newCanvas(s *engine.State, members, count, height, width int)
 	}
 }
 
-// paintWorkgroup returns the invocations that paint a tile. On software drivers larger tiles have more triangles, and smaller ones take more time to
-// begin than to paint.
-func paintWorkgroup(eng *engine.Engine) uint32 {
+// invocations returns the size of the workgroups that paint a tile each. Larger tiles have more triangles; smaller ones take longer to begin than to paint.
+func (p *Painting) invocations(eng *engine.Engine) uint32 {
 	info := eng.Device().Info()
-	return max(64, info.SubgroupSize)
+	least := uint32(16)
+	if info.Type.GPU() {
+		least = 64
+	}
+	return max(p.workgroup, least, info.SubgroupSize)
 }
 
-// tiled returns the number of tiles of a picture.
-func tiled(eng *engine.Engine, height, width int) int {
-	rows, columns := int(paintWorkgroup(eng))/tileQuads*paintRows, 4*tileQuads
+// tiles returns the number of tiles of a picture; see shaders/ec/problem/paint.glsl.
+func (p *Painting) tiles(eng *engine.Engine, height, width int) int {
+	workgroup, quads := int(p.invocations(eng)), 4
+	if workgroup >= 64 {
+		quads = 8
+	}
+	rows, columns := workgroup/quads*4, 4*quads
 	return (height + rows - 1) / rows * ((width + columns - 1) / columns)
 }
-
-// tiles returns the number of tiles of the canvas.
-func (p *Painting) tiles(eng *engine.Engine) int { return tiled(eng, p.height, p.width) }
 
 func (x *painter) words() uint32 { return uint32(x.cfg.Triangles+31) / 32 }
 
@@ -80,8 +78,8 @@ func (x *painter) prepare(r *engine.Recorder, candidates *engine.Tensor) {
 func (x *painter) paint(r *engine.Recorder) {
 	r.Dispatch(pictureKernel{
 		Prepared: x.prepared.Range(), Picture: x.pictures.Range(), Triangles: uint32(x.cfg.Triangles), Height: uint32(x.height), Width: uint32(x.width),
-		Workgroup: paintWorkgroup(r.Engine()), Words: x.words(),
-	}.call(uint32(tiled(r.Engine(), x.height, x.width)), uint32(x.members*x.count), 1))
+		Workgroup: x.invocations(r.Engine()), Words: x.words(),
+	}.call(uint32(x.tiles(r.Engine(), x.height, x.width)), uint32(x.members*x.count), 1))
 }
 
 // score records evaluating candidates [M · count, row] into fitness [M, N], from each member's candidate first on.
@@ -95,7 +93,7 @@ func (x *painter) score(r *engine.Recorder, candidates *engine.Tensor, first int
 	if x.scorer == nil {
 		r.Dispatch(paintingKernel{
 			Prepared: x.prepared.Range(), Target: x.target.Range(), Errors: x.errors.Range(),
-			Triangles: uint32(x.cfg.Triangles), Height: uint32(x.height), Width: uint32(x.width), Workgroup: paintWorkgroup(r.Engine()), Words: x.words(),
+			Triangles: uint32(x.cfg.Triangles), Height: uint32(x.height), Width: uint32(x.width), Workgroup: x.invocations(r.Engine()), Words: x.words(),
 		}.call(k.Tiles, n, 1))
 	} else {
 		x.paint(r)

@@ -39,6 +39,7 @@ type Painting struct {
 	target        *Picture      // nil: there is a scorer
 	scorer        PictureScorer // nil: there is a target
 	cfg           PaintingConfig
+	workgroup     uint32 // the smallest that paints a tile; 0: by the device
 }
 
 // Paint makes the search for a picture like a target a problem.
@@ -109,7 +110,7 @@ func (p *Painting) Start(seed, stream uint32, members int) []float32 {
 // New implements ec.Problem.
 func (p *Painting) New(_ context.Context, s *engine.State, _ engine.Clock, members, population int) (ec.Evaluation, error) {
 	info := s.Engine().Device().Info()
-	candidate := 4 * (16*p.cfg.Triangles + p.tiles(s.Engine()))
+	candidate := 4 * (16*p.cfg.Triangles + p.tiles(s.Engine(), p.height, p.width))
 	if p.scorer != nil {
 		candidate += 4 * 3 * p.height * p.width
 	}

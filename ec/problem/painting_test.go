@@ -79,13 +79,17 @@ func TestPainting(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, of := range []struct{ height, width, triangles int }{{37, 22, 7}, {1, 5, 3}, {50, 129, 70}, {16, 16, 1}, {65, 33, 33}} {
+	for _, of := range []struct {
+		height, width, triangles int
+		workgroup                uint32
+	}{{37, 22, 7, 0}, {1, 5, 3, 64}, {50, 129, 70, 0}, {16, 16, 1, 0}, {65, 33, 33, 64}, {50, 129, 70, 128}} {
 		rng := rand.New(rand.NewPCG(uint64(of.height), 2))
 		target := madePicture(rng, of.height, of.width)
 		cfg := DefaultPainting()
 		cfg.Triangles = of.triangles
 		p, err := Paint("painting", target, cfg)
 		must(err)
+		p.workgroup = of.workgroup
 		s := eng.NewState()
 		evaluation, err := p.New(t.Context(), s, engine.NewClock(s), members, population)
 		must(err)

@@ -88,6 +88,12 @@ func Problems() []Problem {
 				"Y. LeCun, C. Cortes, C. J. C. Burges, \"The MNIST database of handwritten digits\"",
 			settings: newMNIST,
 		},
+		{
+			Name: "painting", Summary: "a picture like a target, of transparent triangles; evaluated by one minus the mean squared error",
+			Source: "Y. Tian, D. Ha, \"Modern Evolution Strategies for Creativity: Fitting Concrete Images and Abstract Concepts\", 2021; " +
+				"Y. Tang, Y. Tian, D. Ha, \"EvoJAX: Hardware-Accelerated Neuroevolution\", 2022",
+			settings: newPainting,
+		},
 	}
 }
 

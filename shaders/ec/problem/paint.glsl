@@ -14,8 +14,8 @@ layout(push_constant) uniform Push {
     uint width;
 };
 
-const uint PAINT_ROWS = 2u;
-const uint TILE_QUADS = 4u;                                      // of four pixels, across a tile
+const uint PAINT_ROWS = 4u;
+const uint TILE_QUADS = WORKGROUP >= 64u ? 8u : 4u; // of four pixels, across a tile
 const uint TILE_WIDTH = 4u * TILE_QUADS;
 const uint TILE_HEIGHT = WORKGROUP / TILE_QUADS * PAINT_ROWS;
 
