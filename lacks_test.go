@@ -25,6 +25,7 @@ func TestLacks(t *testing.T) {
 		{"mappo", "CartPole-v1", "no built-in environments of several agents"},
 		{"self-play", "CartPole-v1", "no self-play"}, {"cluster", "CartPole-v1", "one device of one machine"},
 		{"muzero", "CartPole-v1", "does not plan"}, {"cql", "CartPole-v1", "not offline"}, {"neat", "CartPole-v1", "topology"},
+		{"pgpe", "es-clip", "no image models"}, {"pgpe", "abstract_painting", "no image models"},
 		{"ppo", "CartPol", `did you mean "CartPole-v1"?`}, {"ppo", "ant", `did you mean "Ant-v5"?`}, {"pp0", "CartPole-v1", `did you mean "ppo"?`},
 		{"nothing-like-it", "CartPole-v1", "valid: a2c, ddpg, dqn,"}, {"openes", "nothing-like-it", "valid: Acrobot-v1, "},
 		{"ppo", "nothing-like-it", "valid: Acrobot-v1, "},

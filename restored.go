@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"io/fs"
 	"math"
 	"os"
@@ -203,6 +204,22 @@ func (r *Restored) Record(ctx context.Context, member int) (*envs.Episode, error
 		return nil, err
 	}
 	return ev.Record(ctx, r.workflow.Clock(), member)
+}
+
+// Picture returns the picture that a member of a search for one has found, with size pixels along its longer side; 0: in the problem's own size. It is an
+// error if the candidates are not pictures.
+func (r *Restored) Picture(ctx context.Context, member, size int) (image.Image, error) {
+	if err := r.check(member); err != nil {
+		return nil, err
+	}
+	if of, ok := hybrid.Innermost(r.workflow).(interface {
+		Picture(ctx context.Context, member, size int) (image.Image, error)
+	}); ok {
+		if img, err := of.Picture(ctx, member, size); img != nil || err != nil {
+			return img, err
+		}
+	}
+	return nil, fmt.Errorf("%s: %s on %s has no picture", r.path, r.cfg.Run.Workflow, r.cfg.Run.Env)
 }
 
 // Stored returns the configuration of the run in a folder. A run with parts of a program's own needs the option Use with

@@ -126,10 +126,11 @@ const (
 	Return      = "return"   // undiscounted, per episode
 	Fitness     = "fitness"  // of a problem's solution
 	Accuracy    = "accuracy" // the share of test images that a problem's solution tells apart
+	Score       = "score"    // of a problem's picture: one minus its mean squared error from the target
 	NegativeIGD = "-IGD+"    // the negative distance of a set of solutions from the true front; see indicator.IGDPlus
 )
 
-// Measure returns what evaluations of the workflow measure: Return, Fitness, Accuracy or NegativeIGD.
+// Measure returns what evaluations of the workflow measure: Return, Fitness, Accuracy, Score or NegativeIGD.
 func (c *Config) Measure() string {
 	solves, several := c.setup.Solves()
 	switch {

@@ -5,44 +5,50 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"image/png"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/ec/problem"
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
 )
 
 // exports are the files that evorl export writes; "": not written.
-type exports struct{ onnx, safetensors, policy, csv, parquet string }
+type exports struct{ onnx, safetensors, policy, png, csv, parquet string }
 
 func newExport(known *evorl.Catalog) *cobra.Command {
 	var to exports
 	state := restoredFlags{known: known}
-	var member int
+	var member, size int
 	cmd := &cobra.Command{
 		Use:   "export [flags] RUN_DIR",
-		Short: "Write a policy or metrics for other programs",
+		Short: "Write a policy, a picture or metrics for other programs",
 		Long: paragraphs(
 			"Write the policy of a member in the newest checkpoint of a run, with the normalization of observations and what makes actions of "+
 				"the network's outputs: as ONNX, as safetensors with names by layer, or as JSON. It acts by its likeliest actions. The member is "+
 				"the best in --episodes episodes, the first that evorl eval runs; --best takes the state and the member that did best in the run's own evaluations. "+
 				"What was chosen is evaluated again in as many new episodes, and both figures are shown.",
+			"--png writes the picture that a search on painting has found for a member, chosen likewise.",
 			"--csv and --parquet write all metrics as a table. TensorBoard reads a run directory as it is.",
 			"docs/exports.md shows how other programs load each, Weights & Biases among them.",
 		),
 		Example: "  evorl export --onnx policy.onnx runs/ppo-Hopper-v5-1\n  evorl export --best --safetensors policy.safetensors runs/pbt-CartPole-v1-1\n" +
-			"  evorl export --csv metrics.csv runs/ppo-Hopper-v5-1",
+			"  evorl export --csv metrics.csv runs/ppo-Hopper-v5-1\n  evorl export --png picture.png --size 800 runs/pgpe-painting-1",
 		Args: between(1, 1, "want one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if to == (exports{}) {
-				return usagef("nothing to write: want --onnx FILE, --safetensors FILE, --policy FILE, --csv FILE or --parquet FILE")
+				return usagef("nothing to write: want --onnx FILE, --safetensors FILE, --policy FILE, --png FILE, --csv FILE or --parquet FILE")
 			}
 			if err := state.checkEpisodes(cmd); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("size") && (to.png == "" || size < 1 || size > problem.MaxSide) {
+				return usagef("--size %d: want 1 to %d, the pixels of a picture's longer side, with --png FILE", size, problem.MaxSide)
 			}
 			if err := exportMetrics(cmd, args[0], to); err != nil {
 				return err
@@ -59,6 +65,14 @@ func newExport(known *evorl.Catalog) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if to.png != "" {
+					if err := exportPicture(ctx, cmd.OutOrStdout(), to.png, restored, member, size); err != nil {
+						return err
+					}
+				}
+				if to.png = ""; to == (exports{}) {
+					return nil
+				}
 				p, err := restored.Policy(ctx, member)
 				if err != nil {
 					return err
@@ -70,14 +84,16 @@ func newExport(known *evorl.Catalog) *cobra.Command {
 	cmd.Flags().StringVar(&to.onnx, "onnx", "", "write the policy to `FILE` as ONNX")
 	cmd.Flags().StringVar(&to.safetensors, "safetensors", "", "write the policy's arrays to `FILE`, by layer")
 	cmd.Flags().StringVar(&to.policy, "policy", "", "write the policy to `FILE` as JSON")
+	cmd.Flags().StringVar(&to.png, "png", "", "write the picture of a search on painting to `FILE`")
+	cmd.Flags().IntVar(&size, "size", 0, "`N` pixels of the picture's longer side (default as in the run)")
 	cmd.Flags().StringVar(&to.csv, "csv", "", "write the metrics to `FILE` as comma-separated values")
 	cmd.Flags().StringVar(&to.parquet, "parquet", "", "write the metrics to `FILE` as Apache Parquet")
-	cmd.Flags().IntVar(&member, "member", 0, "the policy of member `N` (default the best)")
+	cmd.Flags().IntVar(&member, "member", 0, "the policy or picture of member `N` (default the best)")
 	cmd.Flags().BoolVar(&state.best, "best", false, "of the best state of the run, not its newest checkpoint")
 	cmd.Flags().StringVar(&state.seed, "seed", "", "seed `S` of the episodes (default the run's, or with --best the next)")
 	state.addEpisodes(cmd)
 	addDevice(cmd, &state.device)
-	writes(cmd, "onnx", "safetensors", "policy", "csv", "parquet")
+	writes(cmd, "onnx", "safetensors", "policy", "png", "csv", "parquet")
 	return cmd
 }
 
@@ -110,6 +126,19 @@ func (to exports) write(p *evorl.Policy, choice *evorl.Choice, out io.Writer) er
 		return exportFile(out, to.policy, append(text, '\n'))
 	}
 	return nil
+}
+
+// exportPicture writes the picture of a member.
+func exportPicture(ctx context.Context, out io.Writer, file string, restored *evorl.Restored, member, size int) error {
+	img, err := restored.Picture(ctx, member, size)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		return err
+	}
+	return exportFile(out, file, b.Bytes())
 }
 
 // exportMetrics writes the metrics of a run in the requested forms.

@@ -71,7 +71,7 @@ func TestExportErrors(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]string{"run"}, 2, "want --onnx FILE, --safetensors FILE, --policy FILE, --csv FILE or --parquet FILE"},
+		{[]string{"run"}, 2, "want --onnx FILE, --safetensors FILE, --policy FILE, --png FILE, --csv FILE or --parquet FILE"},
 		{[]string{"--onnx", "p.onnx"}, 2, "want one RUN_DIR"},
 		{[]string{"--onnx", "p.onnx", "--member", "8", "run"}, 2, "no member 8; it has 0 to 7"},
 		{[]string{"--onnx", "p.onnx", "--seed", "x", "run"}, 2, "--seed x"},

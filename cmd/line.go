@@ -57,6 +57,9 @@ type line struct {
 	score  float64
 }
 
+// shownMeasures are the measures of problems that the line shows, with the metrics that have them during learning.
+var shownMeasures = map[string]string{evorl.Accuracy: "accuracy", evorl.Score: "fitness/best"}
+
 // newLine starts to show a run of a configuration in a directory.
 func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, dev *vk.Device, path string) *line {
 	total, device := int64(cfg.Run.Iterations), dev.Info().Name
@@ -66,8 +69,8 @@ func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, dev *vk.Device, path
 	}
 	l.log = progress.NewLog(w, total, f.every, l.asJSON)
 	measure := ""
-	if cfg.Measure() == evorl.Accuracy {
-		l.metric, measure = evorl.Accuracy, evorl.Accuracy
+	if metric, ok := shownMeasures[cfg.Measure()]; ok {
+		l.metric, measure = metric, cfg.Measure()
 	}
 	l.log.Measure = measure
 	l.log.Event("run", fmt.Sprintf("%s on %s, seed %d, on %s\nin %s", cfg.Run.Workflow, cfg.Run.Env, cfg.Run.Seed, device, path),

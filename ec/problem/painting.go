@@ -63,8 +63,8 @@ func PaintScored(name string, height, width int, scorer PictureScorer, cfg Paint
 	if scorer == nil {
 		return nil, errors.New("problem: the scorer is nil: want a function that scores pictures")
 	}
-	if height < 1 || width < 1 || height > maxSide || width > maxSide {
-		return nil, fmt.Errorf("problem: pictures of %d × %d pixels; want 1 to %d each", width, height, maxSide)
+	if height < 1 || width < 1 || height > MaxSide || width > MaxSide {
+		return nil, fmt.Errorf("problem: pictures of %d × %d pixels; want 1 to %d each", width, height, MaxSide)
 	}
 	if err := config.Check(cfg); err != nil {
 		return nil, err

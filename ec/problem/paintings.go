@@ -107,8 +107,8 @@ func (e *paintings) Fitness(_ context.Context, s *engine.State, solutions *engin
 // Picture implements ec.Pictured: the picture of a member's solution [M, row], with size pixels along its longer side; 0: as many as the canvas.
 func (e *paintings) Picture(ctx context.Context, solutions *engine.Tensor, member, size int) (image.Image, error) {
 	height, width := e.height, e.width
-	if size < 0 || size > maxSide {
-		return nil, fmt.Errorf("problem: a picture of %d pixels; want 1 to %d, or 0 for the canvas' %d × %d", size, maxSide, width, height)
+	if size < 0 || size > MaxSide {
+		return nil, fmt.Errorf("problem: a picture of %d pixels; want 1 to %d, or 0 for the canvas' %d × %d", size, MaxSide, width, height)
 	}
 	if size > 0 {
 		longest := max(height, width)

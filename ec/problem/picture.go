@@ -16,8 +16,10 @@ type Picture struct {
 	Pixels        []byte // [height][width][3], 0 to 255
 }
 
+// MaxSide is the most pixels of a picture's side: edge functions are whole numbers that floats hold exactly.
+const MaxSide = 1024
+
 const (
-	maxSide        = 1024    // pixels of a canvas' side: edge functions are whole numbers that floats hold exactly
 	maxPicture     = 1 << 28 // bytes of a file
 	maxFilePixels  = 1 << 26 // of a file, before it is scaled down
 	pictureFormats = "want a PNG file"
@@ -37,8 +39,8 @@ func ReadPicture(path string, size int) (*Picture, error) {
 
 // DecodePicture is ReadPicture of a file's contents; name is the file in errors.
 func DecodePicture(name string, data []byte, size int) (*Picture, error) {
-	if size < 1 || size > maxSide {
-		return nil, fmt.Errorf("problem: a picture scaled down to %d pixels; want 1 to %d", size, maxSide)
+	if size < 1 || size > MaxSide {
+		return nil, fmt.Errorf("problem: a picture scaled down to %d pixels; want 1 to %d", size, MaxSide)
 	}
 	cfg, err := png.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
@@ -108,8 +110,8 @@ func (p *Picture) Image() image.Image {
 
 // check checks a picture that anybody may have made.
 func (p *Picture) check() error {
-	if p.Height < 1 || p.Width < 1 || p.Height > maxSide || p.Width > maxSide {
-		return fmt.Errorf("problem: a picture of %d × %d pixels; want 1 to %d each", p.Width, p.Height, maxSide)
+	if p.Height < 1 || p.Width < 1 || p.Height > MaxSide || p.Width > MaxSide {
+		return fmt.Errorf("problem: a picture of %d × %d pixels; want 1 to %d each", p.Width, p.Height, MaxSide)
 	}
 	if want := 3 * p.Height * p.Width; len(p.Pixels) != want {
 		return fmt.Errorf("problem: %d bytes of a picture of %d × %d pixels; want %d", len(p.Pixels), p.Width, p.Height, want)
@@ -135,8 +137,8 @@ func (p *Picture) planes() []float32 {
 //
 // Errors: a size that is not 1 to 1024.
 func DrawnPicture(size int) (*Picture, error) {
-	if size < 1 || size > maxSide {
-		return nil, fmt.Errorf("problem: a drawn picture of %d pixels; want 1 to %d", size, maxSide)
+	if size < 1 || size > MaxSide {
+		return nil, fmt.Errorf("problem: a drawn picture of %d pixels; want 1 to %d", size, MaxSide)
 	}
 	const samples = 3 // along each side of a pixel
 	p := &Picture{Height: size, Width: size, Pixels: make([]byte, 3*size*size)}

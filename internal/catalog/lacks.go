@@ -47,6 +47,10 @@ var lacks = []lack{
 		"evorl learns from its own experience only: not offline, and not from demonstrations",
 	},
 	{
+		regexp.MustCompile(`^(clip|es-?clip|clip-.*|abstract-?painting)$|text-?to-?image|diffusion`),
+		"evorl has no image models such as CLIP; a Go program may score painted pictures by one",
+	},
+	{
 		regexp.MustCompile(`^(neat|hyperneat|rt-?neat|es-?hyperneat|tensorneat)$|topology`),
 		"evorl evolves the parameters of networks, not their topology",
 	},
