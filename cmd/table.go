@@ -146,6 +146,8 @@ func short(x float64) string {
 	switch {
 	case x != 0 && math.Abs(x) < 0.05: // such as the distance from an optimum
 		return strconv.FormatFloat(x, 'g', 2, 64)
+	case x > 0.9 && x < 1: // such as the score of a picture
+		return strconv.FormatFloat(x, 'f', 4, 64)
 	case x != 0 && math.Abs(x) < 1: // such as an accuracy
 		return strconv.FormatFloat(x, 'g', 3, 64)
 	}
