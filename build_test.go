@@ -92,6 +92,10 @@ func TestBuildProblems(t *testing.T) {
 			settings = append(settings, "task.size=9", "task.triangles=3")
 			low, high = 0, 1 // score
 		}
+		if problem == "addition" {
+			settings = append(settings, "task.batch=3", "network.hidden=2")
+			low, high = 0, 1
+		}
 		cfg, err := parse(t, "workflow = \""+workflow+"\"\nenv = \""+problem+"\"\n", settings...)
 		if err != nil {
 			t.Fatal(err)

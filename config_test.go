@@ -157,7 +157,7 @@ func TestProblems(t *testing.T) {
 		}
 		want := []string{p.Name}
 		switch p.Name {
-		case "mnist":
+		case "mnist", "addition":
 			want = []string{"task", "network"}
 		case "painting":
 			want = []string{"task"}

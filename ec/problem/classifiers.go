@@ -120,7 +120,7 @@ func (x *scored) score(r *engine.Recorder, networks *engine.Tensor, first int, f
 	}.call(groups, 1, 1))
 	r.Dispatch(scoreKernel{
 		Terms: x.terms.Range(), Fitness: fitness.Range(), Accuracy: accuracy.Range(), Networks: uint32(x.stack), Rows: uint32(rows),
-		Population: uint32(fitness.Len() / x.members), First: uint32(first), Factor: factor, Workgroup: r.WorkgroupFor(rows), More: more,
+		Population: uint32(fitness.Len() / x.members), First: uint32(first), Factor: factor, HitFactor: factor, Workgroup: r.WorkgroupFor(rows), More: more,
 	}.call(uint32(x.members*x.stack), 1, 1))
 }
 

@@ -7,6 +7,43 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var additionShader = &vk.Shader{
+	Name:  "ec/problem/addition",
+	SPIRV: shaders.Code("ec/problem/addition"),
+	Bindings: []vk.Binding{
+		{Name: "Batch", Index: 0, Access: vk.Read},
+		{Name: "Questions", Index: 1, Access: vk.Write},
+		{Name: "Answers", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "APART", ID: 1, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// additionKernel is shaders/ec/problem/addition.comp.
+type additionKernel struct {
+	Batch     vk.Range // readonly uint
+	Questions vk.Range // writeonly uint
+	Answers   vk.Range // writeonly uint
+
+	Members      uint32 // push constants, in order
+	Rows         uint32
+	FirstDigits  uint32
+	SecondDigits uint32
+	Seed         uint32
+	Stream       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Apart      bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k additionKernel) call(x, y, z uint32) vk.Call { return vk.Pack(additionShader, &k, x, y, z) }
+
 var armShader = &vk.Shader{
 	Name:  "ec/problem/arm",
 	SPIRV: shaders.Code("ec/problem/arm"),
@@ -306,11 +343,14 @@ var likelihoodShader = &vk.Shader{
 		{Name: "Logits", Index: 0, Access: vk.Read},
 		{Name: "logits_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Logits"},
 		{Name: "Wanted", Index: 2, Access: vk.Read},
-		{Name: "Terms", Index: 3, Access: vk.Write},
+		{Name: "Terms", Index: 3, Access: vk.ReadWrite},
+		{Name: "Choices", Index: 4, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 16,
+	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "MORE", ID: 1, Default: 0},
+		{Name: "HAS_CHOICES", ID: 2, Default: 0, Has: "Choices"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -319,16 +359,19 @@ var likelihoodShader = &vk.Shader{
 
 // likelihoodKernel is shaders/ec/problem/likelihood.comp.
 type likelihoodKernel struct {
-	Logits vk.Range // readonly vec4
-	Wanted vk.Range // readonly uint
-	Terms  vk.Range // writeonly float
+	Logits  vk.Range // readonly vec4
+	Wanted  vk.Range // readonly uint
+	Terms   vk.Range // read-write float
+	Choices vk.Range // writeonly uint, optional
 
 	Members  uint32 // push constants, in order
 	Networks uint32
 	Rows     uint32
 	Classes  uint32
+	WantedAt uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
+	More       bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -520,11 +563,13 @@ var scoreShader = &vk.Shader{
 		{Name: "Terms", Index: 0, Access: vk.Read},
 		{Name: "Fitness", Index: 1, Access: vk.ReadWrite},
 		{Name: "Accuracy", Index: 2, Access: vk.ReadWrite},
+		{Name: "Step", Index: 3, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 20,
+	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "MORE", ID: 1, Default: 0},
+		{Name: "HAS_STEP", ID: 2, Default: 0, Has: "Step"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -535,12 +580,14 @@ type scoreKernel struct {
 	Terms    vk.Range // readonly float
 	Fitness  vk.Range // read-write float
 	Accuracy vk.Range // read-write float
+	Step     vk.Range // readonly uint, optional
 
 	Networks   uint32 // push constants, in order
 	Rows       uint32
 	Population uint32
 	First      uint32
 	Factor     float32
+	HitFactor  float32
 
 	Workgroup uint32 // specialization constants, zero for their default 64
 	More      bool   // default false

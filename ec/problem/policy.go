@@ -213,8 +213,14 @@ func (p *policy) Space(members int) ec.Space {
 	}
 }
 
+// layered is a network, as far as a search knows it.
+type layered interface {
+	Layers() []nn.Layer
+	Size() int
+}
+
 // matrices returns the Matrices of an ec.Space.
-func matrices(m nn.Model, dim int) []uint32 {
+func matrices(m layered, dim int) []uint32 {
 	of := make([]uint32, dim)
 	matrix := uint32(0)
 	for _, l := range m.Layers() {
@@ -232,7 +238,7 @@ func matrices(m nn.Model, dim int) []uint32 {
 }
 
 // neurons returns the Neurons of an ec.Space. Parameters outside the network are one vector more.
-func neurons(m nn.Model, dim int) []uint32 {
+func neurons(m layered, dim int) []uint32 {
 	of, tensor := make([]uint32, dim), uint32(0)
 	add := func(at, count, rows int, vector uint32) {
 		tensor++

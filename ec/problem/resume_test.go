@@ -16,23 +16,27 @@ func TestPopulationsResume(t *testing.T) {
 	ga.Population, coded.Population, de.Population, shade.Population, shade.Memory, pso.Population, cso.Population = 9, 10, 11, 12, 3, 7, 5
 	grid, tessellation := ec.DefaultMAPElites(), ec.DefaultCVTMAPElites()
 	grid.Cells, grid.Population, tessellation.Centroids, tessellation.Samples, tessellation.Population = []int{5, 6}, 15, 20, 100, 8
-	images, painting := ec.DefaultPGPE(), ec.DefaultOpenES()
-	images.Population, painting.Population = 6, 8
+	batches, painting := ec.DefaultPGPE(), ec.DefaultOpenES()
+	batches.Population, painting.Population = 6, 8
 	nsga2, nsga3, moead := ec.DefaultNSGA2(), ec.DefaultNSGA3(), ec.DefaultMOEAD()
 	nsga2.Population, nsga3.Population, moead.Population = 9, 7, 12
-	for i, algo := range []ec.Algorithm{ga, coded, de, shade, pso, cso, grid, tessellation, nsga2, nsga3, moead, ec.DefaultCMAES(), images, painting} {
+	for i, algo := range []ec.Algorithm{
+		ga, coded, de, shade, pso, cso, grid, tessellation, nsga2, nsga3, moead, ec.DefaultCMAES(), batches, batches, painting,
+	} {
 		t.Run(algo.Name(), func(t *testing.T) {
 			const members = 2
 			var problem ec.Problem = Arm(6)
 			switch {
-			case i > 12:
+			case i > 13:
 				var err error
 				cfg := DefaultPainting()
 				cfg.Triangles = 4
 				if problem, err = Paint("painting", madePicture(rand.New(rand.NewPCG(1, 2)), 19, 21), cfg); err != nil {
 					t.Fatal(err)
 				}
-			case i > 11: // batches
+			case i > 12: // of questions
+				problem = adder(t, 3, 11, 1, 2)
+			case i > 11: // of images
 				var err error
 				cfg := DefaultClassification()
 				cfg.Batch = 11

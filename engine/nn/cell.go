@@ -59,11 +59,11 @@ func (c cell) rows(t *engine.Tensor, rows, width int) Matrix {
 	return Matrix{Tensor: t, Stride: rows * width, Row: width}
 }
 
-// kernel returns the kernel of a step in the given number of rows, and its workgroups.
+// kernel returns the kernel of a step in the given number of rows, and its workgroups. inputs is nil if they are tokens.
 func (c cell) kernel(r *engine.Recorder, b batch, rows, steps int, memory, product, inputs, hidden *engine.Tensor) (k cellKernel, groups uint32) {
 	size, groups := r.Invocations(rows * c.Out)
 	return cellKernel{
-		Inputs: inputs.Range(), Product: product.Range(), Params: b.weights.Params.Range(), Memory: memory.Range(),
+		Inputs: optional(inputs), Product: product.Range(), Params: b.weights.Params.Range(), Memory: memory.Range(),
 		Next: memory.Range(), Hidden: hidden.Range(),
 		Units: uint32(c.Out), Rows: uint32(rows), Steps: uint32(steps), Row: uint32(b.row), Bias: uint32(b.weights.Base + c.RecurrentBias),
 		BeginsShared: 1, LocalSizeX: size, Gru: c.Kind == GRU,

@@ -118,10 +118,10 @@ var cellShader = &vk.Shader{
 	SPIRV: shaders.Code("engine/nn/cell"),
 	Bindings: []vk.Binding{
 		{Name: "Step", Index: 0, Access: vk.Read, Optional: true},
-		{Name: "Inputs", Index: 1, Access: vk.Read},
-		{Name: "inputs_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
-		{Name: "Product", Index: 3, Access: vk.Read},
-		{Name: "product_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Product"},
+		{Name: "Inputs", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
+		{Name: "Product", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "product_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Product"},
 		{Name: "Params", Index: 5, Access: vk.Read},
 		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
 		{Name: "Memory", Index: 7, Access: vk.Read},
@@ -131,14 +131,17 @@ var cellShader = &vk.Shader{
 		{Name: "Hidden", Index: 11, Access: vk.Write},
 		{Name: "Kept", Index: 12, Access: vk.Write, Optional: true},
 		{Name: "Before", Index: 13, Access: vk.Write, Optional: true},
+		{Name: "Tokens", Index: 14, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 48,
+	PushBytes: 68,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "GRU", ID: 1, Default: 0},
 		{Name: "HAS_STEP", ID: 2, Default: 0, Has: "Step"},
 		{Name: "HAS_BEGINS", ID: 3, Default: 0, Has: "Begins"},
 		{Name: "HAS_KEPT", ID: 4, Default: 0, Has: "Kept"},
+		{Name: "HAS_PRODUCT", ID: 5, Default: 0, Has: "Product"},
+		{Name: "HAS_TOKENS", ID: 6, Default: 0, Has: "Tokens"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -148,8 +151,8 @@ var cellShader = &vk.Shader{
 // cellKernel is shaders/engine/nn/cell.comp.
 type cellKernel struct {
 	Step    vk.Range // readonly uint, optional
-	Inputs  vk.Range // readonly float
-	Product vk.Range // readonly float
+	Inputs  vk.Range // readonly float, optional
+	Product vk.Range // readonly float, optional
 	Params  vk.Range // readonly float
 	Memory  vk.Range // readonly float
 	Begins  vk.Range // readonly uint, optional
@@ -157,6 +160,7 @@ type cellKernel struct {
 	Hidden  vk.Range // writeonly float
 	Kept    vk.Range // writeonly float, optional
 	Before  vk.Range // writeonly float, optional
+	Tokens  vk.Range // readonly uint, optional
 
 	Units         uint32 // push constants, in order
 	Rows          uint32
@@ -170,6 +174,11 @@ type cellKernel struct {
 	BeginsStep    uint32
 	BeginsNetwork uint32
 	BeginsShared  uint32
+	Weight        uint32
+	InputBias     uint32
+	Vocabulary    uint32
+	TokensAt      uint32
+	TokensShared  uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Gru        bool   // default false

@@ -221,9 +221,11 @@ func (g *Gemm) join(inputs []input) {
 }
 
 // line returns the workgroup size of elementwise kernels.
-func (l *layered) line() uint32 {
-	if l.info.Type == vk.CPU {
-		return 8 * l.info.SubgroupSize
+func (l *layered) line() uint32 { return line(l.info) }
+
+func line(info vk.Info) uint32 {
+	if info.Type == vk.CPU {
+		return 8 * info.SubgroupSize
 	}
 	return 256
 }

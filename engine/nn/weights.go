@@ -17,16 +17,19 @@ type Weights struct {
 func (w Weights) Row() int { return w.Params.Len() / w.Params.Size(engine.MemberAxis) }
 
 // rowOf checks that weights hold the networks and returns the floats of a row.
-func (n *Network) rowOf(w Weights) (int, error) {
-	outer, members, inner, ok := w.Params.Split(engine.MemberAxis)
-	row := inner / n.stack
+func (n *Network) rowOf(w Weights) (int, error) { return w.row(n, n.members, n.stack, n.model.Size()) }
+
+// row checks that weights hold so many networks of a size for every member, and returns the floats of a network's row. Errors name the network.
+func (w Weights) row(network fmt.Stringer, members, networks, size int) (int, error) {
+	outer, rows, inner, ok := w.Params.Split(engine.MemberAxis)
+	row := inner / networks
 	switch {
-	case !ok || outer != 1 || members != n.members || inner%n.stack != 0:
-		return 0, fmt.Errorf("nn: %v: parameters %v; want [member %d, network %d, row]", n, w.Params, n.members, n.stack)
+	case !ok || outer != 1 || rows != members || inner%networks != 0:
+		return 0, fmt.Errorf("nn: %v: parameters %v; want [member %d, network %d, row]", network, w.Params, members, networks)
 	case w.Base < 0 || w.Base%4 != 0 || row%4 != 0:
-		return 0, fmt.Errorf("nn: %v: parameters %v in rows of %d, beginning at %d; want multiples of 4", n, w.Params, row, w.Base)
-	case w.Base+n.model.Size() > row:
-		return 0, fmt.Errorf("nn: %v: parameters %v in rows of %d; want at least %d from %d on", n, w.Params, row, n.model.Size(), w.Base)
+		return 0, fmt.Errorf("nn: %v: parameters %v in rows of %d, beginning at %d; want multiples of 4", network, w.Params, row, w.Base)
+	case w.Base+size > row:
+		return 0, fmt.Errorf("nn: %v: parameters %v in rows of %d; want at least %d from %d on", network, w.Params, row, size, w.Base)
 	}
 	return row, nil
 }

@@ -94,6 +94,12 @@ func Problems() []Problem {
 				"Y. Tang, Y. Tian, D. Ha, \"EvoJAX: Hardware-Accelerated Neuroevolution\", 2022",
 			settings: newPainting,
 		},
+		{
+			Name: "addition", Summary: "an encoder and decoder with memory that adds decimal numbers digit by digit; evaluated by the share of right sums",
+			Source: "Y. Tang, Y. Tian, D. Ha, \"EvoJAX: Hardware-Accelerated Neuroevolution\", 2022; " +
+				"I. Sutskever, O. Vinyals, Q. V. Le, \"Sequence to Sequence Learning with Neural Networks\", 2014",
+			settings: newAddition,
+		},
 	}
 }
 

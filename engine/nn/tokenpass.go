@@ -1,0 +1,117 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// TokenPass evaluates encoder-decoders, a stack of S networks of every member: Encode reads whole sequences, then every Decode takes one token and
+// gives the logits of the next one. It has no backward pass. A step is the product of the states of all rows with the recurrent weights, and a
+// kernel that adds the tokens' rows of weights; the first step has no product.
+type TokenPass struct {
+	model            EncoderDecoder
+	members, stack   int
+	rows             int
+	encoder, decoder cell
+	output           Layer
+	memory           *engine.Tensor   // [networks, B, H]
+	product          *engine.Tensor   // [networks, B, gates units]
+	hidden           *engine.Tensor   // [networks, B, units]: the state after the last step
+	encoded          *engine.Recorder // of the last Encode
+}
+
+// NewTokenPass makes a pass of S networks of every member over B rows of a network. It fails with a *vk.OutOfMemoryError if the device has too little
+// memory.
+func NewTokenPass(s *engine.State, model EncoderDecoder, members, networks, rows int) (*TokenPass, error) {
+	info := s.Engine().Device().Info()
+	if err := model.Check(); err != nil {
+		return nil, err
+	}
+	if err := model.Precision.Check(info); err != nil {
+		return nil, err
+	}
+	const most = 1 << 31 // products of sizes do not overflow
+	if members < 1 || networks < 1 || rows < 1 || members > most/networks || rows > most {
+		return nil, fmt.Errorf("nn: network %v of %d members, %d networks each, with %d rows; want at least 1 of each, and at most %d networks and rows",
+			model, members, networks, rows, most)
+	}
+	layers, all := model.Layers(), members*networks
+	p := &TokenPass{
+		model: model, members: members, stack: networks, rows: rows, encoder: cell{layers[0], all}, decoder: cell{layers[1], all}, output: layers[2],
+	}
+	if need, have := 4*uint64(all)*uint64(rows)*uint64(p.encoder.units()), info.Limits.MaxStorageRange; need > have {
+		return nil, fmt.Errorf("nn: %w", &vk.OutOfMemoryError{
+			What: fmt.Sprintf("pass of %v over %d rows", model, rows), Need: need, Have: have, Why: "a kernel of this device sees no more of a tensor",
+		})
+	}
+	n, b := engine.Members(all), engine.Axis("row", rows)
+	p.memory = s.Scratch("memory", engine.Float32, n, b, engine.Axis("float", model.Memory()))
+	p.product = s.Scratch("product", engine.Float32, n, b, engine.Axis("gate", p.encoder.units()))
+	p.hidden = s.Scratch("hidden", engine.Float32, n, b, engine.Axis("unit", model.Units))
+	return p, s.Err()
+}
+
+// Encode records reading sequences of T tokens, [T, M, B] u32, from a memory of zero. The networks of a member read the same.
+func (p *TokenPass) Encode(r *engine.Recorder, w Weights, tokens *engine.Tensor) {
+	row, err := w.row(p.model, p.members, p.stack, p.model.Size())
+	steps, members, inner, ok := tokens.Split(engine.MemberAxis)
+	if err == nil && (!ok || tokens.Type() != engine.Uint32 || steps < 1 || members != p.members || inner != p.rows) {
+		err = fmt.Errorf("nn: network %v reads %v; want tokens U32 [time, member %d, row %d]", p.model, tokens, p.members, p.rows)
+	}
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	p.encoded = r
+	for t := range steps {
+		p.step(r, p.encoder, batch{weights: w, row: row}, tokens, t*p.members*p.rows, p.stack, t == 0)
+	}
+}
+
+// Decode records the decoder's step by a token of each row, [M, B] or for a stack [M, network, B] u32, and the logits [M, network, B, vocabulary] of the
+// next one.
+func (p *TokenPass) Decode(r *engine.Recorder, w Weights, tokens, logits *engine.Tensor) {
+	row, err := w.row(p.model, p.members, p.stack, p.model.Size())
+	shared := p.stack
+	if tokens.Len() == p.members*p.stack*p.rows {
+		shared = 1
+	}
+	switch {
+	case err != nil:
+	case p.encoded != r:
+		err = fmt.Errorf("nn: network %v decodes before it has encoded; want Encode first, in the same recording", p.model)
+	case tokens.Type() != engine.Uint32 || tokens.Len() != p.members*p.stack/shared*p.rows:
+		err = fmt.Errorf("nn: network %v goes on by %v; want tokens U32 [member %d, network %d, row %d]", p.model, tokens, p.members, p.stack, p.rows)
+	case logits.Type() != engine.Float32 || logits.Len() != p.members*p.stack*p.rows*p.model.Vocabulary:
+		err = fmt.Errorf("nn: network %v: logits %v; want [member %d, network %d, row %d, token %d]",
+			p.model, logits, p.members, p.stack, p.rows, p.model.Vocabulary)
+	}
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	b := batch{weights: w, row: row}
+	p.step(r, p.decoder, b, tokens, 0, shared, false)
+	Gemm{
+		Members: p.members * p.stack, M: p.rows, N: p.output.Out, K: p.output.In, A: p.decoder.rows(p.hidden, p.rows, p.model.Units),
+		B: b.matrix(p.output, 0), C: p.decoder.rows(logits, p.rows, p.output.Out), Precision: p.output.Precision,
+		Bias: w.Params, BiasAt: w.Base + p.output.Bias, BiasStride: row,
+	}.Record(r)
+}
+
+// step records a step of a cell by tokens, from the given element on, that so many consecutive networks share. The first one begins with a memory of zero.
+func (p *TokenPass) step(r *engine.Recorder, c cell, b batch, tokens *engine.Tensor, at, shared int, first bool) {
+	if !first {
+		c.state(r, b, p.rows, c.rows(p.memory, p.rows, c.Memory()), c.rows(p.product, p.rows, c.units()))
+	}
+	k, _ := c.kernel(r, b, p.rows, 1, p.memory, p.product, nil, p.hidden)
+	if first {
+		k.Product = vk.Range{}
+	}
+	k.Tokens, k.TokensAt, k.TokensShared, k.Vocabulary = tokens.Range(), uint32(at), uint32(shared), uint32(c.In)
+	k.Weight, k.InputBias = uint32(b.weights.Base+c.Weight), uint32(b.weights.Base+c.Bias)
+	k.LocalSizeX = line(r.Engine().Device().Info())
+	r.Dispatch(k.call(uint32(ceil(p.rows*c.Out, int(k.LocalSizeX))), uint32(c.networks), 1))
+}
