@@ -190,6 +190,63 @@ func minAtarAsterix() Spec {
 		})
 }
 
+func minAtarSeaquest() Spec {
+	channels := []minAtarChannel{
+		{"front", 1, blue}, {"back", 1, blue}, {"friendly bullet", 2, wood}, {"trail", 34, grey}, {"enemy bullet", 16, red},
+		{"fish", 32, red}, {"submarine", 32, green}, {"oxygen", 10, blue}, {"divers", 6, wood}, {"diver", 2, wood},
+	}
+	state := slices.Concat([]string{
+		"last_action", "x", "y", "right", "oxygen", "surfaced", "divers", "spawn_speed", "spawn_timer", "diver_timer", "move_speed", "ramp_index",
+		"cool_down", "rows",
+	}, numbered("bullets", 8), numbered("friendly_bullet", 2), numbered("diver", 2), numbered("enemy", 32))
+	const front, back, trail, enemyBullet, oxygen, divers, friendlyBullet = 0, 1, 3, 4, 7, 8, 2
+	// behind returns the column behind x.
+	behind := func(x int, right bool) int {
+		if right {
+			return x - 1
+		}
+		return x + 1
+	}
+	s := minAtar("Seaquest", "shoot fish and submarines, pick divers up, and surface for oxygen", state,
+		slices.Clone(minAtarActions), channels, func(s []float32, channel int, to []int) []int {
+			x, y := int(s[1]), int(s[2])
+			switch channel {
+			case front:
+				return append(to, 10*y+x)
+			case back:
+				return append(to, 10*y+behind(x, s[3] != 0))
+			case oxygen:
+				for c := range int(max(s[4], 0)) / 20 {
+					to = append(to, 90+c)
+				}
+				return to
+			case divers:
+				for c := range max(int(s[6]), 0) {
+					to = append(to, 98-c)
+				}
+				return to
+			case enemyBullet:
+				for row, bullets := range s[14:22] {
+					to = appendBits(to, 10*(row+1), uint32(bullets)|uint32(bullets)>>10)
+				}
+				return to
+			}
+			for _, code := range s[22:58] {
+				k := int(code)
+				x, y, right, kind := k&15, k>>4&15, k>>8&1 == 1, k>>9&15
+				if channel == trail && kind != friendlyBullet {
+					x = behind(x, right)
+				}
+				if cell := 10*y + x; kind != 0 && (kind == channel || channel == trail && kind != friendlyBullet && x >= 0 && x <= 9) && !slices.Contains(to, cell) {
+					to = append(to, cell)
+				}
+			}
+			return to
+		})
+	s.Iterations = 2*32/4 + 2*36/2 // over enemies, four at once; of two observations over things
+	return s
+}
+
 // appendBits appends the cells of a row that begins at cell `first` whose bits are set.
 func appendBits(to []int, first int, row uint32) []int {
 	for x := range 10 {

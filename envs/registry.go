@@ -40,6 +40,7 @@ func builtIn() []builtInSpec {
 		{minAtarFreeway(), "minatar_freeway.glsl"},
 		{minAtarSpaceInvaders(), "minatar_space_invaders.glsl"},
 		{minAtarAsterix(), "minatar_asterix.glsl"},
+		{minAtarSeaquest(), "minatar_seaquest.glsl"},
 	}
 }
 

@@ -46,7 +46,6 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, uint action, i
     bool resets = false;
     if (ep.done != 0u && AUTO_RESET == AUTO_RESET_DISABLED) {
         done = ep.done | DONE_VOID;
-        env_observe(s, next_obs);
     } else {
         if (ep.done != 0u) ep = Episode(0u, 0.0, 0u);
         bool terminated, truncated;
@@ -63,7 +62,6 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, uint action, i
         [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) sum += s[f];
         bool finite = !isnan(sum) && !isinf(sum);
         reward = isnan(reward) || isinf(reward) ? 0.0 : reward;
-        env_observe(s, next_obs);
         ep.ret += reward;
         ep.done = (terminated || !finite ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
         done = ep.done | (finite ? 0u : DONE_DIVERGED);
@@ -71,11 +69,13 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, uint action, i
         if (SPARSE_REWARD) reward = done != 0u ? ep.ret : 0.0;
         reward *= REWARD_SCALE;
     }
-    obs = next_obs;
-    if (resets) {
+    // Observations before and after a reset are one place in the text, which drivers compile faster than two.
+    [[dont_unroll]] for (bool first = true;; first = false) {
+        env_observe(s, obs);
+        [[unroll]] for (uint w = 0u; w < OBS_WORDS; w++) next_obs[w] = first ? obs[w] : next_obs[w];
+        if (!resets || !first) break;
         // The first state is not stored: its random numbers come from counters, so the initial reset is repeated.
         if (AUTO_RESET == AUTO_RESET_FAST) rng = rng_new(rng.key.x, rng.key.y, rng.counter.x, rng.counter.y, 0u);
         env_reset(s, rng);
-        env_observe(s, obs);
     }
 }

@@ -73,17 +73,36 @@ layout(push_constant) uniform Push {
 
 #include "engine/nn/head.glsl"
 
+// For each word w of an observation: `body`, a statement that uses w and `word`. A loop takes `each` words per iteration through a moving queue:
+// drivers compile few stores faster than many, and words with variable indices would be kept in memory.
+#define BITS_EACH(bits, w, each, body)                                                                         \
+    {                                                                                                          \
+        const uint bits_size = (OBS_WORDS + each - 1u) / each * each;                                          \
+        uint bits_queue[bits_size];                                                                            \
+        [[unroll]] for (uint bits_i = 0u; bits_i < bits_size; bits_i++) bits_queue[bits_i] = bits[min(bits_i, OBS_WORDS - 1u)]; \
+        [[dont_unroll]] for (uint bits_turn = 0u; bits_turn < bits_size; bits_turn += each) {                  \
+            [[unroll]] for (uint bits_i = 0u; bits_i < each; bits_i++) {                                       \
+                uint w = bits_turn + bits_i;                                                                   \
+                uint word = bits_queue[bits_i];                                                                \
+                if (w < OBS_WORDS) { body }                                                                    \
+            }                                                                                                  \
+            [[unroll]] for (uint bits_i = 0u; bits_i < bits_size - each; bits_i++) bits_queue[bits_i] = bits_queue[bits_i + each]; \
+        }                                                                                                      \
+    }
+
+// For each feature k of an observation: `body`, a statement that uses k and `bit`, 0 or 1.
+#define BITS_EACH_FEATURE(bits, k, body)                                                                       \
+    BITS_EACH(bits, w, 1u, [[dont_unroll]] for (uint k = w * 32u; k < min(w * 32u + 32u, OBS_SIZE); k++, word >>= 1u) { \
+        uint bit = word & 1u;                                                                                  \
+        body                                                                                                   \
+    })
+
 // Writes observation i as words, or its bits as floats.
 #define BITS_STORE(packed, bits, to, i)                                                                        \
-    [[unroll]] for (uint w = 0u; w < OBS_WORDS; w++) {                                                         \
-        if (packed) {                                                                                          \
-            to[(i) * OBS_WORDS + w] = bits[w];                                                                 \
-        } else {                                                                                               \
-            uint rest = bits[w];                                                                               \
-            [[dont_unroll]] for (uint k = w * 32u; k < min(w * 32u + 32u, OBS_SIZE); k++, rest >>= 1u) {       \
-                to[(i) * OBS_SIZE + k] = (rest & 1u) * 0x3F800000u; /* the bits of 1.0 */                      \
-            }                                                                                                  \
-        }                                                                                                      \
+    if (packed) {                                                                                              \
+        BITS_EACH(bits, w, 4u, to[(i) * OBS_WORDS + w] = word;)                                                \
+    } else {                                                                                                   \
+        BITS_EACH_FEATURE(bits, k, to[(i) * OBS_SIZE + k] = bit * 0x3F800000u; /* the bits of 1.0 */)          \
     }
 
 void main() {
@@ -131,15 +150,13 @@ void main() {
         if (HAS_SEEN) {
             bool more = first + t != 0u;
             seen[at] = (more ? seen[at] : 0.0) + 1.0;
-            [[unroll]] for (uint w = 0u; w < OBS_WORDS; w++) {
-                uint rest = obs[w];
-                [[dont_unroll]] for (uint k = w * 32u; k < min(w * 32u + 32u, OBS_SIZE); k++, rest >>= 1u) {
-                    float d = float(rest & 1u) - (HAS_NORMALIZER ? normalizer[owner / share * 2u * OBS_SIZE + k] : 0.0);
-                    uint sum = (1u + k) * all + at, square = (1u + OBS_SIZE + k) * all + at;
-                    seen[sum] = (more ? seen[sum] : 0.0) + d;
-                    seen[square] = (more ? seen[square] : 0.0) + d * d;
-                }
-            }
+            BITS_EACH_FEATURE(obs, k,
+                float d = float(bit) - (HAS_NORMALIZER ? normalizer[owner / share * 2u * OBS_SIZE + k] : 0.0);
+                uint sum = (1u + k) * all + at;
+                uint square = (1u + OBS_SIZE + k) * all + at;
+                seen[sum] = (more ? seen[sum] : 0.0) + d;
+                seen[square] = (more ? seen[square] : 0.0) + d * d;
+            )
         }
         uint action;
         if (POLICY == POLICY_GIVEN) {

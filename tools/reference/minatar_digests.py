@@ -141,8 +141,23 @@ def follow(env):
     return 0 if paddle == ball else 1 if ball < paddle else 2
 
 
+def goal(env):
+    """How near Seaquest's player is to what makes the game hard: divers, then surfacing, and once six divers have been brought up, which leaves
+    the package with -1 of them, surfacing again and again."""
+    g = env.env
+    y, divers = g.sub_y, g.diver_count
+    if divers < 0 and g.e_spawn_speed > 1:
+        return 10 * g.ramp_index + (0 if y == 0 else 6 - y)
+    if divers == 6 or divers != 0 and g.oxygen < 60:
+        return 20 * divers - y
+    if divers >= 0 and g.divers:
+        return 20 * divers - min(abs(d[0] - g.sub_x) + abs(d[1] - y) for d in g.divers)
+    return 20 * divers - abs(y - 4) - 9
+
+
 def played(game, environments, steps):
-    """A player's actions, and their digest. It takes the action from which random play, with random numbers of its own, survives longest."""
+    """A player's actions, and their digest. It takes the action from which random play, with random numbers of its own, survives longest; of these
+    in Seaquest the one that is nearest to its goal."""
     digest, taken = hashlib.sha256(), ""
     for e in range(environments):
         g, dice, best_return, ret = Game(game, e, steps), np.random.default_rng(e), 0, 0
@@ -153,8 +168,9 @@ def played(game, environments, steps):
                 env = copy.deepcopy(g.env)
                 env.random = env.env.random = source
                 reward, end = env.act(g.actions[a])
+                aim = goal(env) if game == "Seaquest" else 0
                 tries = [(0, 0)] if end else [value(env, source, g.actions, 8, dice) for _ in range(3)]
-                scores.append((max(s for s, _ in tries), reward + max(r for _, r in tries), dice.random()))
+                scores.append((max(s for s, _ in tries), aim, reward + max(r for _, r in tries), dice.random()))
             action = max(range(len(scores)), key=lambda a: scores[a]) if scores else follow(g.env)
             reward, end = g.step(action)
             ret = (0 if end else ret + reward)
