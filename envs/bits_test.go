@@ -1,6 +1,7 @@
 package envs
 
 import (
+	"bytes"
 	"math"
 	"os"
 	"slices"
@@ -20,7 +21,8 @@ func bitsCatch(t *testing.T) (floats, words *Environment) {
 	}
 	lit := strings.Replace(string(source), "#define OBS_SIZE 12", "#define OBS_SIZE 12\n#define BRIGHT(row) 1.0", 1)
 	packed := strings.NewReplacer(`"uint8"`, `"bit"`, "#define OBS_SIZE 12", "#define OBS_SIZE 12\n#define OBS_WORDS 1", "env_reset(out ", "env_reset(inout ",
-		"out float obs[OBS_SIZE]) {", "out uint obs[OBS_WORDS]) {\n    obs[0] = 0u;", "obs[k] = ball || paddle ? BRIGHT(k / 3) : 0.0;", "obs[0] |= ball || paddle ? 1u << k : 0u;").Replace(lit)
+		"out float obs[OBS_SIZE]) {", "out uint obs[OBS_WORDS]) {\n    obs[0] = 0u;",
+		"obs[k] = ball || paddle ? BRIGHT(k / 3) : 0.0;", "obs[0] |= ball || paddle ? 1u << k : 0u;").Replace(lit)
 	var made [2]*Environment
 	for i, text := range []string{strings.Replace(lit, `"uint8"`, `"float32"`, 1), packed} {
 		if made[i], err = FromGLSL("catch.glsl", []byte(text)); err != nil {
@@ -33,9 +35,9 @@ func bitsCatch(t *testing.T) (floats, words *Environment) {
 	return made[0], made[1]
 }
 
-// TestBitsAsFloats: rollouts in an environment that observes words of bits take the steps of stepped rollouts in the same one with floats, and sum up the same
-// observations and episodes: of populations with a cap and a normalizer each, with members that are skipped,
-// and of members that go on from one recording to the next.
+// TestBitsAsFloats: rollouts in an environment that observes words of bits take the steps of stepped rollouts in the same one with floats, and sum up
+// the same observations and episodes: of populations with a cap and a normalizer each, with members that are skipped, and of members that go on from
+// one recording to the next.
 func TestBitsAsFloats(t *testing.T) {
 	const populations, count, environments, horizon = 2, 3, 5, 7
 	const members = populations * count
@@ -128,6 +130,14 @@ func TestBitsAsFloats(t *testing.T) {
 		}
 		return ro
 	}
+	bytesOf := func(t *testing.T, x *engine.Tensor) []byte {
+		t.Helper()
+		values, err := x.ReadBytes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values
+	}
 	read := func(t *testing.T, x *engine.Tensor) []float32 {
 		t.Helper()
 		values, err := x.ReadFloat32(t.Context())
@@ -156,9 +166,13 @@ func TestBitsAsFloats(t *testing.T) {
 				if pack {
 					comparePacked(t, nn.Bits, want, got)
 				} else {
-					for _, x := range [][2]*engine.Tensor{{want.Obs, got.Obs}, {want.NextObs, got.NextObs}, {want.Action, got.Action}, {want.Finished(), got.Finished()}} {
-						if a, b := read(t, x[0]), read(t, x[1]); !slices.Equal(a, b) {
-							t.Errorf("%v is %v; want %v", x[1], b, a)
+					a, b := &want.Trajectory, &got.Trajectory
+					for _, x := range [][2]*engine.Tensor{
+						{a.Obs, b.Obs}, {a.NextObs, b.NextObs}, {a.Action, b.Action}, {a.LogProb, b.LogProb}, {a.Reward, b.Reward}, {a.Done, b.Done},
+						{want.Finished(), got.Finished()},
+					} {
+						if a, b := bytesOf(t, x[0]), bytesOf(t, x[1]); !bytes.Equal(a, b) {
+							t.Errorf("%v is %x; want %x", x[1], b, a)
 						}
 					}
 				}
