@@ -81,6 +81,7 @@ var bitsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	"MinAtar-Asterix-v1",
 	"MinAtar-Breakout-v1",
 	"MinAtar-Freeway-v1",
+	"MinAtar-Seaquest-v1",
 	"MinAtar-SpaceInvaders-v1",
 )
 
