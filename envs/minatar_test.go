@@ -28,7 +28,7 @@ type minAtarReference struct {
 }
 
 // TestMinAtar: observations, rewards and ends are those of the package MinAtar with equal random numbers, in random play and where a player makes a
-// game hard. EVORL_MINATAR=all plays all steps that were recorded at random, of Breakout a million.
+// game hard. EVORL_MINATAR=all plays all steps that were recorded at random, a million of each game.
 func TestMinAtar(t *testing.T) {
 	text, err := os.ReadFile("testdata/minatar.json")
 	if err != nil {

@@ -2,6 +2,8 @@ package bench
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
@@ -10,20 +12,32 @@ import (
 )
 
 // seeing measures PPO with networks that see images or remember, with the settings of configs/minatar-breakout-ppo.toml and
-// configs/ppo-rnn-masked-cartpole.toml.
+// configs/ppo-rnn-masked-cartpole.toml, and MinAtar's games alone.
 func seeing() []Case {
 	image, memory := rl.DefaultPPO(), rl.DefaultPPO()
 	image.Environments, image.RolloutLength, image.Epochs, image.Minibatches, image.LearningRate = 64, 128, 4, 8, 1e-3
 	memory.Environments, memory.RolloutLength, memory.Epochs, memory.Minibatches, memory.LearningRate = 32, 128, 4, 4, 1e-3
+	memory.Discount, memory.EntropyWeight = 0.995, 0.003
 	convolutional, recurrent := rl.DefaultNetwork(), rl.DefaultNetwork()
 	convolutional.Preset, convolutional.Hidden, recurrent.Hidden = nn.MinAtar, nil, nil
 	recurrent.Layers = []nn.LayerConfig{{Kind: nn.Dense, Units: 64}, {Kind: nn.GRU, Units: 64}}
-	return []Case{
+	cases := []Case{
 		{Name: "ppo/minatar-breakout", Summary: "PPO on MinAtar-Breakout-v1, 64 environments × 128 steps, MinAtar's network", Unit: "env steps/s", Rank: 1,
 			run: learning("MinAtar-Breakout-v1", image, convolutional)},
 		{Name: "ppo/masked-cartpole", Summary: "PPO with a GRU of 64 units on CartPoleMasked-v1, 32 environments × 128 steps", Unit: "env steps/s", Rank: 1,
 			run: learning("CartPoleMasked-v1", memory, recurrent)},
 	}
+	for _, game := range []string{"Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders"} {
+		for _, environments := range []int{64, 4096} {
+			name := "MinAtar-" + game + "-v1"
+			cases = append(cases, Case{
+				Name: fmt.Sprintf("%s/w%d", strings.ToLower(strings.TrimSuffix(name, "-v1")), environments), Unit: "env steps/s", Rank: 2,
+				Summary: fmt.Sprintf("%s with random actions, %d environments", name, environments),
+				run:     rollout(name, 1, environments, 128, false, envs.ByDevice),
+			})
+		}
+	}
+	return cases
 }
 
 // learning measures the environment steps per second of PPO training. The limit is the multiply-add peak: forward passes of the actor once and of the
