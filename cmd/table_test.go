@@ -10,7 +10,9 @@ func TestNumbersInTables(t *testing.T) {
 			t.Errorf("hyperparameter %v: %s; want %s", x, got, want)
 		}
 	}
-	for x, want := range map[float64]string{-997.04: "-997.0", 0: "0.0", 0.06: "0.06", 0.9821: "0.9821", 0.821: "0.821", -0.5: "-0.5", -0.04: "-0.04", -1.26e-14: "-1.3e-14"} {
+	for x, want := range map[float64]string{
+		-997.04: "-997.0", 0: "0.0", 0.06: "0.06", 0.9821: "0.9821", 0.821: "0.821", -0.5: "-0.5", -0.04: "-0.04", -1.26e-14: "-1.3e-14",
+	} {
 		if got := short(x); got != want {
 			t.Errorf("return %v: %s; want %s", x, got, want)
 		}
