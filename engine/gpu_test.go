@@ -3,7 +3,7 @@ package engine
 import "testing"
 
 // TestWorkgroupsOfGPUs: kernels that reduce have workgroups of 256 invocations on GPUs and of one subgroup on software drivers. Elements are
-// shared among as many workgroups as there are on GPUs, and few on software drivers.
+// shared among as many workgroups as there are on GPUs, and few on software drivers; never among more than the device allows.
 func TestWorkgroupsOfGPUs(t *testing.T) {
 	s := memberState(t)
 	info := s.Engine().Device().Info()
@@ -21,6 +21,9 @@ func TestWorkgroupsOfGPUs(t *testing.T) {
 	runRecorded(t, s, func(r *Recorder) {
 		if w, g := r.Workgroup(), r.Share(members, features); w != workgroup || g != shared {
 			t.Errorf("on a %v, workgroups of %d, and %d of them share %d elements; want %d and %d", info.Type, w, g, features, workgroup, shared)
+		}
+		if most := info.Limits.MaxGroups[0]; r.Share(1, 1<<40) > most || info.Type.GPU() && r.Share(1, 1<<40) != most {
+			t.Errorf("%d workgroups share 2^40 elements; the device allows %d", r.Share(1, 1<<40), most)
 		}
 		Gather(r, source, x)
 	})

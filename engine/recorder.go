@@ -200,10 +200,10 @@ func (r *Recorder) WorkgroupFor(count int) uint32 {
 }
 
 // Share returns a number of workgroups per member to share count elements, for kernels that loop over the remaining
-// elements: enough to fill the device, and on software drivers few more.
+// elements: enough to fill the device, and on software drivers few more; at most as many as the device allows.
 func (r *Recorder) Share(members, count int) uint32 {
 	info := r.eng.dev.Info()
-	n := (count + int(r.Workgroup()) - 1) / int(r.Workgroup())
+	n := min((count+int(r.Workgroup())-1)/int(r.Workgroup()), int(info.Limits.MaxGroups[0]))
 	if !info.Type.GPU() {
 		n = min(n, (softwareGroups+members-1)/max(members, 1))
 	}
