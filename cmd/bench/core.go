@@ -142,11 +142,9 @@ func forward(env *envs.Environment, out int) float64 {
 	return 2 * float64(env.ObsSize()*64+64*64+64*out)
 }
 
-// training returns the operations of PPO's networks per environment step: one forward pass of the actor and two of the
-// critic for acting and values; in each epoch, a forward pass of both, and a backward pass at twice the cost.
-func training(env *envs.Environment, cfg rl.PPOConfig) float64 {
-	actor, critic := forward(env, env.Action.Size()), forward(env, 1)
-	return actor + 2*critic + float64(cfg.Epochs)*3*(actor+critic)
+// smallTraining returns the operations of PPO's [64, 64] networks per environment step.
+func smallTraining(env *envs.Environment, cfg rl.PPOConfig) float64 {
+	return training(forward(env, env.Action.Size()), forward(env, 1), cfg)
 }
 
 func newPPO(ctx context.Context, eng *engine.Engine, members int) (*rl.PPO, rl.PPOConfig, error) {
@@ -160,28 +158,15 @@ func newPPO(ctx context.Context, eng *engine.Engine, members int) (*rl.PPO, rl.P
 	return p, cfg, err
 }
 
-// ppo measures the environment steps per second of PPO training.
+// ppo measures PPO training on CartPole-v1.
 func ppo(members int) func(context.Context, *bench) (figure, error) {
-	return func(ctx context.Context, b *bench) (figure, error) {
-		p, cfg, err := newPPO(ctx, b.eng, members)
+	return learning(func(ctx context.Context, eng *engine.Engine) (*rl.PPO, float64, error) {
+		p, cfg, err := newPPO(ctx, eng, members)
 		if err != nil {
-			return figure{}, err
+			return nil, 0, err
 		}
-		defer p.Close()
-		if err := p.Init(ctx); err != nil {
-			return figure{}, err
-		}
-		var rate float64
-		peak, err := b.around(ctx, func() error {
-			rate, err = b.rate(ctx, float64(p.Describe().StepsPerIter), step(ctx, p))
-			return err
-		})
-		if err != nil {
-			return figure{}, err
-		}
-		kernels, err := b.recorded(ctx, "iteration", func(r *engine.Recorder) { p.Record(r, nil) })
-		return figure{rate, peak / training(p.Environment(), cfg), kernels}, err
-	}
+		return p, smallTraining(p.Environment(), cfg), nil
+	})
 }
 
 // step returns a function that runs the next iteration.
@@ -265,7 +250,7 @@ func pbt(members int) func(context.Context, *bench) (figure, error) {
 			return figure{}, fmt.Errorf("no iteration")
 		}
 		// Evaluation episodes have no fixed length, so the limit excludes them.
-		least := training(inner.Environment(), cfg) * float64(inner.Describe().StepsPerIter) / peak
+		least := smallTraining(inner.Environment(), cfg) * float64(inner.Describe().StepsPerIter) / peak
 		kernels, err := b.recorded(ctx, "iteration", func(r *engine.Recorder) { inner.Record(r, nil) }) // the exchange is not profiled
 		return figure{1 / rate, least, kernels}, err
 	}

@@ -71,11 +71,7 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 		inputs = l.take(r, b, 0, b.inner)
 	}
 	if layer.Kind == Convolution {
-		patches, held := l.gathers(r, kept, layer, inputs[0].matrix, b.inner)
-		if !held {
-			patches = l.gather(r, kept, layer, inputs[0].matrix, b.inner)
-		}
-		inputs = []input{{matrix: patches, features: layer.In}}
+		inputs = []input{{matrix: l.regather(r, kept, layer, inputs[0].matrix, b.inner), features: layer.In}}
 	}
 	g := Gemm{
 		Members: l.networks, M: layer.In, N: layer.Out, K: b.inner * layer.places(), TransposeA: true, B: dz.byPlace(layer),

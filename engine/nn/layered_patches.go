@@ -33,11 +33,14 @@ type gathered struct {
 	count    int
 }
 
-// gathers reports whether the patches are those of count images of each network; if so it returns them.
-func (l *layered) gathers(r *engine.Recorder, kept *activations, layer Layer, images Matrix, count int) (Matrix, bool) {
+// regather is gather where the patches may be there already.
+func (l *layered) regather(r *engine.Recorder, kept *activations, layer Layer, images Matrix, count int) Matrix {
+	if l.holds != (gathered{r, kept, layer.Window, images, count}) {
+		return l.gather(r, kept, layer, images, count)
+	}
 	to := l.patchesOf(layer)
 	to.Shared = images.shared()
-	return to, l.holds == gathered{r, kept, layer.Window, images, count}
+	return to
 }
 
 // gather records gathering the patches of count images of each network, and returns them. Networks that share images share patches.

@@ -6,7 +6,7 @@ centre, each with weights of its own (11,274), the mean log-likelihood of the sa
 and the update of centre and deviations. The images are noise: the time does not depend on them. The code is ours.
 
 Two settings: --conv lax is how EvoJAX's users have it, a vmap over XLA's convolution; --conv patches, the default, makes
-convolutions products of patches, which XLA computes many times faster on a processor, candidates one after the other
+convolutions products of patches, which XLA computes four times faster on two cores, candidates one after the other
 (lax.map) so that they stay in the cache.
 
     python tools/peers/mnist_jax.py --generations 3
