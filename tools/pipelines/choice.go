@@ -12,6 +12,7 @@ import (
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -77,7 +78,8 @@ func shipped(configs string) ([]choice, error) {
 // pipeline is a pipeline that configurations choose.
 type pipeline struct {
 	vk.PipelineSource
-	of choice // the first that chooses it
+	of  choice            // the first that chooses it
+	env *envs.Environment // of that configuration; nil: a problem, or a kernel with its default constants
 }
 
 // String returns the kernel with the constants that differ from the defaults.
@@ -98,6 +100,7 @@ func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error)
 	seen, digests := map[string]bool{}, map[*vk.Shader][sha256.Size]byte{} // shaders of the tree are the same for all configurations
 	for _, c := range all {
 		from := len(found)
+		var env *envs.Environment
 		take := func(s vk.PipelineSource) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -108,14 +111,14 @@ func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error)
 			}
 			if key := fmt.Sprintf("%v %d %x", s.Spec, s.Subgroup, digest); !seen[key] {
 				seen[key] = true
-				found = append(found, pipeline{s, c})
+				found = append(found, pipeline{s, c, env})
 			}
 		}
-		err := c.build(ctx, info, take)
+		err := c.build(ctx, info, &env, take)
 		memory := new(vk.OutOfMemoryError)
 		for capacity := 30_000; capacity >= 3_000 && errors.As(err, &memory); capacity /= 10 { // the kernels are the same
 			small := choice{file: c.file, set: append(slices.Clone(c.set), fmt.Sprintf("replay.capacity=%d", capacity))}
-			err = small.build(ctx, info, take)
+			err = small.build(ctx, info, &env, take)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%v: %w", c, err)
@@ -125,8 +128,8 @@ func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error)
 	return found, nil
 }
 
-// build makes a configuration's workflow on a device that imitates another, and all its programs.
-func (c choice) build(ctx context.Context, info vk.Info, asked func(vk.PipelineSource)) (err error) {
+// build makes a configuration's workflow on a device that imitates another, and all its programs. It sets env before the first pipeline.
+func (c choice) build(ctx context.Context, info vk.Info, env **envs.Environment, asked func(vk.PipelineSource)) (err error) {
 	var options []evorl.Option
 	for _, set := range c.set {
 		options = append(options, evorl.Set(set))
@@ -135,6 +138,7 @@ func (c choice) build(ctx context.Context, info vk.Info, asked func(vk.PipelineS
 	if err != nil {
 		return err
 	}
+	*env = cfg.Env()
 	dev, err := vk.Open(vk.Imitate(info, asked), vk.CacheDir(""))
 	if err != nil {
 		return err

@@ -188,11 +188,14 @@ func (r result) excused() bool {
 	if r.target.driver == anv && outputs >= 0 && r.Spec[outputs] > many {
 		return true
 	}
-	_, environment, ok := strings.Cut(r.Shader.Name, ".")
+	_, name, ok := strings.Cut(r.Shader.Name, ".")
 	if !ok {
 		return false
 	}
-	e, err := envs.Lookup(strings.TrimSuffix(environment, ".cooperative"))
+	if r.env != nil { // it may be the user's own
+		return r.env.Iterations > 0
+	}
+	e, err := envs.Lookup(strings.TrimSuffix(name, ".cooperative"))
 	return err == nil && e.Iterations > 0
 }
 
