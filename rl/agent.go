@@ -192,7 +192,11 @@ func newStack(s *engine.State, model nn.Model, networks, row int, c agentConfig)
 
 // learn makes what the pass writes: outputs with the leading axes dims, and gradients of the parameters, which have the shape of params.
 func (n *network) learn(s *engine.State, params *engine.Tensor, dims ...engine.Dim) {
-	n.pass.Learn(s, params)
+	if n.memory != nil {
+		n.memory.sequence.Learn(s, params)
+	} else {
+		n.pass.Learn(s, params)
+	}
 	dims = append(dims, engine.Axis("output", n.Model().Outputs()))
 	n.outputs, n.atOutputs = s.Scratch("outputs", engine.Float32, dims...), s.Scratch("gradient_at_outputs", engine.Float32, dims...)
 }

@@ -97,7 +97,14 @@ func (c DQNConfig) Check(with Parts) error {
 	if len(with.Network.CriticHidden) > 0 {
 		return config.Invalid("network.critic_hidden", "dqn has one network, of hidden layers %v, and no critic besides; want []", with.Network.Hidden)
 	}
-	return c.check(with, with.Network.model(with.Env.Observation.Shape(), c.head(with.Env.Action.Size()).Outputs()))
+	network := with.Network.model(with.Env.Observation.Shape(), c.head(with.Env.Action.Size()).Outputs())
+	switch {
+	case network.Memory() == 0:
+		return c.check(with, network)
+	case c.NoisyStd > 0:
+		return config.Invalid("dqn.noisy_std", "noise of the parameters of a network with memory, %v; want 0", network)
+	}
+	return c.checkSequences(with, network)
 }
 
 // NewDQN makes a workflow of deep Q-learning (V. Mnih et al., "Human-level control through deep reinforcement
@@ -106,10 +113,15 @@ func (c DQNConfig) Check(with Parts) error {
 // 2018). A rollout uses one draw of the noise for all environments of a member. Init or a checkpoint must fill its
 // state before the first Step. Close it after use.
 //
+// A network with memory learns from sequences of the replay (M. Hausknecht and P. Stone, "Deep Recurrent Q-Learning for Partially Observable
+// MDPs", 2015), whose first steps only bring the memory up to date, from zeros or from the memory that acted there (S. Kapturowski et al.,
+// "Recurrent Experience Replay in Distributed Reinforcement Learning", 2019); the loss is the mean over all other steps. Of R2D2, priorities,
+// n-step returns and rescaled values are missing. Its first experience is by the exploring policy.
+//
 // Errors: settings out of range, an environment without discrete actions, *vk.OutOfMemoryError if the members need
 // more memory than the device has (nothing is allocated then), and compiler errors of an environment given as GLSL.
 func NewDQN(ctx context.Context, eng *engine.Engine, env *envs.Environment, cfg DQNConfig, opts ...Option) (*OffPolicy, error) {
-	with := offPolicySettings(DefaultDQNNetwork(), append([]Option{Replays(DefaultDQNReplay())}, opts...))
+	with := offPolicySettings(DefaultDQNNetwork(), append([]Option{Replays(DefaultDQNReplay()), Sequences(DefaultSequences())}, opts...))
 	return newOffPolicy(ctx, "dqn", eng, env, cfg, cfg.OffPolicyConfig, with, func(o *OffPolicy, parts learnerParts) (learner, error) {
 		return newQLearner(o, parts, cfg)
 	})
@@ -127,14 +139,16 @@ type qLearner struct {
 
 	network    *network
 	target     *engine.Tensor // [M, row]
+	sequences  *qSequences    // what a network with memory learns by; nil: it has none
 	noisy      *noisy         // nil: parameters have no noise
 	normalizer *nn.Normalizer // nil: none
 
 	start, end, epsilon  *engine.Tensor // [M]: of exploration
 	interval, tau, share *engine.Tensor // [M]: see shaders/rl/dqn.glsl
 
-	nextValues           *engine.Tensor // [M, B, Out]: the targets' values at the next observations
-	nextChoices          *engine.Tensor // [M, B, Out]: the networks' values there; nil without double
+	// With memory, B is also the steps of sequences, [steps + 1, B].
+	nextValues           *engine.Tensor // [M, B, Out]: the targets' values at the next observations; with memory, at the observations
+	nextChoices          *engine.Tensor // [M, B, Out]: the networks' values there; nil without double and with memory
 	errors, loss, chosen *engine.Tensor // [M, B]
 	gradient             *engine.Tensor // [1, M, 2 row]: by means and deviations of noisy networks; nil without
 	form                 *lane.Updates
@@ -159,7 +173,7 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 	if q.updates, err = c.updates(); err != nil {
 		return nil, err
 	}
-	plain := c.Atoms == 0 && c.NoisyStd == 0 && (o.with.replay == nil || !o.with.replay.Prioritized) // priorities depend on the update before
+	plain := c.Atoms == 0 && c.NoisyStd == 0 && mlp.Memory() == 0 && (o.with.replay == nil || !o.with.replay.Prioritized) // priorities depend on the update before
 	q.form = lane.PlanQ(parts.inLanes(o, plain), mlp, c.Double)
 	s = q.form.Scope(s)
 	row := nn.Align(mlp.Size())
@@ -167,11 +181,20 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 		q.noisy = newNoisy(s.Sub("noise"), q.clock, mlp, c.Members, c.NoisyStd)
 		row *= 2
 	}
-	q.network, err = newNetwork(s.Sub("network"), mlp, row, agentConfig{
+	learns := agentConfig{
 		members: c.Members, rows: parts.batch, optimizer: rule, rate: o.rates.of("learning_rate", h.Add("learning_rate", c.LearningRate)),
-	})
-	if err != nil {
+	}
+	if mlp.Memory() > 0 {
+		learns.horizon = parts.sequences.Steps + 1
+		learns.rows *= learns.horizon
+	}
+	if q.network, err = newNetwork(s.Sub("network"), mlp, row, learns); err != nil {
 		return nil, err
+	}
+	if mlp.Memory() > 0 {
+		if q.sequences, err = newQSequences(o.State().Sub("sequences"), q.network, o.discount, parts.batch, parts.sequences); err != nil {
+			return nil, err
+		}
 	}
 	q.target = s.Tensor("target", engine.Float32, q.network.params().Dims()...)
 	if q.shape.NormalizeObs {
@@ -192,20 +215,23 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 
 // makeTensors makes what an update computes.
 func (q *qLearner) makeTensors(s *engine.State) {
-	p, b := engine.Members(q.members()), engine.Axis("transition", q.parts.batch)
+	rows := []engine.Dim{engine.Members(q.members()), engine.Axis("transition", q.parts.batch)}
+	if q.sequences != nil {
+		rows = []engine.Dim{rows[0], engine.Time(q.parts.sequences.Steps + 1), engine.Axis("sequence", q.parts.batch)}
+	}
 	tensor := func(name string, dims ...engine.Dim) *engine.Tensor { return s.Scratch(name, engine.Float32, dims...) }
 	learned := q.network.params()
 	if q.noisy != nil {
 		learned = q.noisy.online
 		q.gradient = s.Cleared("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", 1)}, q.network.params().Dims()...)...)
 	}
-	q.network.learn(s.Sub("network"), learned, p, b)
+	q.network.learn(s.Sub("network"), learned, rows...)
 	q.nextValues = tensor("next_values", q.network.outputs.Dims()...)
-	if q.cfg.Double {
+	if q.cfg.Double && q.sequences == nil {
 		q.nextChoices = tensor("next_choices", q.network.outputs.Dims()...)
 	}
-	q.errors, q.loss, q.chosen = tensor("errors", p, b), tensor("loss", p, b), tensor("chosen", p, b)
-	q.epsilon, q.share = tensor("epsilon", p), tensor("target_share", p)
+	q.errors, q.loss, q.chosen = tensor("errors", rows...), tensor("loss", rows...), tensor("chosen", rows...)
+	q.epsilon, q.share = tensor("epsilon", rows[0]), tensor("target_share", rows[0])
 }
 
 func (q *qLearner) members() int { return q.cfg.Members }
@@ -248,6 +274,10 @@ func (q *qLearner) restart(r *engine.Recorder) {
 
 // update implements learner: the loop of algorithm 1 of V. Mnih et al., 2015, from the sampled minibatch on.
 func (q *qLearner) update(r *engine.Recorder, u update) {
+	if q.sequences != nil {
+		q.updateFromSequences(r, u)
+		return
+	}
 	b := u.batch
 	online, target, choice := q.network.params(), q.target, q.network.params()
 	if q.noisy != nil {
@@ -259,7 +289,7 @@ func (q *qLearner) update(r *engine.Recorder, u update) {
 		q.network.Evaluate(r, nn.Weights{Params: choice}, inputs(b.NextObs, nil), q.nextChoices)
 	}
 	q.network.pass.Forward(r, nn.Weights{Params: online}, inputs(b.Obs, nil), q.network.outputs)
-	q.recordLoss(r, u)
+	q.recordLoss(r, u.number, b, 0, q.nextChoices)
 	b.Reprioritize(r, q.errors)
 	gradient := q.network.pass.Gradient(r, q.network.atOutputs)
 	if q.noisy != nil {
@@ -269,19 +299,20 @@ func (q *qLearner) update(r *engine.Recorder, u update) {
 	q.network.optimizer.Step(r, gradient) // update of the targets
 }
 
-// recordLoss records the loss of a batch, the gradient with respect to the outputs, and the errors for priorities.
-func (q *qLearner) recordLoss(r *engine.Recorder, u update) {
-	b, size := u.batch, r.Workgroup()
+// recordLoss records the loss of a batch, the gradient with respect to the outputs, and the errors for priorities. ahead is how many rows
+// after its own a transition has the values of its next observation; choices are the networks' values there, nil: the targets'.
+func (q *qLearner) recordLoss(r *engine.Recorder, number *engine.Tensor, b ReplayBatch, ahead int, choices *engine.Tensor) {
+	size := r.Workgroup()
 	k := dqnLossKernel{
 		Value: q.network.outputs.Range(), NextValue: q.nextValues.Range(), Action: b.Action.Range(), Reward: b.Reward.Range(), Factor: b.Factor.Range(),
-		RewardScale: q.parts.rewardScale.Range(), Clock: q.clock.Tensor().Range(), Update: u.number.Range(),
+		RewardScale: q.parts.rewardScale.Range(), Clock: q.clock.Tensor().Range(), Update: number.Range(),
 		Interval: q.interval.Range(), Tau: q.tau.Range(), Share: q.share.Range(),
 		AtValue: q.network.atOutputs.Range(), Error: q.errors.Range(), Loss: q.loss.Range(), Chosen: q.chosen.Range(),
-		Rows: uint32(q.parts.batch), Actions: uint32(q.head.Size), Updates: uint32(q.updates), Huber: float32(q.cfg.Huber),
+		Rows: uint32(q.errors.Len() / q.members()), Ahead: uint32(ahead), Actions: uint32(q.head.Size), Updates: uint32(q.updates), Huber: float32(q.cfg.Huber),
 		Dueling: q.cfg.Dueling, LocalSizeX: size,
 	}
-	if q.cfg.Double {
-		k.NextChoice = q.nextChoices.Range()
+	if choices != nil {
+		k.NextChoice = choices.Range()
 	}
 	if b.Weight != nil {
 		k.Weight = b.Weight.Range()
@@ -295,7 +326,7 @@ func (q *qLearner) recordLoss(r *engine.Recorder, u update) {
 		Value: k.Value, NextValue: k.NextValue, NextChoice: k.NextChoice, Action: k.Action, Reward: k.Reward, Factor: k.Factor, Weight: k.Weight,
 		RewardScale: k.RewardScale, Clock: k.Clock, Update: k.Update, Interval: k.Interval, Tau: k.Tau, Share: k.Share,
 		AtValue: k.AtValue, Error: k.Error, Loss: k.Loss, Chosen: k.Chosen,
-		Rows: k.Rows, Actions: k.Actions, Updates: k.Updates, Dueling: k.Dueling, LocalSizeX: k.LocalSizeX,
+		Rows: k.Rows, Ahead: k.Ahead, Actions: k.Actions, Updates: k.Updates, Dueling: k.Dueling, LocalSizeX: k.LocalSizeX,
 		Atoms: uint32(q.cfg.Atoms), Low: float32(q.cfg.MinValue), High: float32(q.cfg.MaxValue),
 	}.call(groups, uint32(q.members()), 1))
 }

@@ -474,7 +474,7 @@ var dqnCategoricalLossShader = &vk.Shader{
 		{Name: "Chosen", Index: 18, Access: vk.Write},
 		{Name: "Share", Index: 19, Access: vk.Write},
 	},
-	PushBytes: 24,
+	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_NEXT_CHOICE", ID: 1, Default: 0, Has: "NextChoice"},
@@ -507,6 +507,7 @@ type dqnCategoricalLossKernel struct {
 	Share       vk.Range // writeonly float
 
 	Rows    uint32 // push constants, in order
+	Ahead   uint32
 	Actions uint32
 	Atoms   uint32
 	Updates uint32
@@ -548,7 +549,7 @@ var dqnLossShader = &vk.Shader{
 		{Name: "Chosen", Index: 18, Access: vk.Write},
 		{Name: "Share", Index: 19, Access: vk.Write},
 	},
-	PushBytes: 16,
+	PushBytes: 20,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_NEXT_CHOICE", ID: 1, Default: 0, Has: "NextChoice"},
@@ -581,6 +582,7 @@ type dqnLossKernel struct {
 	Share       vk.Range // writeonly float
 
 	Rows    uint32 // push constants, in order
+	Ahead   uint32
 	Actions uint32
 	Updates uint32
 	Huber   float32
@@ -1966,6 +1968,41 @@ type scaleRewardsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k scaleRewardsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(scaleRewardsShader, &k, x, y, z)
+}
+
+var sequenceFactorShader = &vk.Shader{
+	Name:  "rl/sequence_factor",
+	SPIRV: shaders.Code("rl/sequence_factor"),
+	Bindings: []vk.Binding{
+		{Name: "Done", Index: 0, Access: vk.Read},
+		{Name: "Discount", Index: 1, Access: vk.Read},
+		{Name: "Factor", Index: 2, Access: vk.Write},
+		{Name: "Weight", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// sequenceFactorKernel is shaders/rl/sequence_factor.comp.
+type sequenceFactorKernel struct {
+	Done     vk.Range // readonly uint
+	Discount vk.Range // readonly float
+	Factor   vk.Range // writeonly float
+	Weight   vk.Range // writeonly float
+
+	Rows  uint32 // push constants, in order
+	Scale float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k sequenceFactorKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(sequenceFactorShader, &k, x, y, z)
 }
 
 var smoothShader = &vk.Shader{

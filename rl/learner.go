@@ -38,6 +38,7 @@ type learner interface {
 // update is one of an iteration's updates.
 type update struct {
 	batch  ReplayBatch
+	along  SequenceBatch  // instead of batch, of learners with memory
 	number *engine.Tensor // [1] u32: index of the update in the iteration, for random numbers
 	block  int            // updates that are recorded together
 	at     int            // index of the update among them
@@ -57,7 +58,8 @@ const (
 type learnerParts struct {
 	env         *envs.Environment
 	network     NetworkConfig
-	batch       int            // transitions per update of an actor
+	batch       int            // transitions per update of an actor; sequences, of networks with memory
+	sequences   SequenceConfig // of these
 	actors      int            // per member, sharing its critics
 	objectives  int            // agents per member
 	together    bool           // the members share one set of critics, as actors of one member
@@ -146,6 +148,10 @@ func (o *OffPolicy) Drawn() int {
 
 // recordUpdate records one update; at is its index in its block of updates.
 func (o *OffPolicy) recordUpdate(r *engine.Recorder, number *engine.Tensor, block, at int, pass Pass) {
+	if o.sequences != nil {
+		o.learner.update(r, update{along: o.sequences.Sample(r, o.Clock(), number), number: number, block: block, at: at, pass: pass})
+		return
+	}
 	batch := o.rewarded(r, o.replay.sample(r, o.Clock(), number, o.discount, pass == ActorsOnly))
 	o.learner.update(r, update{batch: batch, number: number, block: block, at: at, pass: pass})
 }

@@ -128,11 +128,16 @@ func TestRecurrentResume(t *testing.T) {
 	impala.Members, impala.Environments, impala.RolloutLength, impala.Epochs, impala.Minibatches = 1, 2, 7, 1, 1
 	a2c := DefaultA2C()
 	a2c.Members, a2c.Environments, a2c.RolloutLength = 2, 3, 4
+	dqn, replay := DefaultDQN(), DefaultDQNReplay()
+	dqn.Members, dqn.Environments, dqn.RolloutLength, dqn.UpdatesPerStep, dqn.LearningStarts = 2, 3, 4, 1.0/6, 60
+	replay.Capacity, replay.Batch, replay.Save = 120, 7, true
 	long := network
 	long.Layers = cells(nn.LSTM, 5)
 	for _, w := range []workflow{
 		{"ppo", makes(NewPPO, "CartPole-v1", ppo, Network(network), Environment(envs.Options{TimeLimit: 13}))},
 		{"a2c", makes(NewA2C, "CartPole-v1", a2c, Network(long), Environment(envs.Options{TimeLimit: 11}))},
+		{"dqn", makes(NewDQN, "CartPole-v1", dqn, Network(network), Replays(replay), Sequences(SequenceConfig{BurnIn: 3, Steps: 5, Stored: true}),
+			Environment(envs.Options{TimeLimit: 9}))},
 		{"impala", makes(NewIMPALA, "Pendulum-v1", impala, Network(long), Environment(envs.Options{TimeLimit: 12}))},
 	} {
 		t.Run(w.name, func(t *testing.T) { w.resumes(t, open(t)) })

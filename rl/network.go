@@ -141,11 +141,6 @@ func (c NetworkConfig) check(transitions int, from string, networks ...nn.Model)
 	if err := c.checkLayers(networks...); err != nil {
 		return err
 	}
-	for _, m := range networks {
-		if m.Memory() > 0 {
-			return config.Invalid("network."+c.Key(), "network %v has memory; ppo, a2c, impala and searches learn with one, off-policy agents without", m)
-		}
-	}
 	return c.checkPrecision(transitions, from, networks...)
 }
 

@@ -30,6 +30,7 @@ type OffPolicy struct {
 	learner   learner
 	collector *Collector
 	replay    *Replay
+	sequences *ReplaySequences // nil: updates are from transitions
 	evaluator *envs.Evaluator
 	discount  *engine.Tensor                      // [M]
 	rewards   func(*engine.Recorder, ReplayBatch) // nil: the environment's
@@ -58,13 +59,13 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if err := errors.Join(config.Check(o.config), with.check()); err != nil {
 		return err
 	}
-	if err := o.config.Check(Parts{Env: o.env, Network: with.network, Replay: *with.replay}); err != nil {
+	if err := o.config.Check(Parts{Env: o.env, Network: with.network, Replay: *with.replay, Sequences: with.drawn()}); err != nil {
 		return err
 	}
 	o.discount = hyper.Add("discount", c.Discount)
 	o.rates = newRates(s, o.Clock(), c.ScheduleConfig, c.Environments, c.RolloutLength)
 	parts := learnerParts{
-		env: o.env, network: with.network, batch: with.replay.Batch, actors: max(with.actors, 1), objectives: max(with.objectives, 1),
+		env: o.env, network: with.network, batch: with.replay.Batch, actors: max(with.actors, 1), objectives: max(with.objectives, 1), sequences: with.drawn(),
 		optimizer: optim.DefaultAdam, rewardScale: hyper.Add("reward_scale", c.RewardScale),
 	}
 	if o.learner, err = build(o, parts); err != nil {
@@ -88,6 +89,11 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	replay.Batch *= parts.actors
 	if o.replay, err = NewReplay(s.Sub("replay"), hyper, *o.collector.Trajectory(), replay); err != nil {
 		return err
+	}
+	if o.learner.behaviour().policy.Network.Memory() > 0 {
+		if o.sequences, err = o.replay.NewSequences(s.Sub("replay").Sub("sequences"), *o.collector.Trajectory(), *with.sequences); err != nil {
+			return err
+		}
 	}
 	if many := o.learner.many(); many.On() {
 		o.replay.makeMany(s.Sub("replay"), many.Together)
@@ -116,7 +122,11 @@ func (o *OffPolicy) begin(ctx context.Context) error {
 	}
 	return o.run(ctx, ": first experience", func(r *engine.Recorder) {
 		o.collector.RecordFirst(r)
-		o.recordExperience(r, o.collector.RecordRandom)
+		collect := o.collector.RecordRandom
+		if o.sequences != nil { // that begin with the policy's memory
+			collect = o.act
+		}
+		o.recordExperience(r, collect)
 	})
 }
 
@@ -129,11 +139,14 @@ func (o *OffPolicy) refill(ctx context.Context) error {
 			o.recordExperience(r, o.collector.RecordRandom)
 			return
 		}
-		o.recordExperience(r, func(r *engine.Recorder) {
-			o.learner.explore(r)
-			o.collector.Record(r)
-		})
+		o.recordExperience(r, o.act)
 	})
+}
+
+// act records an iteration's steps by the exploring policies.
+func (o *OffPolicy) act(r *engine.Recorder) {
+	o.learner.explore(r)
+	o.collector.Record(r)
 }
 
 // recordExperience records learning_starts environment steps of every member, without updates.
@@ -182,8 +195,7 @@ func (o *OffPolicy) Collect(r *engine.Recorder) {
 		r.Fail(fmt.Errorf("rl: %s: members of %d actors act only at random", o.name, o.with.actors))
 		return
 	}
-	o.learner.explore(r)
-	o.collector.Record(r)
+	o.act(r)
 	o.keep(r)
 }
 

@@ -69,7 +69,9 @@ type Parts struct {
 	Env     *envs.Environment
 	Network NetworkConfig
 	Replay  ReplayConfig // on-policy algorithms ignore it
-	Agents  int          // number of agents that a hybrid is made of; algorithms have it themselves
+	// Sequences are what networks with memory learn from; DQN's only.
+	Sequences SequenceConfig
+	Agents    int // number of agents that a hybrid is made of; algorithms have it themselves
 }
 
 // checkEnvironment returns an error if there is no environment.
@@ -95,10 +97,38 @@ func ofSeats(env *envs.Environment) string {
 
 // check makes the checks that all off-policy algorithms have in common; networks are those that learn.
 func (c OffPolicyConfig) check(with Parts, networks ...nn.Model) error {
+	for _, m := range networks {
+		if m.Memory() > 0 {
+			return config.Invalid("network."+with.Network.Key(), "network %v has memory; ppo, a2c, impala, dqn and searches learn with one, other agents without", m)
+		}
+	}
+	return c.checkParts(with, with.Replay.Batch, "replay.batch", networks...)
+}
+
+// checkSequences is check for a network with memory, which learns from sequences.
+func (c OffPolicyConfig) checkSequences(with Parts, network nn.Model) error {
+	replay, lanes := with.Replay, c.Environments*with.Env.Seats()
+	switch {
+	case replay.Steps != 1:
+		return config.Invalid("replay.steps", "returns of %d steps, and networks with memory learn from those of one; want 1", replay.Steps)
+	case replay.BatchShare != 1:
+		return config.Invalid("replay.batch_share", "sequences are drawn whole; want 1")
+	}
+	if replay.Shared {
+		lanes *= c.Members
+	}
+	if err := with.Sequences.check(replay, lanes); err != nil {
+		return err
+	}
+	return c.checkParts(with, replay.Batch*(with.Sequences.Steps+1), "replay.batch × (sequences.steps + 1)", network)
+}
+
+// checkParts checks networks that learn from a number of transitions per update, which `from` names, and the replay.
+func (c OffPolicyConfig) checkParts(with Parts, transitions int, from string, networks ...nn.Model) error {
 	if with.Network.NormalizeReward {
 		return config.Invalid("network.normalize_reward", "rewards in the replay would have different scales; want false, and reward_scale instead")
 	}
-	if err := with.Network.check(with.Replay.Batch, "replay.batch", networks...); err != nil {
+	if err := with.Network.check(transitions, from, networks...); err != nil {
 		return err
 	}
 	return with.Replay.checkCapacity(c.Members, c.Environments*with.Env.Seats(), c.RolloutLength)

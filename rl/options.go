@@ -17,6 +17,8 @@ type settings struct {
 	options envs.Options
 	actors  int // per member; 0: one
 
+	sequences *SequenceConfig // nil: the algorithm draws none
+
 	objectives int // agents per member; 0: one
 	err        error
 
@@ -48,6 +50,9 @@ func Network(cfg NetworkConfig) Option { return func(s *settings) { s.network = 
 // Replays sets the replay of an off-policy algorithm. Default: DefaultReplay, DefaultDQNReplay for DQN. On-policy
 // algorithms ignore it.
 func Replays(cfg ReplayConfig) Option { return func(s *settings) { s.replay = &cfg } }
+
+// Sequences sets the sequences from which DQN learns if its network has memory. Default: DefaultSequences. Other algorithms ignore it.
+func Sequences(cfg SequenceConfig) Option { return func(s *settings) { s.sequences = &cfg } }
 
 // Actors gives each member of DDPG, TD3 or SAC with continuous actions n actors, for methods that train candidates of a search (hybrid.CEMRL). They
 // share the member's critics, with the mean over the actors' batches as their loss (B. Zheng et al., 2025, appendix B.2);
@@ -82,6 +87,14 @@ func CriticsFirst() Option { return func(s *settings) { s.criticsFirst = true } 
 // Environment sets the options of the environment: time limit, reward scale and others. Default: as its Spec.
 func Environment(options envs.Options) Option { return func(s *settings) { s.options = options } }
 
+// drawn returns the sequences from which networks with memory learn.
+func (s settings) drawn() (c SequenceConfig) {
+	if s.sequences != nil {
+		c = *s.sequences
+	}
+	return c
+}
+
 func (s settings) check() error {
 	if s.err != nil {
 		return s.err
@@ -104,6 +117,12 @@ func (s settings) check() error {
 	}
 	if err := config.Check(*s.replay); err != nil {
 		return fmt.Errorf("replay: %w", err)
+	}
+	if s.sequences == nil {
+		return nil
+	}
+	if err := config.Check(*s.sequences); err != nil {
+		return fmt.Errorf("sequences: %w", err)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 type ReplayConfig struct {
 	Capacity     int          `min:"1" max:"1073741824" doc:"Number of stored transitions, per member or, if shared, in total."`
 	Shared       bool         `doc:"All members' transitions go into one ring, from which each member draws its own batches."`
-	Batch        int          `min:"1" max:"1048576" doc:"Transitions per member and update."`
+	Batch        int          `min:"1" max:"1048576" doc:"Transitions per member and update; sequences, of networks with memory."`
 	BatchShare   float64      `above:"0" max:"1" doc:"Fraction of the batch that is drawn; the rest repeats it. Per member." member:"uniform 0.1 1"`
 	Steps        int          `min:"1" max:"64" doc:"Steps n of the returns before bootstrapping."`
 	Inherit      bool         `doc:"A member that becomes a copy of another copies its ring; otherwise it keeps its own."`

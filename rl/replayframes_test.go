@@ -61,7 +61,7 @@ func TestReplayFrames(t *testing.T) {
 			if words := y.parts[0].obs.Size("feature"); words != c.element.Words(c.features/of.frames) {
 				t.Fatalf("an observation takes %d words; want one frame", words)
 			}
-			q, err := y.NewSequences(s.Sub("sequences"), tr, SequenceConfig{BurnIn: 2, Steps: 4, Batch: 23})
+			q, err := y.NewSequences(s.Sub("sequences"), tr, SequenceConfig{BurnIn: 2, Steps: 4})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +173,7 @@ func checkFrameSequences(t *testing.T, c replayCase, q *ReplaySequences, m [][]r
 			continue
 		}
 		drawn++
-		p, k := i/q.cfg.Batch, i%q.cfg.Batch
+		p, k := i/y.cfg.Batch, i%y.cfg.Batch
 		rows := m[p%y.rings]
 		number := len(rows) - 1
 		for number%c.rows != int(slot) {
@@ -195,7 +195,7 @@ func checkFrameSequences(t *testing.T, c replayCase, q *ReplaySequences, m [][]r
 			if at >= q.cfg.BurnIn {
 				got, steps, in = learn, q.cfg.Steps+1, at-q.cfg.BurnIn
 			}
-			if g := got[((p*steps+in)*q.cfg.Batch+k)*c.features:][:c.features]; !slices.Equal(g, c.kept(obs)) {
+			if g := got[((p*steps+in)*y.cfg.Batch+k)*c.features:][:c.features]; !slices.Equal(g, c.kept(obs)) {
 				t.Fatalf("%s: step %d of sequence %d is %v; want %v", when, at, i, g, c.kept(obs))
 			}
 		}

@@ -8,22 +8,33 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// SequenceConfig holds the settings of sequences that are drawn from a replay.
+// SequenceConfig holds the settings of sequences that are drawn from a replay, as many as its batch.
 type SequenceConfig struct {
 	BurnIn int  `min:"0" max:"2048" doc:"Steps over which only the memory is brought up to date; no gradient passes through them."`
 	Steps  int  `min:"1" max:"2048" doc:"Steps that are learned from."`
-	Batch  int  `min:"1" max:"1048576" doc:"Sequences per member and update."`
 	Stored bool `doc:"Sequences begin where trajectories began, with the memory that acted there; otherwise anywhere, with zeros."`
 }
 
 // DefaultSequences are the settings of R2D2 (S. Kapturowski et al., "Recurrent Experience Replay in Distributed Reinforcement Learning", 2019):
-// 80 steps after a burn-in of 40, from stored memories, 64 sequences. Trajectories of 40 steps make sequences overlap as there.
+// 80 steps after a burn-in of 40, from stored memories. Trajectories of 40 steps make sequences overlap as there, and a batch has 64.
 func DefaultSequences() SequenceConfig {
-	return SequenceConfig{BurnIn: 40, Steps: 80, Batch: 64, Stored: true}
+	return SequenceConfig{BurnIn: 40, Steps: 80, Stored: true}
 }
 
 // steps returns the steps of a sequence with that which has only an observation: S.
 func (c SequenceConfig) steps() int { return c.BurnIn + c.Steps + 1 }
+
+// check returns an error if sequences cannot be drawn from a replay whose rings hold the transitions of `lanes` environments.
+func (c SequenceConfig) check(replay ReplayConfig, lanes int) error {
+	switch need := c.steps() * lanes; {
+	case replay.Prioritized:
+		return config.Invalid("replay.prioritized", "sequences are drawn uniformly; want false")
+	case replay.Capacity < need:
+		return config.Invalid("replay.capacity", "%d transitions of %d environments, where sequences have %d steps; want at least %d",
+			replay.Capacity, lanes, c.steps(), need)
+	}
+	return nil
+}
 
 // ReplaySequences draws sequences of consecutive steps of an environment from a replay, for agents with memory.
 //
@@ -89,16 +100,14 @@ func (y *Replay) NewSequences(s *engine.State, t envs.Trajectory, cfg SequenceCo
 	if err := config.Check(cfg); err != nil {
 		return nil, fmt.Errorf("rl: sequences: %w", err)
 	}
+	if err := cfg.check(y.cfg, y.own.lanes); err != nil {
+		return nil, fmt.Errorf("rl: %w", err)
+	}
 	rows := y.own.slots.Len() / y.rings
 	steps := cfg.steps()
 	switch {
 	case y.sequences != nil:
 		return nil, fmt.Errorf("rl: a replay of %v has sequences already; want one NewSequences", y.parts[0].obs)
-	case y.cfg.Prioritized:
-		return nil, fmt.Errorf("rl: sequences of a prioritized replay; they are drawn uniformly, want prioritized = false")
-	case steps > y.cfg.Capacity/y.own.lanes:
-		return nil, fmt.Errorf("rl: %w", config.Invalid("replay.capacity", "%d transitions of %d environments, where sequences have %d steps; want at least %d",
-			y.cfg.Capacity, y.own.lanes, steps, steps*y.own.lanes))
 	case cfg.Stored && t.Memory == nil:
 		return nil, fmt.Errorf("rl: sequences that begin with stored memories, where trajectories have none; want a policy with memory, or stored = false")
 	case cfg.Stored && y.appended > rows:
@@ -107,7 +116,7 @@ func (y *Replay) NewSequences(s *engine.State, t envs.Trajectory, cfg SequenceCo
 	q := &ReplaySequences{replay: y, cfg: cfg, stream: s.Stream("sequences")}
 	q.after = y.tensor(s, "after", engine.Uint32, engine.Axis("row", y.cfg.Capacity))
 	q.latest = y.tensor(s, "latest", engine.Uint32, engine.Axis("lane", y.own.lanes))
-	p, b := engine.Members(y.batch.Obs.Size(engine.MemberAxis)), engine.Axis("sequence", cfg.Batch)
+	p, b := engine.Members(y.batch.Obs.Size(engine.MemberAxis)), engine.Axis("sequence", y.cfg.Batch)
 	if cfg.Stored {
 		m := &storedMemory{chunks: y.cfg.Capacity / rows}
 		chunk, lane := engine.Axis("chunk", m.chunks), engine.Axis("lane", y.own.lanes)
@@ -191,11 +200,11 @@ func (q *ReplaySequences) append(r *engine.Recorder, from *ReplaySource, t envs.
 func (q *ReplaySequences) Sample(r *engine.Recorder, clock engine.Clock, update *engine.Tensor) SequenceBatch {
 	y, b := q.replay, q.batch
 	members := uint32(b.Index.Size(engine.MemberAxis))
-	size, groups := r.Invocations(q.cfg.Batch)
+	size, groups := r.Invocations(y.cfg.Batch)
 	k := replaySequenceDrawKernel{
 		Done: y.done.Range(), Link: y.link.Range(), After: q.after.Range(), Head: y.head.Range(), Clock: clock.Tensor().Range(), Update: update.Range(),
 		Row: q.row.Range(), Place: q.place.Range(), Index: b.Index.Range(),
-		Batch: uint32(q.cfg.Batch), Steps: uint32(q.cfg.steps()), Capacity: uint32(y.cfg.Capacity), Lanes: uint32(y.own.lanes),
+		Batch: uint32(y.cfg.Batch), Steps: uint32(q.cfg.steps()), Capacity: uint32(y.cfg.Capacity), Lanes: uint32(y.own.lanes),
 		TruncationEnds: y.cfg.TruncationEnds, Own: !y.cfg.Shared, Tries: uint32(q.tries()), Seed: r.Engine().Seed(), Stream: q.stream,
 		LocalSizeX: size,
 	}
@@ -217,7 +226,7 @@ func (q *ReplaySequences) read(r *engine.Recorder, to SequenceSteps, first int) 
 	k := replaySequenceKernel{
 		Reward: y.reward.Range(), Done: y.done.Range(), Head: y.head.Range(), Row: q.row.Range(), Place: q.place.Range(),
 		ToObs: to.Obs.Range(), ToAction: to.Action.Range(), ToReward: to.Reward.Range(), ToDone: to.Done.Range(), Ends: to.Ends.Range(),
-		Batch: uint32(q.cfg.Batch), All: uint32(q.cfg.steps()), First: uint32(first), Steps: uint32(steps),
+		Batch: uint32(y.cfg.Batch), All: uint32(q.cfg.steps()), First: uint32(first), Steps: uint32(steps),
 		Capacity: uint32(y.cfg.Capacity), Features: uint32(y.store.features), Channels: uint32(y.store.channels), Actions: uint32(y.actions),
 		TruncationEnds: y.cfg.TruncationEnds, Own: !y.cfg.Shared,
 		ReplayFormat: uint32(y.store.format), Frames: uint32(y.store.frames), Workgroup: r.Workgroup(),

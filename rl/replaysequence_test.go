@@ -72,48 +72,48 @@ func TestReplaySequences(t *testing.T) {
 	for _, c := range []sequenceCase{
 		{
 			replayCase:     replayCase{"one member", 5, 1, 1, 3, 1, 61, false, 1, 7, false, Float32, 0, 1, nn.Floats, false},
-			SequenceConfig: SequenceConfig{Steps: 3, Batch: 9},
+			SequenceConfig: SequenceConfig{Steps: 3},
 		},
 		{
 			replayCase:     replayCase{"own rings", 7, 3, 5, 4, 2, 223, false, 1, 33, true, Float32, 0, 0.8, nn.Floats, false},
-			SequenceConfig: SequenceConfig{BurnIn: 3, Steps: 6, Batch: 37},
+			SequenceConfig: SequenceConfig{BurnIn: 3, Steps: 6},
 		},
 		{
 			replayCase:     replayCase{"few ends", 7, 3, 5, 4, 2, 223, false, 1, 33, true, Float32, 0, 0.2, nn.Floats, false},
-			SequenceConfig: SequenceConfig{BurnIn: 1, Steps: 2, Batch: 37},
+			SequenceConfig: SequenceConfig{BurnIn: 1, Steps: 2},
 		},
 		{
 			replayCase:     replayCase{"shared ring", 7, 3, 5, 11, 3, 431, true, 1, 70, true, Float32, 0, 0.7, nn.Floats, false},
-			SequenceConfig: SequenceConfig{BurnIn: 2, Steps: 5, Batch: 70},
+			SequenceConfig: SequenceConfig{BurnIn: 2, Steps: 5},
 		},
 		{
 			replayCase:     replayCase{"in parts", 7, 3, 5, 4, 2, 223, false, 1, 33, true, Float32, 3 * 4 * 4 * 30, 0.7, nn.Floats, false},
-			SequenceConfig: SequenceConfig{BurnIn: 4, Steps: 7, Batch: 33},
+			SequenceConfig: SequenceConfig{BurnIn: 4, Steps: 7},
 		},
 		{
 			replayCase:     replayCase{"float16 in parts, truncation ends", 7, 3, 5, 5, 2, 211, true, 1, 33, false, Float16, 4 * 3 * 50, 0.9, nn.Floats, false},
-			SequenceConfig: SequenceConfig{BurnIn: 2, Steps: 4, Batch: 33},
+			SequenceConfig: SequenceConfig{BurnIn: 2, Steps: 4},
 		},
 		{
 			replayCase:     replayCase{"single steps", 1, 3, 5, 4, 2, 97, false, 1, 33, true, Float32, 0, 0.9, nn.Floats, false},
-			SequenceConfig: SequenceConfig{BurnIn: 1, Steps: 3, Batch: 20},
+			SequenceConfig: SequenceConfig{BurnIn: 1, Steps: 3},
 		},
 		{
 			replayCase:     replayCase{"bits", 7, 2, 5, 67, 1, 223, false, 1, 33, false, Float32, 0, 0.8, nn.Bits, false},
-			SequenceConfig: SequenceConfig{BurnIn: 3, Steps: 6, Batch: 21},
+			SequenceConfig: SequenceConfig{BurnIn: 3, Steps: 6},
 		},
 		{
 			replayCase:     replayCase{"bytes of floats", 7, 3, 5, 9, 2, 421, true, 1, 33, true, Float32, 0, 0.5, nn.Bytes, true},
-			SequenceConfig: SequenceConfig{Steps: 6, Batch: 21},
+			SequenceConfig: SequenceConfig{Steps: 6},
 		},
 		{
 			replayCase:     replayCase{"stored", 4, 3, 5, 4, 2, 223, false, 1, 33, true, Float32, 0, 0.8, nn.Floats, false},
-			SequenceConfig: SequenceConfig{BurnIn: 3, Steps: 6, Batch: 37, Stored: true},
+			SequenceConfig: SequenceConfig{BurnIn: 3, Steps: 6, Stored: true},
 			memory:         7,
 		},
 		{
 			replayCase:     replayCase{"stored, shared", 3, 2, 5, 33, 1, 331, true, 1, 33, true, Float32, 4 * 2 * 200, 0.8, nn.Bits, false},
-			SequenceConfig: SequenceConfig{BurnIn: 2, Steps: 4, Batch: 40, Stored: true},
+			SequenceConfig: SequenceConfig{BurnIn: 2, Steps: 4, Stored: true},
 			memory:         5,
 		},
 	} {
@@ -247,12 +247,12 @@ func (c sequenceCase) check(t *testing.T, m *replayModel, y *Replay, q *ReplaySe
 		ring := p % y.rings
 		size := m.held(c.replayCase, ring)
 		oldest := m.at[ring] - size
-		for i := range c.Batch {
+		for i := range c.batch {
 			where := fmt.Sprintf("update %d, member %d, sequence %d", update, p, i)
 			var steps []sequenceStep
 			first, from := -1, start{memory: make([]float64, c.memory)}
 			for try := 0; try < q.tries() && first < 0 && size > 0; try++ {
-				word := engine.Philox([2]uint32{5, q.stream}, [4]uint32{uint32(p), uint32(i + c.Batch*(try/4)), 0, update})[try%4]
+				word := engine.Philox([2]uint32{5, q.stream}, [4]uint32{uint32(p), uint32(i + c.batch*(try/4)), 0, update})[try%4]
 				var number int
 				if c.memory > 0 {
 					// The ring of chunks begins with the oldest one only until it is full.
@@ -273,7 +273,7 @@ func (c sequenceCase) check(t *testing.T, m *replayModel, y *Replay, q *ReplaySe
 					first, steps = number, walked
 				}
 			}
-			at := p*c.Batch + i
+			at := p*c.batch + i
 			want := float64(1<<32 - 1)
 			if first >= 0 {
 				want = float64(first % c.rows)
@@ -296,7 +296,7 @@ func (c sequenceCase) check(t *testing.T, m *replayModel, y *Replay, q *ReplaySe
 						part, count, in = 1, c.Steps+1, k-c.BurnIn
 					}
 				}
-				element := (p*count+in)*c.Batch + i
+				element := (p*count+in)*c.batch + i
 				got := values[part]
 				obs := step.obs
 				if first >= 0 {
@@ -325,10 +325,10 @@ func (c sequenceCase) check(t *testing.T, m *replayModel, y *Replay, q *ReplaySe
 
 func TestSequenceErrors(t *testing.T) {
 	c := replayCases[1]
-	ok := SequenceConfig{BurnIn: 2, Steps: 3, Batch: 4}
+	ok := SequenceConfig{BurnIn: 2, Steps: 3}
 	for want, change := range map[string]func(replay *ReplayConfig, tr *envs.Trajectory, cfg *SequenceConfig){
 		`"steps" is 0`:               func(_ *ReplayConfig, _ *envs.Trajectory, cfg *SequenceConfig) { cfg.Steps = 0 },
-		"prioritized = false":        func(replay *ReplayConfig, _ *envs.Trajectory, _ *SequenceConfig) { replay.Prioritized = true },
+		"drawn uniformly":            func(replay *ReplayConfig, _ *envs.Trajectory, _ *SequenceConfig) { replay.Prioritized = true },
 		"want at least 85":           func(_ *ReplayConfig, _ *envs.Trajectory, cfg *SequenceConfig) { cfg.Steps = 14 },
 		"want a policy with memory":  func(_ *ReplayConfig, _ *envs.Trajectory, cfg *SequenceConfig) { cfg.Stored = true },
 		"3 floats for each":          nil, // below

@@ -26,7 +26,7 @@ var agents = []Workflow{
 	{
 		Name: "dqn", Summary: "deep Q-learning, with the parts of Rainbow as options, a population of independent agents at once",
 		Source:   "V. Mnih et al., \"Human-level control through deep reinforcement learning\", 2015",
-		settings: newOffPolicy("dqn", rl.DefaultDQNNetwork, rl.DefaultDQNReplay, rl.DefaultDQN, rl.NewDQN, func(c *rl.DQNConfig) *int { return &c.Members }),
+		settings: newDQN,
 	},
 	{
 		Name: "impala", Summary: "actor-critic with V-trace, which corrects for trajectories of older policies, a population of independent agents at once",
@@ -75,9 +75,10 @@ type agent struct {
 	single
 	name    string
 	network rl.NetworkConfig
-	replay  *rl.ReplayConfig // nil: none
-	cfg     any              // pointer to the algorithm's configuration
-	size    *int             // the number of members
+	replay  *rl.ReplayConfig   // nil: none
+	along   *rl.SequenceConfig // sequences for networks with memory; nil: none
+	cfg     any                // pointer to the algorithm's configuration
+	size    *int               // the number of members
 	check   func(rl.Parts) error
 	make    func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (engine.Workflow, error)
 }
@@ -97,6 +98,14 @@ func newOffPolicy[C rl.Algorithm, W engine.Workflow](
 		of := replay()
 		return agentOf(name, network(), &of, defaults(), new, size)
 	}
+}
+
+// newDQN is newOffPolicy for DQN, whose networks may have memory.
+func newDQN(*Catalog) Settings {
+	replay, sequences := rl.DefaultDQNReplay(), rl.DefaultSequences()
+	a := agentOf("dqn", rl.DefaultDQNNetwork(), &replay, rl.DefaultDQN(), rl.NewDQN, func(c *rl.DQNConfig) *int { return &c.Members })
+	a.along = &sequences
+	return a
 }
 
 // agentOf returns the settings of an algorithm whose configuration is C.
@@ -120,6 +129,9 @@ func (a *agent) Sections() config.Sections {
 	if a.replay != nil {
 		of = append(of, config.Section{Name: "replay", Value: a.replay})
 	}
+	if a.along != nil {
+		of = append(of, config.Section{Name: "sequences", Value: a.along})
+	}
 	return append(of, a.learner())
 }
 
@@ -135,6 +147,9 @@ func (a *agent) parts(env *envs.Environment) rl.Parts {
 	if a.replay != nil {
 		with.Replay = *a.replay
 	}
+	if a.along != nil {
+		with.Sequences = *a.along
+	}
 	return with
 }
 
@@ -146,6 +161,9 @@ func (a *agent) build(ctx context.Context, eng *engine.Engine, env *envs.Environ
 	opts := []rl.Option{rl.Network(a.network), rl.Environment(options)}
 	if a.replay != nil {
 		opts = append(opts, rl.Replays(*a.replay))
+	}
+	if a.along != nil {
+		opts = append(opts, rl.Sequences(*a.along))
 	}
 	return a.make(ctx, eng, env, append(opts, more...)...)
 }

@@ -24,7 +24,7 @@ var lacks = []lack{
 	},
 	{
 		regexp.MustCompile(`lstm|\bgru\b|\brnn\b|recurrent|memory|transformer|r2d2|^rppo$|^drqn$`),
-		"memory is a layer in networks of ppo, a2c, impala and searches; off-policy agents have none, and there are no transformers",
+		"memory is a layer in networks of ppo, a2c, impala, dqn and searches; ddpg, td3, sac and redq have none, and there are no transformers",
 	},
 	{
 		regexp.MustCompile(`^(mappo|ippo|maddpg|qmix|vdn|coma|masac|matd3)$|multi-?agent|petting-?zoo|smax?c|overcooked|jax-?marl`),

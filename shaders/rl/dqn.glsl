@@ -1,6 +1,6 @@
 // Common to the losses of deep Q-learning: a batch, and outputs of its networks at the observations and the next ones
 // (engine/nn/head.glsl, EPSILON_GREEDY). A row of outputs has ATOMS for each action, followed, if dueling, by those of
-// the state.
+// the state. In sequences the next observation of a row is that of the row `ahead` rows after it; the last rows are no transitions.
 
 #extension GL_EXT_control_flow_attributes : require
 
@@ -32,6 +32,9 @@ layout(std430, set = 0, binding = 16) writeonly buffer Error { float error[]; };
 layout(std430, set = 0, binding = 17) writeonly buffer Loss { float loss[]; };             // [M, rows]
 layout(std430, set = 0, binding = 18) writeonly buffer Chosen { float chosen[]; };         // [M, rows]: the value of the action taken
 layout(std430, set = 0, binding = 19) writeonly buffer Share { float share[]; };           // [M]: the Polyak coefficient of this update, 0 if not due
+
+// The row of outputs for the next observation of a member's row.
+#define NEXT_ROW(member, row) ((member) * rows + min((row) + ahead, rows - 1u))
 
 float value_at(uint e) { return LOAD(values, values_texels, e); }
 float next_at(uint e) { return LOAD(next_values, next_values_texels, e); }

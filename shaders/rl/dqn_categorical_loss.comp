@@ -16,6 +16,7 @@
 
 layout(push_constant) uniform Push {
     uint rows;
+    uint ahead;
     uint actions;
     uint atoms;   // K
     uint updates; // per iteration
@@ -61,15 +62,16 @@ void main() {
     uint row = gl_GlobalInvocationID.x, member = gl_WorkGroupID.y;
     if (row >= rows) return;
     if (row == 0u) share[member] = target_share(member, updates);
-    uint at = member * rows + row, base = at * atoms * (actions + (DUELING ? 1u : 0u));
+    uint outputs = atoms * (actions + (DUELING ? 1u : 0u));
+    uint at = member * rows + row, base = at * outputs, next_base = NEXT_ROW(member, row) * outputs;
     uint best = 0u, taken = min(uint(max(action[at], 0.0)), actions - 1u);
-    float highest = choice_norm(base, 0u).mean;
+    float highest = choice_norm(next_base, 0u).mean;
     [[dont_unroll]] for (uint a = 1u; a < actions; a++) {
-        float mean = choice_norm(base, a).mean;
+        float mean = choice_norm(next_base, a).mean;
         best = mean > highest ? a : best;
         highest = max(highest, mean);
     }
-    Norm next = next_norm(base, best), own = value_norm(base, taken);
+    Norm next = next_norm(next_base, best), own = value_norm(base, taken);
     float spacing = (high - low) / float(atoms - 1u), w = HAS_WEIGHT ? weight[at] : 1.0;
     float scaled = reward_scale[member] * reward[at], f = factor[at], last = float(atoms - 1u);
     bool bad = isnan(scaled) || isinf(scaled) || isnan(next.log_sum);
@@ -83,7 +85,7 @@ void main() {
         float place = clamp((scaled + f * (low + spacing * float(j)) - low) / spacing, 0.0, last);
         float below = bad ? float(i) : floor(place);
         if (j < atoms && below <= float(i)) {
-            float p = m_exp(next_logit(base, best, j) - next.log_sum);
+            float p = m_exp(next_logit(next_base, best, j) - next.log_sum);
             mass += p * (1.0 - (place - below));
             over += p * (place - below);
             j++;

@@ -14,6 +14,7 @@
 
 layout(push_constant) uniform Push {
     uint rows;
+    uint ahead;
     uint actions;
     uint updates; // per iteration
     float huber;  // size of errors above which the loss is linear; 0: always quadratic
@@ -23,21 +24,21 @@ void main() {
     uint i = gl_GlobalInvocationID.x, member = gl_WorkGroupID.y;
     if (i >= rows) return;
     if (i == 0u) share[member] = target_share(member, updates);
-    uint at = member * rows + i, outputs = actions + (DUELING ? 1u : 0u), base = at * outputs;
+    uint at = member * rows + i, outputs = actions + (DUELING ? 1u : 0u), base = at * outputs, next_base = NEXT_ROW(member, i) * outputs;
     uint best = 0u, taken = min(uint(max(action[at], 0.0)), actions - 1u);
-    float top = choice_at(base), next_mean = 0.0, mean = 0.0;
+    float top = choice_at(next_base), next_mean = 0.0, mean = 0.0;
     [[dont_unroll]] for (uint a = 0u; a < actions; a++) {
-        float q = choice_at(base + a);
+        float q = choice_at(next_base + a);
         best = q > top ? a : best;
         top = max(top, q);
         if (DUELING) {
-            next_mean += next_at(base + a) / float(actions);
+            next_mean += next_at(next_base + a) / float(actions);
             mean += value_at(base + a) / float(actions);
         }
     }
-    float next = next_at(base + best), q = value_at(base + taken);
+    float next = next_at(next_base + best), q = value_at(base + taken);
     if (DUELING) {
-        next += next_at(base + actions) - next_mean;
+        next += next_at(next_base + actions) - next_mean;
         q += value_at(base + actions) - mean;
     }
     // If the factor is 0, the next state's value is not used, even if it is not finite.
