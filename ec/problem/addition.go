@@ -125,7 +125,12 @@ func (a *Addition) New(_ context.Context, s *engine.State, clock engine.Clock, m
 	info, bytes := s.Engine().Device().Info(), a.model().RowBytes()*members*a.cfg.Batch
 	window, _ := chunk(info, bytes, population, 1)
 	window = max(1, min(window, int(info.Limits.MaxStorageRange)/bytes, int(info.Limits.MaxGroups[1])/members))
-	e := &additions{Addition: a, state: s, clock: clock, members: members, population: population, window: window, stream: s.Stream("batch")}
+	e := &additions{
+		Addition: a, apart: apart{state: s, members: members, batches: true}, clock: clock, population: population, window: window, stream: s.Stream("batch"),
+	}
+	e.appraise = func(of *engine.State, solutions *engine.Tensor, batches int) (engine.Fitness, error) {
+		return e.newExam(of, solutions, s.Stream("test"), batches)
+	}
 	var err error
 	if e.scored, err = a.newAnswered(s.Sub("answered"), members, window); err != nil {
 		return nil, err

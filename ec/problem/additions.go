@@ -2,7 +2,6 @@ package problem
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
@@ -12,15 +11,14 @@ import (
 // additions evaluates candidates of an Addition.
 type additions struct {
 	*Addition
-	state               *engine.State
-	clock               engine.Clock
-	members, population int
-	window              int
-	stream              uint32 // of the batches
-	scored              *answered
-	accuracy            *engine.Tensor // [M, N]
-	row                 *engine.Tensor // [M]: its mean
-	tests               []*examined
+	apart
+	clock      engine.Clock
+	population int
+	window     int
+	stream     uint32 // of the batches
+	scored     *answered
+	accuracy   *engine.Tensor // [M, N]
+	row        *engine.Tensor // [M]: its mean
 }
 
 // answered evaluates networks on a batch of questions.
@@ -120,34 +118,6 @@ func (e *additions) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	return func(r *engine.Recorder) { engine.Mean(r, e.row, e.accuracy, nil, 1) }
 }
 
-// examined evaluates solutions on batches apart from the search's.
-type examined struct {
-	solutions *engine.Tensor
-	state     *engine.State
-	accuracy  *engine.Tensor // [M, batches]
-	program   *engine.Program
-}
-
-func (e *additions) test(solutions *engine.Tensor, batches int) (*examined, error) {
-	for _, v := range e.tests {
-		if v.solutions == solutions && v.accuracy.Len() == e.members*batches {
-			return v, nil
-		}
-	}
-	v := &examined{solutions: solutions, state: e.state.Engine().NewState()}
-	record, err := e.newExam(v.state, solutions, e.state.Stream("test"), batches)
-	if err != nil {
-		return nil, errors.Join(err, v.state.Close())
-	}
-	v.accuracy = v.state.Scratch("accuracy", engine.Float32, engine.Members(e.members), engine.Axis("batch", batches))
-	v.program, err = e.state.Engine().Record("test", func(r *engine.Recorder) { record(r, v.accuracy) })
-	if err != nil {
-		return nil, errors.Join(err, v.state.Close())
-	}
-	e.tests = append(e.tests, v)
-	return v, nil
-}
-
 // newExam makes, in s, what records the accuracy of solutions on each of so many batches, [M, batches], or their mean accuracy, [M].
 func (e *additions) newExam(s *engine.State, solutions *engine.Tensor, stream uint32, batches int) (engine.Fitness, error) {
 	x, err := e.newAnswered(s, e.members, 1)
@@ -173,43 +143,7 @@ func (e *additions) newExam(s *engine.State, solutions *engine.Tensor, stream ui
 	}, s.Err()
 }
 
-func (e *additions) Prepare(_ context.Context, solutions *engine.Tensor, episodes int) error {
-	_, err := e.test(solutions, episodes)
-	return err
-}
-
-// Evaluate implements ec.Evaluation: the accuracy of the solutions on a batch of questions for each episode.
-func (e *additions) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
-	if err := engine.CheckEpisodes(episodes); err != nil {
-		return engine.Evaluation{}, fmt.Errorf("problem: %w", err)
-	}
-	v, err := e.test(solutions, episodes)
-	if err != nil {
-		return engine.Evaluation{}, err
-	}
-	if err := v.program.Run(ctx); err != nil {
-		return engine.Evaluation{}, err
-	}
-	accuracy, err := v.accuracy.ReadFloat32(ctx)
-	if err != nil {
-		return engine.Evaluation{}, err
-	}
-	out := engine.Evaluation{Returns: make([][]float32, e.members), Lengths: make([][]float32, e.members)}
-	for m := range out.Returns {
-		out.Returns[m], out.Lengths[m] = accuracy[m*episodes:][:episodes], make([]float32, episodes)
-	}
-	return out, nil
-}
-
 // Fitness implements ec.Evaluation: the accuracy of the solutions on batches that are neither the search's nor those of evaluations.
 func (e *additions) Fitness(_ context.Context, s *engine.State, solutions *engine.Tensor, episodes int) (engine.Fitness, error) {
 	return e.newExam(s.Sub("selection"), solutions, e.state.Stream("selection"), episodes)
-}
-
-func (e *additions) Close() {
-	for _, v := range e.tests {
-		v.program.Free()
-		_ = v.state.Close() // only frees memory
-	}
-	e.tests = nil
 }

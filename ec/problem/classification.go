@@ -108,8 +108,11 @@ func (c *Classification) New(_ context.Context, s *engine.State, clock engine.Cl
 	model := c.model()
 	window, rows := chunk(info, nn.RowBytes(model, info)*members, population, c.cfg.Batch)
 	e := &classifiers{
-		Classification: c, state: s, clock: clock, members: members, population: population, window: window, stream: s.Stream("batch"),
-		train: newLabelled(s.Sub("train"), c.images, c.images.Train),
+		Classification: c, apart: apart{state: s, members: members, sums: c.images.Test.Count()}, clock: clock, population: population, window: window,
+		stream: s.Stream("batch"), train: newLabelled(s.Sub("train"), c.images, c.images.Train),
+	}
+	e.appraise = func(of *engine.State, solutions *engine.Tensor, _ int) (engine.Fitness, error) {
+		return e.newTest(of, newLabelled(of, c.images, c.images.Test), solutions, c.images.Test.Count(), 1)
 	}
 	var err error
 	if e.scored, err = c.newScored(s.Sub("scored"), e.train, members, window, c.cfg.Batch, rows); err != nil {

@@ -2,8 +2,6 @@ package problem
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
@@ -13,16 +11,15 @@ import (
 // classifiers evaluates candidates of a Classification.
 type classifiers struct {
 	*Classification
-	state               *engine.State
-	clock               engine.Clock
-	members, population int
-	window              int
-	stream              uint32 // of the batches
-	train               labelled
-	scored              *scored
-	accuracy            *engine.Tensor // [M, N]
-	row                 *engine.Tensor // [M]: its mean
-	tests               []*tested
+	apart
+	clock      engine.Clock
+	population int
+	window     int
+	stream     uint32 // of the batches
+	train      labelled
+	scored     *scored
+	accuracy   *engine.Tensor // [M, N]
+	row        *engine.Tensor // [M]: its mean
 }
 
 // chunk divides a population, of which each candidate takes so many bytes for every image that is computed at once: into windows of candidates and
@@ -145,23 +142,11 @@ func (e *classifiers) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	return func(r *engine.Recorder) { engine.Mean(r, e.row, e.accuracy, nil, 1) }
 }
 
-// tested evaluates solutions on images apart from the search.
-type tested struct {
-	solutions          *engine.Tensor
-	state              *engine.State
-	likelihood, counts *engine.Tensor // [M]: sums over the images
-	program            *engine.Program
-	images             int
-}
-
 // testBlock is the number of images that an evaluation copies at once.
 const testBlock = 1000
 
-// recordTest records the sums of log-likelihoods and hits over images, [M] each, times a factor.
-type recordTest func(r *engine.Recorder, networks, likelihood, hits *engine.Tensor, factor float32)
-
-// newTested makes, in s, what records the sums over the first images of a list.
-func (e *classifiers) newTested(s *engine.State, of labelled, images int) (recordTest, error) {
+// newTest makes, in s, what records the hits of solutions among the first images of a list, [M], times a factor.
+func (e *classifiers) newTest(s *engine.State, of labelled, solutions *engine.Tensor, images int, factor float32) (engine.Fitness, error) {
 	block := min(testBlock, images)
 	info := s.Engine().Device().Info()
 	_, rows := chunk(info, nn.RowBytes(e.model(), info)*e.members, 1, block)
@@ -169,63 +154,17 @@ func (e *classifiers) newTested(s *engine.State, of labelled, images int) (recor
 	if err != nil {
 		return nil, err
 	}
-	return func(r *engine.Recorder, networks, likelihood, counts *engine.Tensor, factor float32) {
+	likelihood := s.Scratch("likelihood", engine.Float32, engine.Members(e.members)) // not used
+	return func(r *engine.Recorder, hits *engine.Tensor) {
+		if err := e.one(e.name, hits); err != nil {
+			r.Fail(err)
+			return
+		}
 		for first := 0; first < images; first += block {
 			x.batch(r, first, images)
-			x.score(r, networks, 0, likelihood, counts, factor, first > 0)
+			x.score(r, solutions, 0, likelihood, hits, factor, first > 0)
 		}
-	}, nil
-}
-
-func (e *classifiers) test(solutions *engine.Tensor) (*tested, error) {
-	for _, v := range e.tests {
-		if v.solutions == solutions {
-			return v, nil
-		}
-	}
-	v := &tested{solutions: solutions, state: e.state.Engine().NewState(), images: e.images.Test.Count()}
-	record, err := e.newTested(v.state, newLabelled(v.state, e.images, e.images.Test), v.images)
-	if err != nil {
-		return nil, errors.Join(err, v.state.Close())
-	}
-	v.likelihood = v.state.Scratch("likelihood", engine.Float32, engine.Members(e.members))
-	v.counts = v.state.Scratch("counts", engine.Float32, engine.Members(e.members))
-	v.program, err = e.state.Engine().Record("test", func(r *engine.Recorder) { record(r, solutions, v.likelihood, v.counts, 1) })
-	if err != nil {
-		return nil, errors.Join(err, v.state.Close())
-	}
-	e.tests = append(e.tests, v)
-	return v, nil
-}
-
-func (e *classifiers) Prepare(_ context.Context, solutions *engine.Tensor, _ int) error {
-	_, err := e.test(solutions)
-	return err
-}
-
-// Evaluate implements ec.Evaluation: the accuracy of the solutions on the test images. It is the same in every episode.
-func (e *classifiers) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
-	if err := engine.CheckEpisodes(episodes); err != nil {
-		return engine.Evaluation{}, fmt.Errorf("problem: %w", err)
-	}
-	v, err := e.test(solutions)
-	if err != nil {
-		return engine.Evaluation{}, err
-	}
-	if err := v.program.Run(ctx); err != nil {
-		return engine.Evaluation{}, err
-	}
-	counts, err := v.counts.ReadFloat32(ctx)
-	if err != nil {
-		return engine.Evaluation{}, err
-	}
-	out := engine.Evaluation{Returns: make([][]float32, e.members), Lengths: make([][]float32, e.members)}
-	for m, hits := range counts {
-		for range episodes {
-			out.Returns[m], out.Lengths[m] = append(out.Returns[m], hits/float32(v.images)), append(out.Lengths[m], 0)
-		}
-	}
-	return out, nil
+	}, s.Err()
 }
 
 // selected is the most training images by which Fitness compares members.
@@ -235,25 +174,5 @@ const selected = 10000
 // choice among members.
 func (e *classifiers) Fitness(_ context.Context, s *engine.State, solutions *engine.Tensor, _ int) (engine.Fitness, error) {
 	images := min(selected, e.images.Train.Count())
-	s = s.Sub("selection")
-	record, err := e.newTested(s, e.train, images)
-	if err != nil {
-		return nil, err
-	}
-	likelihood := s.Scratch("likelihood", engine.Float32, engine.Members(e.members))
-	return func(r *engine.Recorder, fitness *engine.Tensor) {
-		if fitness.Len() != e.members {
-			r.Fail(fmt.Errorf("problem: %s: a fitness of %v; want one value for each of %d members, as it has no episodes", e.name, fitness, e.members))
-			return
-		}
-		record(r, solutions, likelihood, fitness, 1/float32(images))
-	}, s.Err()
-}
-
-func (e *classifiers) Close() {
-	for _, v := range e.tests {
-		v.program.Free()
-		_ = v.state.Close() // only frees memory
-	}
-	e.tests = nil
+	return e.newTest(s.Sub("selection"), e.train, solutions, images, 1/float32(images))
 }

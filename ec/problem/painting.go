@@ -116,7 +116,8 @@ func (p *Painting) New(_ context.Context, s *engine.State, _ engine.Clock, membe
 	}
 	window, _ := chunk(info, members*candidate, population, 1)
 	window = max(1, min(window, int(info.Limits.MaxGroups[1])/members))
-	e := &paintings{Painting: p, state: s, members: members, window: window}
+	e := &paintings{Painting: p, apart: apart{state: s, members: members}, window: window}
+	e.appraise = e.newScores
 	e.painter = p.newPainter(s, members, window)
 	return e, s.Err()
 }

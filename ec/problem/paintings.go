@@ -2,7 +2,6 @@ package problem
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"image"
 	"math"
@@ -13,11 +12,9 @@ import (
 // paintings evaluates candidates of a Painting.
 type paintings struct {
 	*Painting
-	state   *engine.State
-	members int
+	apart
 	window  int
 	painter *painter
-	shown   []*shown
 }
 
 func (e *paintings) Window() int { return e.window }
@@ -36,72 +33,21 @@ func (e *paintings) Rows(*engine.Metrics) func(*engine.Recorder) {
 	return func(*engine.Recorder) {}
 }
 
-// shown evaluates solutions apart from the search.
-type shown struct {
-	solutions *engine.Tensor
-	state     *engine.State
-	scores    *engine.Tensor // [M]
-	program   *engine.Program
-}
-
-func (e *paintings) show(solutions *engine.Tensor) (*shown, error) {
-	for _, v := range e.shown {
-		if v.solutions == solutions {
-			return v, nil
-		}
-	}
-	v := &shown{solutions: solutions, state: e.state.Engine().NewState()}
-	painter := e.newPainter(v.state, e.members, 1)
-	v.scores = v.state.Scratch("scores_of_solutions", engine.Float32, engine.Members(e.members))
-	var err error
-	if v.program, err = e.state.Engine().Record("paint", func(r *engine.Recorder) { painter.score(r, solutions, 0, v.scores) }); err != nil {
-		return nil, errors.Join(err, v.state.Close())
-	}
-	e.shown = append(e.shown, v)
-	return v, nil
-}
-
-func (e *paintings) Prepare(_ context.Context, solutions *engine.Tensor, _ int) error {
-	_, err := e.show(solutions)
-	return err
-}
-
-// Evaluate implements ec.Evaluation: the fitness of the solutions. It is the same in every episode.
-func (e *paintings) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
-	if err := engine.CheckEpisodes(episodes); err != nil {
-		return engine.Evaluation{}, fmt.Errorf("problem: %w", err)
-	}
-	v, err := e.show(solutions)
-	if err != nil {
-		return engine.Evaluation{}, err
-	}
-	if err := v.program.Run(ctx); err != nil {
-		return engine.Evaluation{}, err
-	}
-	scores, err := v.scores.ReadFloat32(ctx)
-	if err != nil {
-		return engine.Evaluation{}, err
-	}
-	out := engine.Evaluation{Returns: make([][]float32, e.members), Lengths: make([][]float32, e.members)}
-	for m, score := range scores {
-		for range episodes {
-			out.Returns[m], out.Lengths[m] = append(out.Returns[m], score), append(out.Lengths[m], 0)
-		}
-	}
-	return out, nil
-}
-
-// Fitness implements ec.Evaluation: the fitness of the solutions.
-func (e *paintings) Fitness(_ context.Context, s *engine.State, solutions *engine.Tensor, _ int) (engine.Fitness, error) {
-	s = s.Sub("selection")
+// newScores makes, in s, what records the fitness of solutions, which is the same in every episode.
+func (e *paintings) newScores(s *engine.State, solutions *engine.Tensor, _ int) (engine.Fitness, error) {
 	painter := e.newPainter(s, e.members, 1)
 	return func(r *engine.Recorder, fitness *engine.Tensor) {
-		if fitness.Len() != e.members {
-			r.Fail(fmt.Errorf("problem: %s: a fitness of %v; want one value for each of %d members, as it has no episodes", e.name, fitness, e.members))
+		if err := e.one(e.name, fitness); err != nil {
+			r.Fail(err)
 			return
 		}
 		painter.score(r, solutions, 0, fitness)
 	}, s.Err()
+}
+
+// Fitness implements ec.Evaluation: the fitness of the solutions.
+func (e *paintings) Fitness(_ context.Context, s *engine.State, solutions *engine.Tensor, _ int) (engine.Fitness, error) {
+	return e.newScores(s.Sub("selection"), solutions, 1)
 }
 
 // Picture implements ec.Pictured: the picture of a member's solution [M, row], with size pixels along its longer side; 0: as many as the canvas.
@@ -148,12 +94,4 @@ func (e *paintings) Picture(ctx context.Context, solutions *engine.Tensor, membe
 		out.Pixels[i] = byte(math.Round(255 * float64(v)))
 	}
 	return out.Image(), nil
-}
-
-func (e *paintings) Close() {
-	for _, v := range e.shown {
-		v.program.Free()
-		_ = v.state.Close() // only frees memory
-	}
-	e.shown = nil
 }
