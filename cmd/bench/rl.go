@@ -51,6 +51,15 @@ func offPolicy() (cases []Case) {
 			}
 		}
 	}
+	for _, updates := range []int{1, 50} {
+		s := updateShape{batch: 32, members: 1, updates: updates}
+		build, operations := imageUpdates(s)
+		cases = append(cases, Case{
+			Name:    fmt.Sprintf("dqn/minatar/p1/k%d", updates),
+			Summary: fmt.Sprintf("an update of DQN on MinAtar-Breakout-v1 with MinAtar's network and batches of %d, %d updates a submission", s.batch, updates),
+			Unit:    "ms", Rank: 2, run: updateTime(s, build, operations),
+		})
+	}
 	return cases
 }
 
@@ -140,6 +149,22 @@ func dqnUpdates(s updateShape) (updateMaker, float64) {
 		}
 		return rl.NewDQN(ctx, eng, env, cfg, append(opts, rl.Network(s.network(rl.DefaultDQNNetwork())))...)
 	}, 4*forward - first
+}
+
+// imageUpdates are dqnUpdates with the network and the settings of configs/minatar-breakout-dqn.toml.
+func imageUpdates(s updateShape) (updateMaker, float64) {
+	cfg, network := rl.DefaultDQN(), rl.DefaultDQNNetwork()
+	cfg.OffPolicyConfig = s.common(cfg.OffPolicyConfig)
+	cfg.LearningRate, cfg.TargetInterval, cfg.Huber = 2.5e-4, 1000, 1
+	network.Preset, network.Hidden = nn.MinAtar, nil
+	forward := float64(s.batch) * passOperations(network.Config.Model(nn.Shape{10, 10, 4}, 3, nn.Float32))
+	return func(ctx context.Context, eng *engine.Engine, opts ...rl.Option) (*rl.OffPolicy, error) {
+		env, err := envs.Lookup("MinAtar-Breakout-v1")
+		if err != nil {
+			return nil, err
+		}
+		return rl.NewDQN(ctx, eng, env, cfg, append(opts, rl.Network(network))...)
+	}, 4 * forward
 }
 
 func (s updateShape) network(c rl.NetworkConfig) rl.NetworkConfig {
