@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl"
 )
@@ -24,6 +25,8 @@ func TestOverOffPolicy(t *testing.T) {
 		{"discrete sac", []string{"actor_learning_rate", "critic_learning_rate", "discount", "target_entropy_scale", "temperature_learning_rate"}, critics},
 		{"dqn", []string{"discount", "exploration_end", "learning_rate"},
 			[]string{"agent/network/params", "agent/network/optimizer/second_moment", "agent/target", "rollout/env_state"}},
+		{"dqn with memory", []string{"discount", "exploration_end", "learning_rate"},
+			[]string{"agent/network/params", "agent/target", "rollout/env_state", "rollout/stepped/memory"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fresh := func() *PBT {
@@ -108,6 +111,10 @@ func smallAgents(t testing.TB, name string) *rl.OffPolicy {
 		o, err = rl.NewSAC(t.Context(), eng, env, sac, rl.Network(stochastic), rl.Replays(replay), options)
 	case "discrete sac":
 		o, err = rl.NewSAC(t.Context(), eng, cartpole, sac, rl.Network(stochastic), rl.Replays(replay), options)
+	case "dqn with memory":
+		network.Hidden, network.Layers = nil, []nn.LayerConfig{{Kind: nn.GRU, Units: 5}}
+		o, err = rl.NewDQN(t.Context(), eng, cartpole, dqn, rl.Network(network), rl.Replays(replay),
+			rl.Sequences(rl.SequenceConfig{BurnIn: 1, Steps: 3, Stored: true}), options)
 	default:
 		o, err = rl.NewDQN(t.Context(), eng, cartpole, dqn, rl.Network(network), rl.Replays(prioritized), options)
 	}
@@ -181,7 +188,7 @@ func replaced(t *testing.T, p *PBT, has []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, p, p.recordExchange)
+	exchanged(t, p, has)
 	after, err := ring.ReadBytes(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -189,6 +196,12 @@ func replaced(t *testing.T, p *PBT, has []string) {
 	if !slices.Equal(before, after) {
 		t.Error("the exchange changed replays")
 	}
+}
+
+// exchanged makes an exchange, and checks that half of four members are copies in these tensors.
+func exchanged(t *testing.T, p *PBT, has []string) {
+	t.Helper()
+	run(t, p, p.recordExchange)
 	members, err := p.Members(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl"
@@ -246,6 +247,18 @@ func TestOverA2C(t *testing.T) {
 			t.Errorf("%s: nobody was replaced: %+v", kind.name, members)
 		}
 	}
+}
+
+// TestOverMemory: a copied member goes on with the memory of its parent's policy and of its critic, in its parent's episodes.
+func TestOverMemory(t *testing.T) {
+	network := rl.DefaultNetwork()
+	network.Hidden, network.Layers = nil, []nn.LayerConfig{{Kind: nn.LSTM, Units: 5}}
+	ppo, cfg := small(4), early()
+	ppo.Minibatches, cfg.Warmup, cfg.Interval = 3, 1, 2
+	p := kinds[0].over(t, newPPO(t, 6, "CartPole-v1", ppo, rl.Network(network)), cfg)
+	initialized(t, p)
+	steps(t, p, 0, 2)
+	exchanged(t, p, []string{"agent/actor/params", "agent/critic/params", "agent/critic/memory", "rollout/stepped/memory", "rollout/env_state"})
 }
 
 // TestLearns: a population under PBT gets better than it began, and its best member good.
