@@ -50,6 +50,10 @@ type Gemm struct {
 	Tail        Matrix
 	TailColumns int
 
+	// patches, if it has a kernel, makes A the patches of images under this window, one row for each place of each image, or the transposed of
+	// that. A holds the images, in its rows: a product that reads them there needs no patches in memory. Only for panels.
+	patches Window
+
 	// ColumnSums gives C a row M, after its last, for the sums of B's columns. Only for panels with a transposed A.
 	ColumnSums bool
 
@@ -116,8 +120,8 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 		r.Fail(err)
 		return
 	}
-	if _, panel := form.(panelForm); !panel && (g.ColumnSums || g.TailColumns > 0) {
-		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d with sums of columns or an A of two matrices; only panels have them", g.M, g.K, g.N))
+	if _, panel := form.(panelForm); !panel && (g.ColumnSums || g.TailColumns > 0 || g.ofPatches()) {
+		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d with sums of columns or an A of two matrices or of patches; only panels have them", g.M, g.K, g.N))
 		return
 	}
 	for _, call := range form.calls(g) {
@@ -143,6 +147,9 @@ func (g Gemm) rowsOfC() int {
 }
 
 func (g Gemm) splits() int { return max(g.Splits, 1) }
+
+// ofPatches reports whether A is patches of images.
+func (g Gemm) ofPatches() bool { return g.patches.Kernel > 0 }
 
 // chunk returns the length of K that a split sums; the last ones may sum less.
 func (g Gemm) chunk() int { return Align(ceil(g.K, g.splits())) }
@@ -283,7 +290,10 @@ func (g Gemm) check() error {
 		return fmt.Errorf("nn: a product with scales 2^%d and 2^%d; want exponents of at least 0, and of at most %d together", g.ScaleA, g.ScaleB, maxScale)
 	case g.Members < 1 || g.M < 1 || g.N < 1 || g.K < 1:
 		return fmt.Errorf("nn: products of %d members, %d × %d × %d; want at least 1 of each", g.Members, g.M, g.K, g.N)
-	case !lies(g.A, g.M, g.K, g.TailColumns, g.TransposeA):
+	case g.ofPatches() && !g.imagesLie():
+		return fmt.Errorf("nn: images of %d × %d × %d floats, with patches for a matrix A of %d × %d, do not lie in %v",
+			g.patches.Height, g.patches.Width, g.patches.Channels, g.M, g.K, g.A.Tensor)
+	case !g.ofPatches() && !lies(g.A, g.M, g.K, g.TailColumns, g.TransposeA):
 		return fmt.Errorf("nn: a matrix A of %d × %d floats does not lie in %v", g.M, g.K, g.A.Tensor)
 	case !lies(g.B, g.K, g.N, 0, g.TransposeB):
 		return fmt.Errorf("nn: a matrix B of %d × %d floats does not lie in %v", g.K, g.N, g.B.Tensor)
@@ -303,4 +313,13 @@ func (g Gemm) check() error {
 		return fmt.Errorf("nn: a product times the slope of %v needs that activation's outputs, and for swish and gelu its inputs", g.Slope)
 	}
 	return nil
+}
+
+// imagesLie reports whether A holds the images whose patches the product multiplies.
+func (g Gemm) imagesLie() bool {
+	w, rows, patch := g.patches, g.M, g.K
+	if g.TransposeA {
+		rows, patch = patch, rows
+	}
+	return patch == w.patch() && rows%w.places() == 0 && g.TailColumns == 0 && g.A.contains(g.Members, rows/w.places(), w.Height*w.Width*w.Channels)
 }

@@ -12,6 +12,7 @@ type panelForm struct {
 	depth   uint32 // of the panel of B, a multiple of 4
 	columns uint32 // per lane: 4 or 8
 	rows    int    // of A, multiplied by a panel in a workgroup; a multiple of 4
+	across  uint32 // lanes that share a row of C; the subgroup takes lanes / across rows at once
 }
 
 // choosePanel chooses a variant by shape. ok is false if the device lacks features that the kernel needs, and for
@@ -22,14 +23,23 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 		deepest  = 64  // depth in k of a panel: 16 KiB with 64 columns, half of a core's first-level cache; 16 lanes have 4 each
 		longest  = 256 // rows per workgroup: their partial sums stay in the second-level cache
 		shortest = 64
+
+		narrowest = 4 // columns of a product of patches
 	)
 	lanes := int(info.SubgroupSize)
-	if info.Type != vk.CPU || lanes != 8 && lanes != 16 || !info.Features.Has(vk.Int64) || g.M < 2*lanes || g.N <= lanes || g.Addend != nil {
+	least := lanes + 1 // columns
+	if g.ofPatches() {
+		least = narrowest
+	}
+	if info.Type != vk.CPU || lanes != 8 && lanes != 16 || !info.Features.Has(vk.Int64) || g.M < 2*lanes || g.N < least || g.Addend != nil {
 		return f, false
 	}
-	f = panelForm{lanes: info.SubgroupSize, columns: 8}
+	f = panelForm{lanes: info.SubgroupSize, columns: 8, across: info.SubgroupSize}
 	if g.N <= 4*lanes || lanes == 16 {
 		f.columns = 4
+	}
+	for g.Inner == 0 && f.across > 2 && g.N <= int(f.across/2*f.columns) {
+		f.across /= 2
 	}
 	// Deeper panels store fewer partial sums. With 32 columns, 4 per lane of 8, there is room for them: products with 256 × 32
 	// matrices are 1.4 times as fast. Unaligned rows of C are stored float by float, which takes as long as the
@@ -43,7 +53,7 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	// At least four workgroups for each processor, so that its three threads share the work evenly (vk). More would have fewer
 	// rows for each panel that they load.
 	workgroups := 4 * runtime.NumCPU()
-	panels := ceil(g.N, int(f.columns)*lanes) * g.Members * g.splits()
+	panels := ceil(g.N, int(f.columns*f.across)) * g.Members * g.splits()
 	parts := max(ceil(g.M, longest), min(ceil(workgroups, panels), g.M/shortest))
 	f.rows = Align(ceil(g.rowsOfC(), parts))
 	return f, true
@@ -81,18 +91,18 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 		BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row), BShared: uint32(g.B.shared()),
 		CAt: uint32(g.C.At), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row), CSplit: uint32(g.SplitStride),
 		CFirst: uint32(g.First), CInner: uint32(g.Inner), CBlock: uint32(g.Block), Alpha: g.alpha(),
-		Lanes: f.lanes, Depth: f.depth, Columns: f.columns, Deep: end-begin > int(f.depth),
+		Lanes: f.lanes, Depth: f.depth, Columns: f.columns, Across: f.across, Deep: end-begin > int(f.depth),
 		Followed: g.followed(), ColumnSums: g.ColumnSums,
 		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0,
 		Activation: uint32(g.Activation), Slope: uint32(g.Slope),
 		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: 1,
 	}
-	columns := int(f.lanes * f.columns)
+	columns := int(f.across * f.columns)
 	for _, n := range []int{1, 4, 8} {
 		if g.alignedC(n) {
 			k.AlignedC = uint32(n)
 		}
-		if g.N%columns != 0 && (g.N%n == 0 || g.Padded) {
+		if (g.N%columns != 0 || f.across < f.lanes) && (g.N%n == 0 || g.Padded) {
 			k.Edge = uint32(n)
 		}
 	}
@@ -101,6 +111,11 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 	}
 	if g.Kept != nil {
 		k.Kept, k.Kept4, k.Kept8 = g.Kept.Range(), g.Kept.Range(), g.Kept.Range()
+	}
+	if w := g.patches; g.ofPatches() {
+		k.Images = g.A.Tensor.Range()
+		k.Height, k.Width, k.Channels, k.Kernel, k.Stride = uint32(w.Height), uint32(w.Width), uint32(w.Channels), uint32(w.Kernel), uint32(w.Stride)
+		k.Top, k.Left, k.OutHeight, k.OutWidth = uint32(w.Top), uint32(w.Left), uint32(w.OutHeight), uint32(w.OutWidth)
 	}
 	if g.TailColumns > 0 {
 		k.Tail, k.TailColumns = g.Tail.Tensor.Range(), uint32(g.TailColumns)

@@ -719,6 +719,8 @@ var gemmPanelShader = &vk.Shader{
 		{Name: "Kept", Index: 19, Access: vk.Write, Optional: true},
 		{Name: "Kept4", Index: 20, Access: vk.Write, Optional: true},
 		{Name: "Kept8", Index: 21, Access: vk.Write, Optional: true},
+		{Name: "Images", Index: 22, Access: vk.Read, Optional: true},
+		{Name: "images_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat, Optional: true, View: "Images"},
 	},
 	PushBytes: 124,
 	Spec: []vk.SpecConstant{
@@ -740,6 +742,17 @@ var gemmPanelShader = &vk.Shader{
 		{Name: "HAS_TAIL", ID: 15, Default: 0, Has: "Tail"},
 		{Name: "COLUMN_SUMS", ID: 16, Default: 0},
 		{Name: "FOLLOWED", ID: 17, Default: 0},
+		{Name: "HAS_IMAGES", ID: 18, Default: 0, Has: "Images"},
+		{Name: "ACROSS", ID: 19, Default: 8},
+		{Name: "HEIGHT", ID: 20, Default: 1},
+		{Name: "WIDTH", ID: 21, Default: 1},
+		{Name: "CHANNELS", ID: 22, Default: 1},
+		{Name: "KERNEL", ID: 23, Default: 1},
+		{Name: "STRIDE", ID: 24, Default: 1},
+		{Name: "TOP", ID: 25, Default: 0},
+		{Name: "LEFT", ID: 26, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 27, Default: 1},
+		{Name: "OUT_WIDTH", ID: 28, Default: 1},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -762,6 +775,7 @@ type gemmPanelKernel struct {
 	Kept     vk.Range // writeonly float, optional
 	Kept4    vk.Range // writeonly vector, optional
 	Kept8    vk.Range // writeonly vector, optional
+	Images   vk.Range // readonly float, optional
 
 	M           uint32 // push constants, in order
 	N           uint32
@@ -810,6 +824,16 @@ type gemmPanelKernel struct {
 	Deep       bool   // default false
 	ColumnSums bool   // default false
 	Followed   bool   // default false
+	Across     uint32 // default 8
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
 	TexelLoads uint32 // default 0
 }
 

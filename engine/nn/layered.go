@@ -175,7 +175,11 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 		}
 		switch {
 		case layer.Kind == Convolution:
-			g.A = l.gather(r, kept, layer, inputs[0].matrix, count)
+			if whole, ok := l.implicit(g, layer, inputs[0].matrix); ok {
+				g = whole
+			} else {
+				g.A = l.gather(r, kept, layer, inputs[0].matrix, count)
+			}
 		case i > 0:
 			g.A = inputs[0].matrix
 		default:

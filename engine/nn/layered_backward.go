@@ -70,13 +70,18 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 	} else {
 		inputs = l.take(r, b, 0, b.inner)
 	}
-	if layer.Kind == Convolution {
-		inputs = []input{{matrix: l.regather(r, kept, layer, inputs[0].matrix, b.inner), features: layer.In}}
-	}
 	g := Gemm{
 		Members: l.networks, M: layer.In, N: layer.Out, K: b.inner * layer.places(), TransposeA: true, B: dz.byPlace(layer),
 		C: b.matrix(layer, 0).in(back.params), Splits: back.splits, SplitStride: l.networks * b.row,
 		Precision: layer.Precision, ScaleB: gradientScale(b.inner),
+	}
+	if layer.Kind == Convolution {
+		if whole, ok := l.implicit(g, layer, inputs[0].matrix); ok {
+			whole.ColumnSums = true
+			whole.Record(r)
+			return true
+		}
+		inputs = []input{{matrix: l.regather(r, kept, layer, inputs[0].matrix, b.inner), features: layer.In}}
 	}
 	whole := g
 	whole.join(inputs)

@@ -33,6 +33,12 @@ type gathered struct {
 	count    int
 }
 
+// implicit completes a product whose A, or its transposed, is the patches of images, if it can read them in the images.
+func (l *layered) implicit(g Gemm, layer Layer, images Matrix) (Gemm, bool) {
+	g.A, g.patches = images, layer.Window
+	return g, g.Panels(l.info)
+}
+
 // regather is gather where the patches may be there already.
 func (l *layered) regather(r *engine.Recorder, kept *activations, layer Layer, images Matrix, count int) Matrix {
 	if l.holds != (gathered{r, kept, layer.Window, images, count}) {

@@ -2,18 +2,19 @@
 
 // Products of matrices on software drivers, as gemm.comp defines them: C = activate(alpha A B + bias), or C = alpha A B
 // * (derivative of an activation), one product a member, the sum over K in splits. A may be two matrices side by side
-// (HAS_TAIL), and C may have a further row for the sums of B's columns (COLUMN_SUMS).
+// (HAS_TAIL) or the patches of images (HAS_IMAGES), and C may have a further row for the sums of B's columns (COLUMN_SUMS).
 //
-// A subgroup keeps a panel of B, DEPTH × (COLUMNS * LANES), in private variables and multiplies rows of A by it. A
-// row is loaded once, spread over the lanes, and constant shuffles broadcast its elements. Lane l computes the
-// columns from COLUMNS l on, so that it stores them together. Where K is larger than DEPTH, the partial sums wait in
+// A subgroup keeps a panel of B, DEPTH × (COLUMNS * ACROSS), in private variables and multiplies rows of A by it, of
+// which it takes TOGETHER at once, ACROSS lanes each. A row is loaded once, spread over its lanes, and constant
+// shuffles broadcast its elements among them. Lane l of a row computes the columns from COLUMNS l on, so that it
+// stores them together. Where K is larger than DEPTH, the partial sums wait in
 // C: each invocation reads back what it stored itself. The last panel has a loop over rows of its own, which does what
 // follows the sum; in the loop of the others that would be computed, and discarded, for every panel.
 //
 // This form rests on what lavapipe does fast: texel loads, constant shuffles, stores of 64-bit vectors, and sums that
 // no loop carries.
 //
-// Groups: x = ceil(N / (COLUMNS * LANES)), y = ceil(M / rows), z = splits * population.
+// Groups: x = ceil(N / (COLUMNS * ACROSS)), y = ceil(M / rows), z = splits * population.
 
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_ARB_gpu_shader_int64 : require
@@ -42,6 +43,10 @@ layout(constant_id = 14) const bool DEEP = false;         // the dispatch sums m
 layout(constant_id = 15) const bool HAS_TAIL = false;     // the last columns of A as stored are in `tail`
 layout(constant_id = 16) const bool COLUMN_SUMS = false;  // the last row of C is the sums of B's columns; TRANSPOSE_A only
 layout(constant_id = 17) const bool FOLLOWED = false;     // something follows the sum, whose last panel is in this dispatch
+layout(constant_id = 18) const bool HAS_IMAGES = false;   // A's rows as they are not transposed are patches of images
+layout(constant_id = 19) const uint ACROSS = 8;           // lanes that share a row of C; fewer than LANES only with EDGE, without BLOCKS
+
+const uint TOGETHER = LANES / ACROSS; // rows
 
 layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer a_texels;
@@ -65,6 +70,8 @@ layout(std430, set = 0, binding = 18) coherent writeonly buffer C8 { u64vec4 c8[
 layout(std430, set = 0, binding = 19) writeonly buffer Kept { float kept[]; };      // the shape of C
 layout(std430, set = 0, binding = 20) writeonly buffer Kept4 { u64vec2 kept4[]; };  // the same; optional
 layout(std430, set = 0, binding = 21) writeonly buffer Kept8 { u64vec4 kept8[]; };  // the same; optional
+layout(std430, set = 0, binding = 22) readonly buffer Images { float images[]; };   // A, for floats that are not four in a pixel
+layout(set = 0, binding = 23, r32f) readonly uniform imageBuffer images_texels;
 
 layout(push_constant) uniform Push {
     uint m, n, k; // m with the row of sums
@@ -102,19 +109,24 @@ vec4 panel_shift(vec4 v, vec4 w, uint o) {
         return panel_shift(v, LOAD4(x, texels, min(e + 3u, last) >> 2), e & 3u);                      \
     }
 
+// Float e of a buffer `float floats[]` and its texels, r32f.
+#define PANEL_FLOAT(floats, texels, e) (TEXEL_LOADS == 2u ? imageLoad(texels, int(e)).x : floats[e])
+
 PANEL_LOADER(panel_a, ALIGNED_A, a, a_texels)
 PANEL_LOADER(panel_outputs, ALIGNED_C >= 4u, outputs, outputs_texels)
 PANEL_LOADER(panel_inputs, ALIGNED_C >= 4u, inputs, inputs_texels)
 
 // The vec4 that a lane loads of a row of A, or of four rows that are stored as K × M.
-const uint FOURS = (DEPTH - 1u) / (!TRANSPOSE_A ? 4u * LANES : LANES) + 1u;
+const uint FOURS = (DEPTH - 1u) / (!TRANSPOSE_A ? 4u * ACROSS : ACROSS) + 1u;
 
 float panel[DEPTH * COLUMNS]; // [k, column of the lane]
 float panel_sum[COLUMNS], panel_bias[COLUMNS];
 vec4 panel_x[FOURS];
 uint member, a_begin, b_begin, tail_begin; // where the member's matrices begin
 uint k_first, k_left; // the panel's part of K
-uint column0, stores; // the lane's first column; 1 if C has that column, else 0
+uint column0, stores; // the lane's first column; 1 if C has that column and the present row, else 0
+
+#include "engine/nn/gemm_patches.glsl"
 
 // Functions copy push constants before they loop: the driver reads them lane by lane wherever a loop names them.
 
@@ -149,8 +161,9 @@ void panel_load_b() {
 
 // Element u of the row of A in panel_x. A row that is stored as a column lies in the first components.
 float panel_element(uint u) {
-    if (TRANSPOSE_A) return subgroupShuffle(panel_x[u / LANES].x, u % LANES);
-    return subgroupShuffle(panel_x[u / (4u * LANES)][u & 3u], u / 4u % LANES);
+    uint lane = TOGETHER == 1u ? 0u : gl_SubgroupInvocationID / ACROSS * ACROSS; // the row's first
+    if (TRANSPOSE_A) return subgroupShuffle(panel_x[u / ACROSS].x, lane + u % ACROSS);
+    return subgroupShuffle(panel_x[u / (4u * ACROSS)][u & 3u], lane + u / 4u % ACROSS);
 }
 
 // Stores panel_sum to the lane's columns of the row that begins at float `begin` of C, or of a buffer of its shape.
@@ -229,7 +242,7 @@ void panel_row(uint at, bool add, bool last, float scale, uint columns) {
         } else {
             [[unroll]] for (uint q = 0u; q < COLUMNS; q++) {
                 uint e = at + min(column0 + q, columns - 1u);
-                panel_sum[q] = TEXEL_LOADS == 2u ? imageLoad(sums_texels, int(e)).x : sums[e];
+                panel_sum[q] = PANEL_FLOAT(sums, sums_texels, e);
             }
         }
     }
@@ -252,8 +265,9 @@ void panel_first_row(uint begin, uint row) {
     if (BLOCKS) row_at += r / c_inner * c_block;
 }
 
-void panel_next_row(uint step, uint inner, uint skip) {
-    row_at += step;
+// count: the rows on; 1 with BLOCKS.
+void panel_next_row(uint count, uint step, uint inner, uint skip) {
+    row_at += count * step;
     if (BLOCKS) {
         row_inner++;
         row_at += row_inner == inner ? skip : 0u;
@@ -274,48 +288,85 @@ vec4 panel_with_tail(vec4 v, uint e, uint row, uint head) {
     return v;
 }
 
-// Multiplies rows of A by the panel. left: how many k of the panel count, 0 or k_left.
+// Multiplies rows of A by the panel. left: how many k of the panel count, 0 or k_left. Lanes that would come to a row
+// beyond the last stay where they are and store nothing.
 void panel_pass(uint begin, uint row, uint row_last, uint left, bool add, bool last) {
-    uint lane = gl_SubgroupInvocationID, step = c_row, inner = c_inner, skip = c_block - c_inner * c_row, columns = n;
+    uint lane = gl_SubgroupInvocationID % ACROSS, turn = gl_SubgroupInvocationID / ACROSS; // of a row; of rows
+    uint step = c_row, inner = c_inner, skip = c_block - c_inner * c_row, columns = n, mine = stores;
     uint a_step = a_row, t_step = tail_row, head = HAS_TAIL ? panel_head() : 0u;
     float scale = alpha;
-    panel_first_row(begin, row);
     if (!TRANSPOSE_A) {
         uint e[FOURS], end = (HAS_TAIL ? head : k_first + k_left) - 1u, a_last = a_begin + end; // the lane's columns of A
-        [[unroll]] for (uint j = 0u; j < FOURS; j++) e[j] = k_first + min(4u * (j * LANES + lane), k_left - 1u);
-        [[dont_unroll]] for (uint r = row; r < row_last; r++) {
+        [[unroll]] for (uint j = 0u; j < FOURS; j++) e[j] = k_first + min(4u * (j * ACROSS + lane), k_left - 1u);
+        uint at = TOGETHER == 1u ? row : min(row + turn, row_last - 1u);
+        PatchPlace place;
+        PatchPart part[4u * FOURS];
+        if (HAS_IMAGES) {
+            place = patch_place(at);
+            [[unroll]] for (uint i = 0u; i < 4u * FOURS; i++) part[i] = patch_part(e[i / 4u], i % 4u);
+        }
+        panel_first_row(begin, at);
+        [[dont_unroll]] for (uint r = row; r < row_last; r += TOGETHER) {
+            if (TOGETHER > 1u) stores = r + turn < row_last ? mine : 0u;
             [[unroll]] for (uint j = 0u; j < FOURS; j++) {
-                vec4 v = panel_a(a_begin + min(e[j], end) + r * a_step, a_last + r * a_step);
-                if (HAS_TAIL) v = panel_with_tail(v, e[j], tail_begin + r * t_step, head);
-                [[unroll]] for (uint i = 0u; i < 4u; i++) panel_x[j][i] = 4u * (j * LANES + lane) + i < left ? v[i] : 0.0;
+                vec4 v;
+                if (HAS_IMAGES) {
+                    v = patch_four(place, part[4u * j], part[4u * j + 1u], part[4u * j + 2u], part[4u * j + 3u]);
+                } else {
+                    v = panel_a(a_begin + min(e[j], end) + at * a_step, a_last + at * a_step);
+                }
+                if (HAS_TAIL) v = panel_with_tail(v, e[j], tail_begin + at * t_step, head);
+                [[unroll]] for (uint i = 0u; i < 4u; i++) panel_x[j][i] = 4u * (j * ACROSS + lane) + i < left ? v[i] : 0.0;
             }
             panel_row(row_at, add, last, scale, columns);
-            panel_next_row(step, inner, skip);
+            uint count = TOGETHER == 1u ? 1u : min(r + TOGETHER + turn, row_last - 1u) - at;
+            panel_next_row(count, step, inner, skip);
+            if (HAS_IMAGES) patch_next(place, count, at + count, a_step);
+            at += count;
         }
     } else {
         uint place[FOURS], t_place[FOURS], ones = COLUMN_SUMS ? m - 1u : m, end = (HAS_TAIL ? head : ones) - 1u;
+        PatchPlace places[FOURS];
         [[unroll]] for (uint j = 0u; j < FOURS; j++) { // the lane's rows of A as stored
-            uint of = k_first + min(j * LANES + lane, k_left - 1u);
+            uint of = k_first + min(j * ACROSS + lane, k_left - 1u);
             place[j] = a_begin + of * a_step;
             t_place[j] = tail_begin + of * t_step;
+            if (HAS_IMAGES) places[j] = patch_place(of);
         }
-        [[dont_unroll]] for (uint r = row; r < row_last; r += 4u) {
+        uint at = TOGETHER == 1u ? row : min(row + 4u * turn, row_last - 1u);
+        panel_first_row(begin, at);
+        [[dont_unroll]] for (uint r = row; r < row_last; r += 4u * TOGETHER) {
+            uint four0 = r + 4u * turn;
+            PatchPart part[4];
+            if (HAS_IMAGES) {
+                [[unroll]] for (uint i = 0u; i < 4u; i++) part[i] = patch_part(four0, i);
+            }
             vec4 four[FOURS];
             [[unroll]] for (uint j = 0u; j < FOURS; j++) {
-                vec4 v = panel_a(place[j] + (HAS_TAIL || COLUMN_SUMS ? min(r, end) : r), place[j] + end);
-                if (HAS_TAIL) v = panel_with_tail(v, r, t_place[j], head);
-                [[unroll]] for (uint i = 0u; i < 4u; i++) {
-                    if (COLUMN_SUMS) v[i] = r + i == ones ? 1.0 : v[i];
+                vec4 v;
+                if (HAS_IMAGES) {
+                    v = patch_four(places[j], part[0], part[1], part[2], part[3]);
+                } else {
+                    v = panel_a(place[j] + (HAS_TAIL || COLUMN_SUMS ? min(four0, end) : TOGETHER > 1u ? min(four0, end) : four0), place[j] + end);
                 }
-                four[j] = j * LANES + lane < left ? v : vec4(0.0);
+                if (HAS_TAIL) v = panel_with_tail(v, four0, t_place[j], head);
+                [[unroll]] for (uint i = 0u; i < 4u; i++) {
+                    if (COLUMN_SUMS) v[i] = four0 + i == ones ? 1.0 : v[i];
+                }
+                four[j] = j * ACROSS + lane < left ? v : vec4(0.0);
             }
             [[dont_unroll]] for (uint i = 0u; i < min(4u, row_last - r); i++) {
+                if (TOGETHER > 1u) stores = four0 + i < row_last ? mine : 0u;
                 [[unroll]] for (uint j = 0u; j < FOURS; j++) panel_x[j].x = load_pick(four[j], i);
                 panel_row(row_at, add, last, scale, columns);
-                panel_next_row(step, inner, skip);
+                uint next = i == 3u ? four0 + 4u * TOGETHER : four0 + i + 1u;
+                uint count = TOGETHER == 1u ? 1u : min(next, row_last - 1u) - at;
+                panel_next_row(count, step, inner, skip);
+                at += count;
             }
         }
     }
+    stores = mine;
 }
 
 // Adds the panel at `depth` of the split's part of K, from `from` to `to`, to the workgroup's rows of C, which begin at c0.
@@ -339,7 +390,7 @@ void main() {
     a_begin = a_at + member / a_shared * a_stride;
     b_begin = b_at + member / b_shared * b_stride;
     if (HAS_TAIL) tail_begin = tail_at + member / tail_shared * tail_stride;
-    column0 = (gl_WorkGroupID.x * LANES + gl_SubgroupInvocationID) * COLUMNS;
+    column0 = (gl_WorkGroupID.x * ACROSS + gl_SubgroupInvocationID % ACROSS) * COLUMNS;
     stores = column0 < n ? 1u : 0u;
     [[unroll]] for (uint q = 0u; q < COLUMNS; q++) {
         panel_bias[q] = !HAS_BIAS ? 0.0 : LOAD1(bias, bias_texels, bias_at + member * bias_stride + min(column0 + q, n - 1u));
