@@ -51,7 +51,7 @@ type Gemm struct {
 	TailColumns int
 
 	// patches, if it has a kernel, makes A the patches of images under this window, one row for each place of each image, or the transposed of
-	// that. A holds the images, in its rows: a product that reads them there needs no patches in memory. Only for panels.
+	// that. A holds the images, in its rows: a product that reads them there needs no patches in memory. Only for some forms (Gemm.readsPatches).
 	patches Window
 
 	// ColumnSums gives C a row M, after its last, for the sums of B's columns. Only for panels with a transposed A.
@@ -120,8 +120,12 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 		r.Fail(err)
 		return
 	}
-	if _, panel := form.(panelForm); !panel && (g.ColumnSums || g.TailColumns > 0 || g.ofPatches()) {
-		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d with sums of columns or an A of two matrices or of patches; only panels have them", g.M, g.K, g.N))
+	if _, panel := form.(panelForm); !panel && (g.ColumnSums || g.TailColumns > 0) {
+		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d with sums of columns or an A of two matrices; only panels have them", g.M, g.K, g.N))
+		return
+	}
+	if g.ofPatches() && !readsPatches(form) {
+		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d of patches; only panels and tiles have them", g.M, g.K, g.N))
 		return
 	}
 	for _, call := range form.calls(g) {
@@ -147,6 +151,23 @@ func (g Gemm) rowsOfC() int {
 }
 
 func (g Gemm) splits() int { return max(g.Splits, 1) }
+
+// readsPatches reports whether a device computes the product, of patches, from the images.
+func (g Gemm) readsPatches(info vk.Info) bool {
+	if _, float16, err := chooseFloat16(info, g); float16 || err != nil {
+		return false
+	}
+	return readsPatches(chooseGemm(info, g))
+}
+
+func readsPatches(form gemmForm) bool {
+	tiled, ok := form.(tiledForm)
+	if !ok {
+		_, ok = form.(panelForm)
+		return ok
+	}
+	return tiled.form == formTiles
+}
 
 // ofPatches reports whether A is patches of images.
 func (g Gemm) ofPatches() bool { return g.patches.Kernel > 0 }
@@ -203,6 +224,10 @@ func (f tiledForm) calls(g Gemm) []vk.Call {
 		if !g.uniformBias {
 			k.BiasStep = 1
 		}
+	}
+	if w := g.patches; g.ofPatches() {
+		k.Patches, k.Height, k.Width, k.Channels, k.Kernel, k.Stride = true, uint32(w.Height), uint32(w.Width), uint32(w.Channels), uint32(w.Kernel), uint32(w.Stride)
+		k.Top, k.Left, k.OutHeight, k.OutWidth = uint32(w.Top), uint32(w.Left), uint32(w.OutHeight), uint32(w.OutWidth)
 	}
 	k.Kept, k.Addend, k.Outputs, k.Inputs = optional(g.Kept), optional(g.Addend), optional(g.Outputs), optional(g.Inputs)
 	rows, columns := int(f.workgroup*f.rows), int(f.workgroup*f.columns)

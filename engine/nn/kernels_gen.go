@@ -517,6 +517,16 @@ var gemmShader = &vk.Shader{
 		{Name: "BLOCKS", ID: 14, Default: 0},
 		{Name: "SLICES", ID: 15, Default: 1},
 		{Name: "HAS_ADDEND", ID: 16, Default: 0, Has: "Addend"},
+		{Name: "PATCHES", ID: 17, Default: 0},
+		{Name: "HEIGHT", ID: 20, Default: 1},
+		{Name: "WIDTH", ID: 21, Default: 1},
+		{Name: "CHANNELS", ID: 22, Default: 1},
+		{Name: "KERNEL", ID: 23, Default: 1},
+		{Name: "STRIDE", ID: 24, Default: 1},
+		{Name: "TOP", ID: 25, Default: 0},
+		{Name: "LEFT", ID: 26, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 27, Default: 1},
+		{Name: "OUT_WIDTH", ID: 28, Default: 1},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -573,6 +583,16 @@ type gemmKernel struct {
 	Slope      uint32 // default 0
 	Blocks     bool   // default false
 	Slices     uint32 // default 1
+	Patches    bool   // default false
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
 	TexelLoads uint32 // default 0
 }
 

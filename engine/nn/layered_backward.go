@@ -77,9 +77,9 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 	}
 	if layer.Kind == Convolution {
 		if whole, ok := l.implicit(g, layer, inputs[0].matrix); ok {
-			whole.ColumnSums = true
+			whole.ColumnSums = whole.Panels(l.info)
 			whole.Record(r)
-			return true
+			return whole.ColumnSums
 		}
 		inputs = []input{{matrix: l.regather(r, kept, layer, inputs[0].matrix, b.inner), features: layer.In}}
 	}

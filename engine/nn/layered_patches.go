@@ -36,7 +36,7 @@ type gathered struct {
 // implicit completes a product whose A, or its transposed, is the patches of images, if it can read them in the images.
 func (l *layered) implicit(g Gemm, layer Layer, images Matrix) (Gemm, bool) {
 	g.A, g.patches = images, layer.Window
-	return g, g.Panels(l.info)
+	return g, g.readsPatches(l.info)
 }
 
 // regather is gather where the patches may be there already.

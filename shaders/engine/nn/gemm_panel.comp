@@ -126,7 +126,27 @@ uint member, a_begin, b_begin, tail_begin; // where the member's matrices begin
 uint k_first, k_left; // the panel's part of K
 uint column0, stores; // the lane's first column; 1 if C has that column and the present row, else 0
 
+#define PATCH_BEGIN a_begin
+#define PATCH_FLOAT(e) PANEL_FLOAT(images, images_texels, e)
 #include "engine/nn/gemm_patches.glsl"
+
+// Goes on by count rows, to `row`; step: floats from image to image.
+void patch_next(inout PatchPlace p, uint count, uint row, uint step) {
+    if (OUT_WIDTH < TOGETHER) {
+        p = patch_place(row);
+        return;
+    }
+    uint along = count * PATCH_STEP;
+    p.begin += along;
+    p.x += along;
+    bool line = p.x >= OUT_WIDTH * PATCH_STEP;
+    p.begin += line ? STRIDE * PATCH_LINE - OUT_WIDTH * PATCH_STEP : 0u;
+    p.x -= line ? OUT_WIDTH * PATCH_STEP : 0u;
+    p.y += line ? STRIDE : 0u;
+    bool image = p.y == OUT_HEIGHT * STRIDE;
+    p.begin += image ? step - OUT_HEIGHT * STRIDE * PATCH_LINE : 0u;
+    p.y = image ? 0u : p.y;
+}
 
 // Functions copy push constants before they loop: the driver reads them lane by lane wherever a loop names them.
 

@@ -1,6 +1,8 @@
-// Rows of A that are patches of images (HAS_IMAGES): row (r, y, x) holds the KERNEL × KERNEL × CHANNELS floats of image r under the window at
+// Rows of A that are patches of images: row (r, y, x) holds the KERNEL × KERNEL × CHANNELS floats of image r under the window at
 // place (y, x), in the order row, column, channel, as patches.comp writes them. A product that reads them in the images saves writing and
 // reading them. Where an element lies is the sum of a part by its row and one by its column.
+//
+// The kernel defines PATCH_FLOAT(e), float e of A, and PATCH_BEGIN, where the member's images begin.
 
 #define WINDOW_ID 20
 #include "engine/nn/window.glsl"
@@ -30,25 +32,7 @@ struct PatchPart {
 
 PatchPlace patch_place(uint row) {
     uint place = row % PLACES, y = place / OUT_WIDTH * STRIDE, x = place % OUT_WIDTH * PATCH_STEP;
-    return PatchPlace(a_begin + row / PLACES * a_row + (y - TOP) * PATCH_LINE + x - LEFT * CHANNELS, y, x);
-}
-
-// Goes on by count rows, to `row`; step: floats from image to image.
-void patch_next(inout PatchPlace p, uint count, uint row, uint step) {
-    if (OUT_WIDTH < TOGETHER) {
-        p = patch_place(row);
-        return;
-    }
-    uint along = count * PATCH_STEP;
-    p.begin += along;
-    p.x += along;
-    bool line = p.x >= OUT_WIDTH * PATCH_STEP;
-    p.begin += line ? STRIDE * PATCH_LINE - OUT_WIDTH * PATCH_STEP : 0u;
-    p.x -= line ? OUT_WIDTH * PATCH_STEP : 0u;
-    p.y += line ? STRIDE : 0u;
-    bool image = p.y == OUT_HEIGHT * STRIDE;
-    p.begin += image ? step - OUT_HEIGHT * STRIDE * PATCH_LINE : 0u;
-    p.y = image ? 0u : p.y;
+    return PatchPlace(PATCH_BEGIN + row / PLACES * a_row + (y - TOP) * PATCH_LINE + x - LEFT * CHANNELS, y, x);
 }
 
 // Float e + i of a patch, or its last; where they are whole, the first float of its four.
@@ -65,8 +49,8 @@ bool patch_inside(PatchPlace p, PatchPart f) {
 
 float patch_float(PatchPlace p, PatchPart f) {
     bool inside = patch_inside(p, f);
-    uint at = inside ? p.begin + f.offset : a_begin;
-    float x = PANEL_FLOAT(images, images_texels, at);
+    uint at = inside ? p.begin + f.offset : PATCH_BEGIN;
+    float x = PATCH_FLOAT(at);
     return inside ? x : 0.0;
 }
 
@@ -74,7 +58,7 @@ float patch_float(PatchPlace p, PatchPart f) {
 vec4 patch_four(PatchPlace p, PatchPart f0, PatchPart f1, PatchPart f2, PatchPart f3) {
     if (!patch_whole()) return vec4(patch_float(p, f0), patch_float(p, f1), patch_float(p, f2), patch_float(p, f3));
     bool inside = patch_inside(p, f0);
-    uint at = inside ? p.begin + f0.offset : a_begin;
+    uint at = inside ? p.begin + f0.offset : PATCH_BEGIN;
     vec4 v = LOAD4(a, a_texels, at >> 2);
     return inside ? v : vec4(0.0);
 }

@@ -28,6 +28,48 @@ void tile_load_a(uint row0, uint k0) {
     }
 }
 
+// The pieces of A that an invocation takes of each slice: the same four rows or columns in all of them. With PATCHES their patches, and their
+// parts of patches where A is transposed, are found once.
+const uint TILE_PIECES = (TILE_ROWS * TILE_DEPTH / 4u + WORKGROUP - 1u) / WORKGROUP;
+
+PatchPlace tile_places[TILE_PIECES];
+PatchPart tile_parts[4];
+
+// The piece's first k, and its first row of the tile.
+uvec2 tile_piece(uint i) {
+    uint p = gl_LocalInvocationID.x + i * WORKGROUP;
+    if (TRANSPOSE_A) return uvec2(p / (TILE_ROWS / 4u), p % (TILE_ROWS / 4u) * 4u);
+    return uvec2(p % (TILE_DEPTH / 4u) * 4u, p / (TILE_DEPTH / 4u));
+}
+
+void tile_begin_patches(uint row0) {
+    if (TRANSPOSE_A) {
+        [[unroll]] for (uint j = 0u; j < 4u; j++) tile_parts[j] = patch_part(row0 + tile_piece(0u).y, j);
+    } else {
+        [[unroll]] for (uint i = 0u; i < TILE_PIECES; i++) tile_places[i] = patch_place(min(row0 + tile_piece(i).y, m - 1u));
+    }
+}
+
+// As tile_load_a with A's rows in images.
+void tile_load_patches(uint k0) {
+    if (!TRANSPOSE_A) {
+        [[unroll]] for (uint j = 0u; j < 4u; j++) tile_parts[j] = patch_part(k0 + tile_piece(0u).x, j);
+    }
+    [[unroll]] for (uint i = 0u; i < TILE_PIECES; i++) {
+        uvec2 at = tile_piece(i);
+        if (gl_LocalInvocationID.x + i * WORKGROUP < TILE_ROWS * TILE_DEPTH / 4u) {
+            PatchPlace place = tile_places[i];
+            if (TRANSPOSE_A) place = patch_place(min(k0 + at.x, gemm_last - 1u));
+            vec4 v = patch_four(place, tile_parts[0], tile_parts[1], tile_parts[2], tile_parts[3]);
+            if (!TRANSPOSE_A) {
+                [[unroll]] for (uint j = 0u; j < 4u; j++) tile_a[(at.x + j) * TILE_A + at.y / 4u][at.y & 3u] = k0 + at.x + j < gemm_last ? v[j] : 0.0;
+            } else {
+                tile_a[at.x * TILE_A + at.y / 4u] = k0 + at.x < gemm_last ? v : vec4(0.0);
+            }
+        }
+    }
+}
+
 void tile_load_b(uint column0, uint k0) {
     const uint pieces = TILE_COLUMNS * TILE_DEPTH / 4u;
     [[dont_unroll]] for (uint p = gl_LocalInvocationID.x; p < pieces; p += WORKGROUP) {
@@ -50,8 +92,13 @@ void gemm_tiles() {
     uint x = gl_LocalInvocationID.x % TILE_WIDTH, y = gl_LocalInvocationID.x / TILE_WIDTH;
     vec4 sum[ROWS * ((COLUMNS + 3u) / 4u)];
     [[unroll]] for (uint i = 0u; i < ROWS * ((COLUMNS + 3u) / 4u); i++) sum[i] = vec4(0.0);
+    if (PATCHES) tile_begin_patches(row0);
     [[dont_unroll]] for (uint k0 = gemm_first; k0 < gemm_last; k0 += TILE_DEPTH) {
-        tile_load_a(row0, k0);
+        if (PATCHES) {
+            tile_load_patches(k0);
+        } else {
+            tile_load_a(row0, k0);
+        }
         tile_load_b(column0, k0);
         barrier();
         [[unroll]] for (uint u = 0u; u < TILE_DEPTH; u++) {
