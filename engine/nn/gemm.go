@@ -124,6 +124,10 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d with sums of columns or an A of two matrices; only panels have them", g.M, g.K, g.N))
 		return
 	}
+	if together(form) && g.Inner != 0 {
+		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d in blocks, several rows at once; only single rows have blocks", g.M, g.K, g.N))
+		return
+	}
 	if g.ofPatches() && !readsPatches(form) {
 		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d of patches; only panels and tiles have them", g.M, g.K, g.N))
 		return

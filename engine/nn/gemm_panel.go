@@ -15,6 +15,12 @@ type panelForm struct {
 	across  uint32 // lanes that share a row of C; the subgroup takes lanes / across rows at once
 }
 
+// together reports whether a form is panels that take several rows at once, which C's rows in blocks are not for.
+func together(form gemmForm) bool {
+	f, ok := form.(panelForm)
+	return ok && f.across < f.lanes
+}
+
 // choosePanel chooses a variant by shape. ok is false if the device lacks features that the kernel needs, and for
 // products too small to repay loading a panel, which costs as much as about six rows, or 30 if code and weights are not
 // in the first-level caches.

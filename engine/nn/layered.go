@@ -9,7 +9,7 @@ import (
 )
 
 // layered computes networks of any size layer by layer. Each layer is one matrix product, batched over all networks. A convolution
-// is the product of the patches under its window, gathered from its images, and its weights.
+// is the product of the patches under its window and its weights: products read patches in the images, or from memory where they cannot.
 type layered struct {
 	layers   []Layer
 	in, out  int  // floats of an input, and outputs

@@ -35,7 +35,7 @@ PatchPlace patch_place(uint row) {
     return PatchPlace(PATCH_BEGIN + row / PLACES * a_row + (y - TOP) * PATCH_LINE + x - LEFT * CHANNELS, y, x);
 }
 
-// Float e + i of a patch, or its last; where they are whole, the first float of its four.
+// Float e + i of a patch, or its last float beyond that; with patch_whole the first of the four floats that hold it.
 PatchPart patch_part(uint e, uint i) {
     uint f = min(e + i, PATCH - 1u);
     if (patch_whole()) f &= ~3u;
