@@ -72,6 +72,9 @@ func (n *Network) rowsOf(t *engine.Tensor) (outer, shared, inner int, ok bool) {
 // batch checks the shapes of weights, inputs and outputs.
 func (n *Network) batch(w Weights, in Inputs, outputs *engine.Tensor) (batch, error) {
 	row, err := n.rowOf(w)
+	if err == nil {
+		in, outputs, err = n.perturbation(w, in, outputs)
+	}
 	if err != nil {
 		return batch{}, err
 	}

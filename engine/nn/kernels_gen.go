@@ -1050,6 +1050,80 @@ type identityKernel struct {
 // call dispatches x × y × z workgroups.
 func (k identityKernel) call(x, y, z uint32) vk.Call { return vk.Pack(identityShader, &k, x, y, z) }
 
+var lowRankShader = &vk.Shader{
+	Name:  "engine/nn/low_rank",
+	SPIRV: shaders.Code("engine/nn/low_rank"),
+	Bindings: []vk.Binding{
+		{Name: "Inputs", Index: 0, Access: vk.Read},
+		{Name: "inputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
+		{Name: "Product", Index: 2, Access: vk.Read},
+		{Name: "product_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Product"},
+		{Name: "Factors", Index: 4, Access: vk.Read},
+		{Name: "factors_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
+		{Name: "Vectors", Index: 6, Access: vk.Read},
+		{Name: "vectors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
+		{Name: "Deviation", Index: 8, Access: vk.Read},
+		{Name: "Outputs", Index: 9, Access: vk.Write},
+		{Name: "Outputs4", Index: 10, Access: vk.Write, View: "Outputs"},
+	},
+	PushBytes: 80,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "WIDTH", ID: 1, Default: 1},
+		{Name: "ALIGNED", ID: 2, Default: 0},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "RANK", ID: 4, Default: 1},
+		{Name: "MIRRORED", ID: 5, Default: 0},
+		{Name: "ALIGNED_X", ID: 6, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lowRankKernel is shaders/engine/nn/low_rank.comp.
+type lowRankKernel struct {
+	Inputs    vk.Range // readonly vec4
+	Product   vk.Range // readonly vec4
+	Factors   vk.Range // readonly vec4
+	Vectors   vk.Range // readonly vec4
+	Deviation vk.Range // readonly float
+	Outputs   vk.Range // writeonly float
+
+	K         uint32 // push constants, in order
+	N         uint32
+	XAt       uint32
+	XStride   uint32
+	XRow      uint32
+	YAt       uint32
+	YStride   uint32
+	YRow      uint32
+	Draws     uint32
+	Component uint32
+	A         uint32
+	B         uint32
+	Networks  uint32
+	Vector    uint32
+	Bias      uint32
+	Rows      uint32
+	FirstRow  uint32
+	Each      uint32
+	First     uint32
+	Scale     float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Width      uint32 // default 1
+	Aligned    bool   // default false
+	Activation uint32 // default 0
+	Rank       uint32 // default 1
+	Mirrored   bool   // default false
+	AlignedX   bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lowRankKernel) call(x, y, z uint32) vk.Call { return vk.Pack(lowRankShader, &k, x, y, z) }
+
 var narrowBackwardShader = &vk.Shader{
 	Name:  "engine/nn/narrow_backward",
 	SPIRV: shaders.Code("engine/nn/narrow_backward"),

@@ -185,7 +185,11 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 		default:
 			g = l.first(r, b, g, inputs)
 		}
-		g.Record(r)
+		if b.weights.Perturbation == nil {
+			g.Record(r)
+		} else {
+			l.perturbed(r, b, layer, g, first)
+		}
 		if layer.Skip > 0 {
 			to := kept.matrix(kept.hidden[i], layer)
 			l.slope(r, layer.Units(), count, to, to, slope{addend: kept.hidden[i-layer.Skip]})
@@ -263,7 +267,11 @@ func (l *layered) norm(r *engine.Recorder, b batch, kept *activations, i, rows i
 		Scale: uint32(b.weights.Base + layer.Scale), Shift: uint32(b.weights.Base + layer.Shift),
 		Workgroup: l.line(), Width: l.normWidth(), Aligned: b.aligned(layer), Activation: uint32(layer.Activation),
 	}
-	call := k.call((uint32(rows)*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
+	networks := l.networks
+	if b.weights.Perturbation != nil {
+		networks = l.perturbNorm(r, b, layer, &k)
+	}
+	call := k.call((k.Rows*k.Width+k.Workgroup-1)/k.Workgroup, uint32(networks), 1)
 	call.Subgroup = l.info.SubgroupSize
 	r.Dispatch(call)
 }

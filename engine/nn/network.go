@@ -23,7 +23,9 @@ type Network struct {
 	members int
 	stack   int // networks per member
 	rows    int // capacity of the form, in rows per network
-	form    form
+	// perturbed is the number of networks that a perturbation makes of each member's; 0: none. To the form their rows are those of one network.
+	perturbed int
+	form      form
 }
 
 // form is a way to compute a network.
@@ -98,7 +100,10 @@ func (n *Network) Layered() bool {
 
 // String formats the network as, for example, "4 members of 2 networks 4-64-64-2 tanh".
 func (n *Network) String() string {
-	if n.stack == 1 {
+	switch {
+	case n.perturbed > 0:
+		return fmt.Sprintf("%d members of %d perturbed networks %v", n.members, n.perturbed, n.model)
+	case n.stack == 1:
 		return fmt.Sprintf("%d members of network %v", n.members, n.model)
 	}
 	return fmt.Sprintf("%d members of %d networks %v", n.members, n.stack, n.model)

@@ -11,6 +11,8 @@ import (
 type Weights struct {
 	Params *engine.Tensor // [M, row] or [M, network, row]; row a multiple of four
 	Base   int            // a multiple of four
+	// Perturbation makes several networks from a member's row, for networks of NewPerturbed; nil: the rows are the networks.
+	Perturbation *Perturbation
 }
 
 // Row returns the number of floats of a member's row.

@@ -1,0 +1,127 @@
+package nn
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// NewPerturbed makes, for every member, networks whose matrices differ from shared ones by low rank (Perturbation), with scratch memory for rows rows
+// per network at a time. It only evaluates them: all rows of a member are one product with the shared matrix, to which each network's own part is added.
+// Its inputs and outputs are those of a stack (NewStack), each network with rows of its own.
+//
+// Errors: a model that CheckPerturbed refuses.
+func NewPerturbed(s *engine.State, model Model, members, networks, rows int) (*Network, error) {
+	if err := CheckPerturbed(model); err != nil {
+		return nil, err
+	}
+	n, err := newNetwork(model, members, networks, rows)
+	if err != nil {
+		return nil, err
+	}
+	info := s.Engine().Device().Info()
+	for _, l := range model.Layers() {
+		if err := l.Precision.Check(info); err != nil {
+			return nil, err
+		}
+	}
+	n.perturbed, n.stack, n.rows = networks, 1, networks*rows
+	if _, err := n.byLayers(s); err != nil {
+		return nil, err
+	}
+	if l := n.form.(*layered); l.norms && l.capacity < networks*rows {
+		return nil, l.room(fmt.Sprintf("%v with layer normalization over %d rows each", n, rows), networks*rows)
+	}
+	return n, nil
+}
+
+// CheckPerturbed returns an error if low-rank perturbations of a model cannot be evaluated.
+func CheckPerturbed(model Model) error {
+	if model.Memory() > 0 {
+		return fmt.Errorf("nn: network %v has memory; low-rank perturbations are of networks without", model)
+	}
+	for i, l := range model.Layers() {
+		if _, mapped := l.Kind.mapped(); mapped && l.In > 0 {
+			return fmt.Errorf("nn: layer %d of network %v is %v; low-rank perturbations are of dense layers and convolutions", i+1, model, l.Kind)
+		}
+	}
+	return nil
+}
+
+// perturbation checks the perturbation of a batch's weights, and returns inputs and outputs as those of one network per member.
+func (n *Network) perturbation(w Weights, in Inputs, outputs *engine.Tensor) (Inputs, *engine.Tensor, error) {
+	if (w.Perturbation != nil) != (n.perturbed > 0) {
+		return in, outputs, fmt.Errorf("nn: %v: perturbed weights %t; want %t", n, w.Perturbation != nil, n.perturbed > 0)
+	}
+	if w.Perturbation == nil {
+		return in, outputs, nil
+	}
+	if err := w.Perturbation.check(n, n.members, n.perturbed); err != nil {
+		return in, outputs, err
+	}
+	if len(in.Parts) != 1 {
+		return in, outputs, fmt.Errorf("nn: %v: inputs of %d parts to perturbed networks; want one", n, len(in.Parts))
+	}
+	parts := []*engine.Tensor{n.together(in.Parts[0])}
+	in.Parts = parts
+	return in, n.together(outputs), nil
+}
+
+// together returns the rows of all networks of a member as one axis.
+func (n *Network) together(t *engine.Tensor) *engine.Tensor {
+	outer, members, inner, ok := t.Split(engine.MemberAxis)
+	if !ok || outer != 1 || t.Size(NetworkAxis) != n.perturbed {
+		return t // the batch's check reports it
+	}
+	return t.View(engine.Members(members), engine.Axis("row", inner))
+}
+
+// perturbed records a layer's product g of rows from `first` of every member on, with the weights of each row's network: the product with the shared
+// weights, completed in place.
+func (l *layered) perturbed(r *engine.Recorder, b batch, layer Layer, g Gemm, first int) {
+	p, activation := b.weights.Perturbation, g.Activation
+	g.Bias, g.Activation, g.Kept = nil, Linear, nil
+	g.Record(r)
+	m, err := p.Layout.matrix(layer.Weight)
+	bias, ok := p.Layout.Vector(layer.Bias)
+	if err == nil && (!ok || m.Rows != g.K || m.Columns != g.N) {
+		err = fmt.Errorf("nn: a perturbation of a matrix of %d × %d, with bias %t, of a layer of %d × %d", m.Rows, m.Columns, ok, g.K, g.N)
+	}
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	networks := p.Vectors.Size(NetworkAxis)
+	k := lowRankKernel{
+		Inputs: g.A.Tensor.Range(), Product: g.C.Tensor.Range(), Outputs: g.C.Tensor.Range(), Factors: p.Factors.Range(), Vectors: p.Vectors.Range(),
+		Deviation: p.Deviation.Range(),
+		K:         uint32(g.K), N: uint32(g.N), XAt: uint32(g.A.At), XStride: uint32(g.A.Stride), XRow: uint32(g.A.Row),
+		YAt: uint32(g.C.At), YStride: uint32(g.C.Stride), YRow: uint32(g.C.Row),
+		Draws: uint32(p.Draws()), Component: uint32(p.Layout.Component), A: uint32(m.A), B: uint32(m.B),
+		Networks: uint32(networks), Vector: uint32(p.Vectors.Size("float")), Bias: uint32(bias),
+		Rows: uint32(g.M), FirstRow: uint32(first * layer.places()), Each: uint32(b.inner / networks * layer.places()), First: uint32(p.First), Scale: float32(p.Layout.Scale()),
+		Rank: uint32(p.Layout.Rank), Mirrored: p.Mirrored, Activation: uint32(activation),
+		Aligned: g.C.aligned(4) && (g.N%4 == 0 || g.Padded), AlignedX: g.A.aligned(4),
+		Workgroup: l.line(), Width: l.normWidth(),
+	}
+	call := k.call((k.Rows*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
+	call.Subgroup = l.info.SubgroupSize
+	r.Dispatch(call)
+}
+
+// perturbNorm makes the kernel of a layer's normalization take scale and shift from the vectors of each network. All rows are there at once
+// (NewPerturbed), so that those of all members' networks follow one another.
+func (l *layered) perturbNorm(r *engine.Recorder, b batch, layer Layer, k *normKernel) (networks int) {
+	p := b.weights.Perturbation
+	each := p.Vectors.Size(NetworkAxis)
+	scale, ok := p.Layout.Vector(layer.Scale)
+	shift, too := p.Layout.Vector(layer.Shift)
+	if !ok || !too || k.Rows != k.Capacity || k.Rows%uint32(each) != 0 {
+		r.Fail(fmt.Errorf("nn: %d of %d rows of %d perturbed networks, with scale %t and shift %t; want all rows, scale and shift", k.Rows, k.Capacity, each, ok, too))
+		return 1
+	}
+	k.Params, k.Row, k.Scale, k.Shift = p.Vectors.Range(), uint32(p.Vectors.Size("float")), uint32(scale), uint32(shift)
+	k.Rows, k.Capacity = k.Rows/uint32(each), k.Capacity/uint32(each)
+	k.Aligned = layer.Out%4 == 0
+	return l.networks * each
+}
