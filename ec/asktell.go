@@ -44,6 +44,9 @@ func NewAskTell(eng *engine.Engine, algo Algorithm, space Space) (*AskTell, erro
 	if err := engine.Require(map[string]any{"engine": eng, "algorithm": algo}); err != nil {
 		return nil, fmt.Errorf("ec: ask and tell: %w", err)
 	}
+	if err := CheckRows(algo); err != nil {
+		return nil, err
+	}
 	a := &AskTell{eng: eng, state: eng.NewState()}
 	if err := a.build(algo, space); err != nil {
 		return nil, errors.Join(fmt.Errorf("ec: %s: %w", algo.Name(), err), a.Close())

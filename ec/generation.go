@@ -155,12 +155,13 @@ func (g *Generation) TellCandidates(r *engine.Recorder, injected, fitness *engin
 	}
 }
 
-// CheckCandidates returns nil if the strategy can be told candidates that it did not propose, else a *CandidatesError.
+// CheckCandidates returns nil if the strategy can be told candidates that it did not propose, else a *CandidatesError or a
+// *RankError.
 func (g *Generation) CheckCandidates() error {
 	if _, ok := g.strategy.(CandidateStrategy); !ok {
 		return &CandidatesError{Algorithm: g.algorithm.Name()}
 	}
-	return nil
+	return CheckRows(g.algorithm)
 }
 
 // rank records ranking the fitness of candidates formed by form.

@@ -2239,6 +2239,231 @@ type logRatioKernel struct {
 // call dispatches x × y × z workgroups.
 func (k logRatioKernel) call(x, y, z uint32) vk.Call { return vk.Pack(logRatioShader, &k, x, y, z) }
 
+var lowRankFactorsShader = &vk.Shader{
+	Name:  "ec/low_rank_factors",
+	SPIRV: shaders.Code("ec/low_rank_factors"),
+	Bindings: []vk.Binding{
+		{Name: "Weight", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Deviation", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Factors", Index: 2, Access: vk.Write},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_WEIGHT", ID: 1, Default: 0, Has: "Weight"},
+		{Name: "HAS_DEVIATION", ID: 2, Default: 0, Has: "Deviation"},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lowRankFactorsKernel is shaders/ec/low_rank_factors.comp.
+type lowRankFactorsKernel struct {
+	Weight    vk.Range // readonly float, optional
+	Deviation vk.Range // readonly float, optional
+	Factors   vk.Range // writeonly vec4
+	Clock     vk.Range // readonly uint
+	Table     vk.Range // readonly vec4, optional
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Size       uint32
+	Component  uint32
+	Left       uint32
+	Capacity   uint32
+	First      uint32
+	Population uint32
+	Scale      float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Mirrored   bool   // default false
+	TableFours uint32 // default 0
+	Stored     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lowRankFactorsKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(lowRankFactorsShader, &k, x, y, z)
+}
+
+var lowRankFormShader = &vk.Shader{
+	Name:  "ec/low_rank_form",
+	SPIRV: shaders.Code("ec/low_rank_form"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "Deviation", Index: 1, Access: vk.Read},
+		{Name: "Pick", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "Place", Index: 3, Access: vk.Read},
+		{Name: "Candidates", Index: 4, Access: vk.Write},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
+	},
+	PushBytes: 36,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_PICK", ID: 1, Default: 0, Has: "Pick"},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lowRankFormKernel is shaders/ec/low_rank_form.comp.
+type lowRankFormKernel struct {
+	Mean       vk.Range // readonly float
+	Deviation  vk.Range // readonly float
+	Pick       vk.Range // readonly uint, optional
+	Place      vk.Range // readonly uvec2
+	Candidates vk.Range // writeonly float
+	Clock      vk.Range // readonly uint
+	Table      vk.Range // readonly vec4, optional
+
+	Seed      uint32 // push constants, in order
+	Stream    uint32
+	Dim       uint32
+	Row       uint32
+	Count     uint32
+	First     uint32
+	Rank      uint32
+	Component uint32
+	Scale     float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Mirrored   bool   // default false
+	TableFours uint32 // default 0
+	Stored     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lowRankFormKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(lowRankFormShader, &k, x, y, z)
+}
+
+var lowRankVectorSumsShader = &vk.Shader{
+	Name:  "ec/low_rank_vector_sums",
+	SPIRV: shaders.Code("ec/low_rank_vector_sums"),
+	Bindings: []vk.Binding{
+		{Name: "Weight", Index: 0, Access: vk.Read},
+		{Name: "weight_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Weight"},
+		{Name: "Deviation", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "Place", Index: 3, Access: vk.Read},
+		{Name: "First", Index: 4, Access: vk.Write},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_DEVIATION", ID: 1, Default: 0, Has: "Deviation"},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lowRankVectorSumsKernel is shaders/ec/low_rank_vector_sums.comp.
+type lowRankVectorSumsKernel struct {
+	Weight    vk.Range // readonly float
+	Deviation vk.Range // readonly float, optional
+	Place     vk.Range // readonly uint
+	First     vk.Range // writeonly float
+	Clock     vk.Range // readonly uint
+	Table     vk.Range // readonly vec4, optional
+
+	Seed       uint32 // push constants, in order
+	Stream     uint32
+	Dim        uint32
+	Size       uint32
+	Floats     uint32
+	Row        uint32
+	Population uint32
+	Scale      float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Mirrored   bool   // default false
+	TableFours uint32 // default 0
+	Stored     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lowRankVectorSumsKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(lowRankVectorSumsShader, &k, x, y, z)
+}
+
+var lowRankVectorsShader = &vk.Shader{
+	Name:  "ec/low_rank_vectors",
+	SPIRV: shaders.Code("ec/low_rank_vectors"),
+	Bindings: []vk.Binding{
+		{Name: "Mean", Index: 0, Access: vk.Read},
+		{Name: "mean_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Mean"},
+		{Name: "Deviation", Index: 2, Access: vk.Read},
+		{Name: "Place", Index: 3, Access: vk.Read},
+		{Name: "Vectors", Index: 4, Access: vk.Write},
+		{Name: "Clock", Index: 8, Access: vk.Read},
+		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "STORED", ID: 23, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lowRankVectorsKernel is shaders/ec/low_rank_vectors.comp.
+type lowRankVectorsKernel struct {
+	Mean      vk.Range // readonly vec4
+	Deviation vk.Range // readonly float
+	Place     vk.Range // readonly uint
+	Vectors   vk.Range // writeonly vec4
+	Clock     vk.Range // readonly uint
+	Table     vk.Range // readonly vec4, optional
+
+	Seed   uint32 // push constants, in order
+	Stream uint32
+	Dim    uint32
+	Size   uint32
+	Floats uint32
+	Row    uint32
+	Count  uint32
+	First  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Mirrored   bool   // default false
+	TableFours uint32 // default 0
+	Stored     uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lowRankVectorsKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(lowRankVectorsShader, &k, x, y, z)
+}
+
 var mergeShader = &vk.Shader{
 	Name:  "ec/merge",
 	SPIRV: shaders.Code("ec/merge"),

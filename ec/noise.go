@@ -19,6 +19,7 @@ type Noise struct {
 	mirrored   bool
 	table      *engine.Tensor // [numbers]; nil: none
 	stored     *engine.Tensor // [M, N, row]: noise of changed candidates; nil: noise is drawn
+	lowRank    *lowRank       // nil: every parameter has noise of its own
 }
 
 // NewNoise makes the noise of a population, from the stream "noise" of s. With mirrored, candidate 2 q + 1 has the
@@ -55,6 +56,10 @@ func checkTable(numbers int, space Space) error {
 // Candidates records forming mean + deviation · noise into [M · count, row]. mean is [M, row], deviation [M] or [M,
 // row].
 func (n *Noise) Candidates(r *engine.Recorder, mean, deviation *engine.Tensor, pick Pick, into *engine.Tensor) {
+	if n.lowRank != nil {
+		n.lowRankCandidates(r, mean, deviation, pick, into)
+		return
+	}
 	members, row := n.space.Members, n.space.Row()
 	k := sampleKernel{
 		Mean: mean.Range(), Deviation: deviation.Range(),
@@ -87,6 +92,10 @@ func (n *Noise) source() (mirrored bool, stored uint32, table vk.Range, fours ui
 // no limit), and the drawn noise for the others. mean is [M, row], deviation [M] or [M, row]. The noise overwrites
 // the proposed candidates.
 func (n *Noise) Of(r *engine.Recorder, injected Injection, mean, deviation *engine.Tensor, limit float64) *Noise {
+	if n.lowRank != nil {
+		r.Fail(fmt.Errorf("ec: the noise of changed candidates, which are not of rank %d; want the candidates proposed", n.lowRank.Rank))
+		return n
+	}
 	row := n.space.Row()
 	k := whitenKernel{
 		Mean: mean.Range(), Deviation: deviation.Range(),
@@ -124,10 +133,10 @@ func rowGroups(r *engine.Recorder, members, candidates int) uint32 {
 func (n *Noise) Splits(dev *vk.Device) int { return n.splits(dev.Info()) }
 
 func (n *Noise) splits(info vk.Info) int {
-	pairs, fours, lanes := n.population, n.space.Row()/4, int(info.SubgroupSize)
-	if n.mirrored {
-		pairs = (pairs + 1) / 2
+	if of := n.lowRank; of != nil {
+		return of.chunks(n.pairs()) * of.splits
 	}
+	pairs, fours, lanes := n.pairs(), n.space.Row()/4, int(info.SubgroupSize)
 	want := 16 // subgroups' worth of invocations, to fill a software driver's cores
 	if info.Type.GPU() {
 		want = 4096
@@ -139,7 +148,11 @@ func (n *Noise) splits(info vk.Info) int {
 
 // Sums makes a tensor [splits, M, row] for the results of Sum.
 func (n *Noise) Sums(s *engine.State, name string) *engine.Tensor {
-	return s.Scratch(name, engine.Float32, engine.Axis("split", n.Splits(s.Engine().Device())), engine.Members(n.space.Members),
+	tensor := s.Scratch
+	if n.lowRank != nil {
+		tensor = s.Cleared // sums of matrices and vectors leave out what is behind them
+	}
+	return tensor(name, engine.Float32, engine.Axis("split", n.Splits(s.Engine().Device())), engine.Members(n.space.Members),
 		engine.Axis("parameter", n.space.Row()))
 }
 
@@ -148,8 +161,16 @@ const maxPairs = 16384
 
 // Sum records scale · Σ weight · noise over the candidates into first [splits, M, row], to be added over the splits,
 // divided by deviation [M] if that is not nil. If second is not nil it receives scale · Σ weight · noise². weight is
-// [M, N].
+// [M, N]. Candidates of low rank have no second.
 func (n *Noise) Sum(r *engine.Recorder, weight *engine.Tensor, scale float64, deviation, first, second *engine.Tensor) {
+	if n.lowRank != nil {
+		if second != nil {
+			r.Fail(fmt.Errorf("ec: squares of noise of rank %d; there are none", n.lowRank.Rank))
+			return
+		}
+		n.lowRankSum(r, weight, scale, deviation, first)
+		return
+	}
 	members, row := n.space.Members, n.space.Row()
 	splits := first.Len() / (members * row)
 	k := noiseSumsKernel{
@@ -177,9 +198,18 @@ func (n *Noise) Draw(seed uint32, member, candidate, generation int) []float64 {
 		sign = 1 - 2*float64(candidate%2)
 	}
 	out := make([]float64, n.space.Dim)
+	if n.lowRank != nil {
+		out = make([]float64, n.lowRank.Draw())
+	}
 	for i := range out {
 		z := normals(engine.Philox([2]uint32{seed, n.stream}, [4]uint32{uint32(member), uint32(pair), uint32(generation), uint32(i / 4)}))
-		out[i] = sign * float64(z[i%4])
+		out[i] = float64(z[i%4])
+	}
+	if n.lowRank != nil {
+		out = n.lowRank.form(out, n.space.Dim)
+	}
+	for i := range out {
+		out[i] *= sign
 	}
 	return out
 }

@@ -38,9 +38,9 @@ func (e *NormalError) Error() string {
 		strings.Join(NormalAlgorithms(), ", "))
 }
 
-func (es *openES) Normal() Normal { return Normal{Mean: es.optimizer.Params(), Factor: es.std} }
+func (es *openES) Normal() Normal { return Normal{Mean: es.mean, Factor: es.std} }
 
-func (es *vanillaES) Normal() Normal { return Normal{Mean: es.mean.Params(), Factor: es.std} }
+func (es *vanillaES) Normal() Normal { return Normal{Mean: es.mean, Factor: es.std} }
 
 func (p *pgpe) Normal() Normal { return Normal{Mean: p.optimizer.Params(), Deviation: p.deviation} }
 

@@ -17,6 +17,7 @@ type OpenESConfig struct {
 	Optimizer    optim.Rule `doc:"Optimizer of the mean: sgd, rmsprop, adam, adamw, clipup."`
 	Mirrored     bool       `doc:"Candidates come in pairs with opposite noise."`
 	Shaping      Shaping    `doc:"Transformation of fitness into weights: raw, centered_rank, standardize, normalize."`
+	Rank         int        `min:"0" max:"32" doc:"Candidates differ from the mean by matrices of this rank (EGGROLL), for large networks; 0: in every parameter."`
 	NoiseTable   int        `min:"0" max:"268435456" doc:"Size of a shared table that noise is read from; 0: noise is drawn."`
 }
 
@@ -29,27 +30,31 @@ func DefaultOpenES() OpenESConfig {
 
 // Validate checks constraints across fields.
 func (c OpenESConfig) Validate() error {
+	if c.Rank > 0 && c.NoiseTable > 0 {
+		return config.Invalid("rank", "noise of rank %d from a table of %d numbers; want one or the other", c.Rank, c.NoiseTable)
+	}
 	if c.Mirrored {
 		return checkPairs(c.Population)
 	}
 	return nil
 }
 
+func (c OpenESConfig) rank() int { return c.Rank }
+
 // Check checks the settings against a space of candidates. It needs no device.
 func (c OpenESConfig) Check(space Space) error {
 	if c.NoiseTable > 0 {
 		return checkTable(c.NoiseTable, space)
 	}
-	return nil
+	return checkRank(c.Rank, space)
 }
 
 // openES is the evolution strategy of T. Salimans et al., "Evolution Strategies as a Scalable Alternative to
-// Reinforcement Learning", 2017, algorithm 1.
+// Reinforcement Learning", 2017, algorithm 1. With a rank, ε has low rank in every matrix (Noise.UseRank); the rest is the same.
 type openES struct {
+	spherical
 	cfg       OpenESConfig
 	space     Space
-	noise     *Noise
-	std       *engine.Tensor // [M]
 	optimizer *optim.Optimizer
 	weights   *engine.Tensor // [M, N]
 	gradient  *engine.Tensor // [splits, M, row]
@@ -66,24 +71,29 @@ func (c OpenESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyp
 	rule := optim.Default(c.Optimizer)
 	rule.WeightDecay = c.WeightDecay
 	es := &openES{
-		cfg: c, space: space, noise: NewNoise(s, clock, space, c.Population, c.Mirrored), std: hyper.Add("noise_std", c.NoiseStd),
+		spherical: spherical{noise: NewNoise(s, clock, space, c.Population, c.Mirrored), std: hyper.Add("noise_std", c.NoiseStd)},
+		cfg:       c, space: space,
 		optimizer: optim.New(s, rule, hyper.Add("learning_rate", c.LearningRate), space.Row()),
 		weights:   s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population)),
 	}
+	es.mean = es.optimizer.Params()
 	if c.NoiseTable > 0 {
 		if err := es.noise.UseTable(s, c.NoiseTable); err != nil {
 			return nil, err
 		}
+	}
+	if err := es.noise.UseRank(s, c.Rank); err != nil {
+		return nil, err
 	}
 	es.gradient = es.noise.Sums(s, "gradient")
 	return es, s.Err()
 }
 
 func (es *openES) Population() int          { return es.cfg.Population }
-func (es *openES) Solution() *engine.Tensor { return es.optimizer.Params() }
+func (es *openES) Solution() *engine.Tensor { return es.mean }
 
 func (es *openES) Init(ctx context.Context, start []float32) error {
-	return es.optimizer.Params().WriteFloat32(ctx, es.space.Pad(start))
+	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
 }
 
 // Ask implements Strategy. It records nothing: candidates depend on the mean only.
@@ -91,14 +101,14 @@ func (es *openES) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy: θ + σ ε (line 4).
 func (es *openES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	es.noise.Candidates(r, es.optimizer.Params(), es.std, pick, into)
+	es.noise.Candidates(r, es.mean, es.std, pick, into)
 }
 
 // Tell implements Strategy: θ + α 1/(N σ) Σ F ε (line 6), by an optimizer, which minimises.
 func (es *openES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
 func (es *openES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
-	es.learn(r, scores, es.noise.Of(r, injected, es.optimizer.Params(), es.std, 0))
+	es.learn(r, scores, es.noise.Of(r, injected, es.mean, es.std, 0))
 }
 
 func (es *openES) learn(r *engine.Recorder, scores Scores, noise *Noise) {

@@ -7,6 +7,7 @@ import (
 	"image"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -21,7 +22,8 @@ type Search struct {
 	generation  *Generation
 	evaluation  Evaluation
 	doubleFloat DoubleFloatEvaluation    // nil if candidates are single floats
-	window      *engine.Tensor           // [M · window, row]: the candidates that are evaluated together
+	lowRank     *lowRankWindow           // nil if candidates are rows
+	window      *engine.Tensor           // [M · window, row]: the candidates that are evaluated together; nil if they are of low rank
 	windowLow   *engine.Tensor           // [M · window, row]: their low parts; nil if they are single floats
 	fitness     *engine.Tensor           // [M, N] or [M, N, K]
 	fitnessLow  *engine.Tensor           // [M, N]: the low parts; nil if fitness is single floats
@@ -57,10 +59,10 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	if s.generation, err = NewGeneration(s.State(), s.Clock(), s.Hyper(), s.algo, s.space); err != nil {
 		return err
 	}
-	if s.evaluation, err = s.problem.New(ctx, s.State().Sub("problem"), s.Clock(), members, s.generation.Population()); err != nil {
+	if err := s.newEvaluation(ctx, members); err != nil {
 		return err
 	}
-	s.window, s.fitness = s.generation.NewCandidates("candidates", s.evaluation.Window()), s.generation.NewFitness("fitness")
+	s.fitness = s.generation.NewFitness("fitness")
 	s.useDoubleFloat()
 	if s.solution = s.generation.Solution(); s.generation.Repairs() {
 		s.solution = s.State().Sub("search").Scratch("solution", engine.Float32, s.solution.Dims()...)
@@ -76,12 +78,42 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 	return s.Complete(engine.Parts{Description: s.description(), Record: s.Record, Init: s.begin, Evaluator: solutions{s}})
 }
 
+// newEvaluation makes what evaluates candidates: rows, or perturbations of low rank.
+func (s *Search) newEvaluation(ctx context.Context, members int) (err error) {
+	scope, population := s.State().Sub("problem"), s.generation.Population()
+	of, ok := s.generation.Strategy().(LowRankStrategy)
+	if !ok || of.LowRank() == nil {
+		if s.evaluation, err = s.problem.New(ctx, scope, s.Clock(), members, population); err != nil {
+			return err
+		}
+		s.window = s.generation.NewCandidates("candidates", s.evaluation.Window())
+		return nil
+	}
+	if err := CheckLowRank(s.algo, s.problem); err != nil {
+		return err
+	}
+	evaluation, err := s.problem.(LowRankProblem).NewLowRank(ctx, scope, s.Clock(), members, population, of.LowRank())
+	if err != nil {
+		return err
+	}
+	s.evaluation = evaluation
+	s.lowRank = &lowRankWindow{of, evaluation, of.NewPerturbation(s.State().Sub("search"), evaluation.Window())}
+	return nil
+}
+
+// lowRankWindow is the candidates of low rank that are evaluated together.
+type lowRankWindow struct {
+	LowRankStrategy
+	evaluation LowRankEvaluation
+	candidates *nn.Perturbation
+}
+
 // useDoubleFloat evaluates candidates as double floats if algorithm and problem support them. Repaired candidates are
 // single floats.
 func (s *Search) useDoubleFloat() {
 	_, formed := s.generation.Strategy().(DoubleFloatStrategy)
 	evaluation, evaluated := s.evaluation.(DoubleFloatEvaluation)
-	if !formed || !evaluated || s.generation.Repairs() {
+	if !formed || !evaluated || s.generation.Repairs() || s.lowRank != nil {
 		return
 	}
 	s.doubleFloat, s.windowLow = evaluation, s.generation.NewCandidates("candidates_low", s.evaluation.Window())
@@ -121,6 +153,10 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 
 // evaluate records evaluating a window of candidates.
 func (s *Search) evaluate(r *engine.Recorder, first int) {
+	if of := s.lowRank; of != nil {
+		of.evaluation.RecordLowRank(r, of.Perturb(r, first, of.candidates), first, s.fitness)
+		return
+	}
 	pick := Pick{First: first}
 	s.generation.Candidates(r, pick, s.window)
 	if s.doubleFloat == nil {

@@ -25,6 +25,8 @@ type Space struct {
 	// Neurons tells to which row of which layer's weights, biases or normalization each coordinate belongs, [dim]: 2^17
 	// times the number of the tensor, from 1, plus the row, plus 2^16 in vectors; nil: candidates are not networks.
 	Neurons []uint32
+	// Parameters lists the matrices and vectors of a candidate, which low-rank perturbations tell apart; nil: candidates are not networks.
+	Parameters []nn.Parameter
 	// DescriptorLow and DescriptorHigh bound the descriptors of a candidate's behaviour, [B] each; nil: no
 	// descriptors.
 	DescriptorLow, DescriptorHigh []float32

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 )
 
@@ -86,8 +87,15 @@ type updateCase struct {
 // checkUpdates compares five generations of three members with references. others changes the candidates told; nil:
 // unchanged.
 func checkUpdates(t *testing.T, eng *engine.Engine, c updateCase, others func(member, candidate int, x []float32) []float32) {
+	checkUpdatesIn(t, eng, c, nil, others)
+}
+
+// checkUpdatesIn is checkUpdates in a space of matrices and vectors.
+func checkUpdatesIn(
+	t *testing.T, eng *engine.Engine, c updateCase, parameters []nn.Parameter, others func(member, candidate int, x []float32) []float32,
+) {
 	const members = 3
-	space := Space{Members: members, Dim: c.dim}
+	space := Space{Members: members, Dim: c.dim, Parameters: parameters}
 	start := make([]float32, members*c.dim)
 	for i := range start {
 		start[i] = float32(math.Sin(float64(3*i + 1)))
@@ -99,6 +107,11 @@ func checkUpdates(t *testing.T, eng *engine.Engine, c updateCase, others func(me
 	refs := references(tr, c, start)
 	population := tr.strategy.Population()
 	noise := NewNoise(tr.scope(), tr.clock, space, population, mirrored(c.algorithm))
+	if rank := Rank(c.algorithm); rank > 0 {
+		layout, err := space.lowRank(rank)
+		tr.must(err)
+		noise.lowRank = &lowRank{LowRank: layout}
+	}
 	worst := 0.0
 	for g := range 5 {
 		given, scores := tr.step(ellipsoid)

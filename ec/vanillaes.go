@@ -14,6 +14,7 @@ type VanillaESConfig struct {
 	Population int     `min:"1" max:"1048576" doc:"Candidates per generation, N."`
 	Elites     int     `min:"1" max:"1048576" doc:"Number of best candidates whose weighted mean becomes the mean."`
 	NoiseStd   float64 `above:"0" doc:"Deviation of the candidates from their mean, per member." member:""`
+	Rank       int     `min:"0" max:"32" doc:"Candidates differ from the mean by matrices of this rank (EGGROLL), for large networks; 0: in every parameter."`
 }
 
 // DefaultVanillaES has the settings of EvoRL's VanillaES (B. Zheng et al., 2025, table 3).
@@ -23,6 +24,11 @@ func DefaultVanillaES() VanillaESConfig {
 
 // Validate checks constraints across fields.
 func (c VanillaESConfig) Validate() error { return checkElites(c.Elites, c.Population) }
+
+func (c VanillaESConfig) rank() int { return c.Rank }
+
+// Check checks the settings against a space of candidates. It needs no device.
+func (c VanillaESConfig) Check(space Space) error { return checkRank(c.Rank, space) }
 
 func checkElites(elites, population int) error {
 	if elites > population {
@@ -34,11 +40,10 @@ func checkElites(elites, population int) error {
 // vanillaES is the canonical evolution strategy of P. Chrabaszcz, I. Loshchilov, F. Hutter, "Back to Basics:
 // Benchmarking Canonical Evolution Strategies for Playing Atari", 2018, algorithm 1.
 type vanillaES struct {
+	spherical
 	cfg       VanillaESConfig
 	space     Space
-	noise     *Noise
-	std       *engine.Tensor   // [M]
-	mean      *optim.Optimizer // plain gradient ascent
+	optimizer *optim.Optimizer // plain gradient ascent
 	utilities *engine.Tensor   // [N]
 	weights   *engine.Tensor   // [M, N]
 	sums      *engine.Tensor   // [splits, M, row]
@@ -52,8 +57,13 @@ func (c VanillaESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	es := &vanillaES{cfg: c, space: space, noise: NewNoise(s, clock, space, c.Population, false), std: hyper.Add("noise_std", c.NoiseStd)}
-	es.mean = optim.New(s, optim.Config{Rule: optim.SGD}, es.std, space.Row())
+	es := &vanillaES{cfg: c, space: space}
+	es.spherical = spherical{noise: NewNoise(s, clock, space, c.Population, false), std: hyper.Add("noise_std", c.NoiseStd)}
+	es.optimizer = optim.New(s, optim.Config{Rule: optim.SGD}, es.std, space.Row())
+	es.mean = es.optimizer.Params()
+	if err := es.noise.UseRank(s, c.Rank); err != nil {
+		return nil, err
+	}
 	// w_i = (ln(μ + ½) − ln i) / Σ (line 4)
 	es.utilities = rankWeights(s, logWeights(c.Population, c.Elites, float64(c.Elites)+0.5))
 	es.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
@@ -62,10 +72,10 @@ func (c VanillaESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.
 }
 
 func (es *vanillaES) Population() int          { return es.cfg.Population }
-func (es *vanillaES) Solution() *engine.Tensor { return es.mean.Params() }
+func (es *vanillaES) Solution() *engine.Tensor { return es.mean }
 
 func (es *vanillaES) Init(ctx context.Context, start []float32) error {
-	return es.mean.Params().WriteFloat32(ctx, es.space.Pad(start))
+	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
 }
 
 // Ask implements Strategy. It records nothing: candidates depend on the mean only.
@@ -73,18 +83,18 @@ func (es *vanillaES) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy: θ + σ ε (line 6).
 func (es *vanillaES) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	es.noise.Candidates(r, es.mean.Params(), es.std, pick, into)
+	es.noise.Candidates(r, es.mean, es.std, pick, into)
 }
 
 // Tell implements Strategy: θ + σ Σ w ε over the best (line 9).
 func (es *vanillaES) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es.noise) }
 
 func (es *vanillaES) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
-	es.learn(r, scores, es.noise.Of(r, injected, es.mean.Params(), es.std, 0))
+	es.learn(r, scores, es.noise.Of(r, injected, es.mean, es.std, 0))
 }
 
 func (es *vanillaES) learn(r *engine.Recorder, scores Scores, noise *Noise) {
 	Utilities(r, scores, es.utilities, es.weights)
 	noise.Sum(r, es.weights, -1, nil, es.sums, nil)
-	es.mean.Step(r, es.sums)
+	es.optimizer.Step(r, es.sums)
 }

@@ -108,7 +108,7 @@ func (b *bitted) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy, 
 		head = policy.Head
 		k.Policy, k.Outputs = bitsOutputs, ro.stepped.outputs.Range()
 		k.Observed, k.ObservedPacked = ro.stepped.observed.Range(), ro.stepped.element.Packed()
-		k.ParamsPeriod = uint32(policy.Params.Size(engine.MemberAxis))
+		k.ParamsPeriod = policy.owners()
 		if policy.Normalizer != nil && ro.seen != nil {
 			k.Normalizer = policy.Normalizer.Range()
 		}

@@ -158,9 +158,8 @@ func (h *hosted) acting(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 			return k, err
 		}
 		head = policy.Head
-		k.Outputs, k.Params = ro.stepped.outputs.Range(), policy.Params.Range()
-		k.Row, k.HeadBase = uint32(policy.Row()), uint32(policy.Network.Size())
-		k.ParamsPeriod = uint32(policy.Params.Size(engine.MemberAxis))
+		k.Outputs, k.ParamsPeriod = ro.stepped.outputs.Range(), policy.owners()
+		k.Params, k.Row, k.HeadBase = policy.head()
 		if head.Noise != nil {
 			k.Noise = head.Noise.Range()
 		}
@@ -190,7 +189,7 @@ func (h *hosted) keep(r *engine.Recorder, policy *Policy, i engine.Counter) {
 		k.Seen = ro.seen.Range()
 	}
 	if policy != nil {
-		k.ParamsPeriod = uint32(policy.Params.Size(engine.MemberAxis))
+		k.ParamsPeriod = policy.owners()
 	}
 	if policy != nil && policy.Normalizer != nil && ro.seen != nil {
 		k.Normalizer = policy.Normalizer.Range()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/vk"
 )
 
 // Policy is a network that acts, with the head that converts its outputs into actions.
@@ -49,6 +50,23 @@ func (p *Policy) check(env *Environment) error {
 		return fmt.Errorf("envs: exploration noise in %q, whose actions %v have no bounds to clip to", env.Name, space)
 	}
 	return nil
+}
+
+// owners returns how many members have a network of their own.
+func (p *Policy) owners() uint32 {
+	if v := p.Perturbation; v != nil {
+		return uint32(v.Vectors.Size(engine.MemberAxis) * v.Vectors.Size(nn.NetworkAxis))
+	}
+	return uint32(p.Params.Size(engine.MemberAxis))
+}
+
+// head returns where kernels find the parameters of the owners' heads: rows of so many floats, and where they begin in a row.
+func (p *Policy) head() (params vk.Range, row, base uint32) {
+	if v := p.Perturbation; v != nil {
+		at, _ := v.Layout.Vector(p.Network.Size()) // a head without parameters has none there
+		return v.Vectors.Range(), uint32(v.Vectors.Size("float")), uint32(at)
+	}
+	return p.Params.Range(), uint32(p.Row()), uint32(p.Network.Size())
 }
 
 // Member reads the parameters of a member and its normalizer [2, In]: mean and reciprocal deviation; nil without one.

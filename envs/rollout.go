@@ -410,9 +410,8 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		}
 		head = policy.Head
 		k.Policy = policyNetwork
-		k.Params = policy.Params.Range()
-		k.Row, k.HeadBase, k.ObsLimit = uint32(policy.Row()), uint32(policy.Network.Size()), policy.ObsLimit
-		k.ParamsPeriod = uint32(policy.Params.Size(engine.MemberAxis))
+		k.Params, k.Row, k.HeadBase = policy.head()
+		k.ObsLimit, k.ParamsPeriod = policy.ObsLimit, policy.owners()
 		var err error
 		if n, err = ro.network(policy, info); err != nil {
 			r.Fail(err)

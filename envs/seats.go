@@ -146,9 +146,8 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 			k.Rows = policy.Rows.Range()
 		}
 		head = policy.Head
-		k.Outputs, k.Params = ro.stepped.outputs.Range(), policy.Params.Range()
-		k.Row, k.HeadBase = uint32(policy.Row()), uint32(policy.Network.Size())
-		k.ParamsPeriod = uint32(policy.Params.Size(engine.MemberAxis))
+		k.Outputs, k.ParamsPeriod = ro.stepped.outputs.Range(), policy.owners()
+		k.Params, k.Row, k.HeadBase = policy.head()
 		if policy.Normalizer != nil && ro.seen != nil {
 			k.Normalizer = policy.Normalizer.Range()
 		}

@@ -30,6 +30,8 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 	switch {
 	case policy == nil:
 		return false
+	case policy.Perturbation != nil:
+		return true
 	case policy.Placement == Automatic && ro.env.Seats() > 1:
 		return true
 	case ro.env.outside || ro.env.bits():
@@ -48,9 +50,12 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 	st := &stepped{share: ro.share()}
 	s = s.Sub("stepped")
 	var err error
-	if c.Policy.Rows != nil {
+	switch {
+	case c.Policy.Rows != nil:
 		st.indexed, err = nn.NewIndexed(s, model, c.Members*c.Environments)
-	} else {
+	case c.Policy.Perturbation != nil:
+		st.network, err = nn.NewPerturbed(s, model, c.Members/st.share, st.share, c.Environments)
+	default:
 		st.network, err = nn.NewStack(s, model, c.Members/st.share, st.share, c.Environments)
 	}
 	if err != nil {
@@ -111,12 +116,14 @@ func (st *stepped) evaluate(r *engine.Recorder, policy *Policy) {
 		st.indexed.Evaluate(r, policy.Weights, policy.Rows, policy.Normalizer, policy.ObsLimit, st.observed, st.outputs)
 		return
 	}
-	members := st.observed.Size(engine.MemberAxis)
-	if rows := policy.Params.Size(engine.MemberAxis); rows != members*st.share {
-		r.Fail(fmt.Errorf("envs: placement %v: parameters %v; want a row for each of %d members", PlacementStepped, policy.Params, members*st.share))
-		return
+	members, weights := st.observed.Size(engine.MemberAxis), policy.Weights
+	if weights.Perturbation == nil {
+		if rows := policy.Params.Size(engine.MemberAxis); rows != members*st.share {
+			r.Fail(fmt.Errorf("envs: placement %v: parameters %v; want a row for each of %d members", PlacementStepped, policy.Params, members*st.share))
+			return
+		}
+		weights.Params = policy.Params.View(engine.Members(members), nn.Networks(st.share), engine.Axis("parameter", policy.Row()))
 	}
-	weights := nn.Weights{Params: policy.Params.View(engine.Members(members), nn.Networks(st.share), engine.Axis("parameter", policy.Row()))}
 	inputs := nn.Inputs{Parts: []*engine.Tensor{st.observed}, Element: st.element, Limit: policy.ObsLimit, Memory: st.memory, Begins: st.begins}
 	if v := policy.Normalizer; v != nil {
 		inputs.Normalizer = v.View(engine.Members(members), engine.Axis("moment", 2), engine.Axis("feature", policy.Network.Inputs().Size()))

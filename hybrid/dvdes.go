@@ -114,7 +114,7 @@ const maxDvDESMetrics = 32
 func (d *DvDES) build(
 	ctx context.Context, options envs.Options, network problem.NetworkConfig, policy problem.PolicyConfig, algorithm ec.Algorithm,
 ) (err error) {
-	if err := d.cfg.Check(problem.Parts{Env: d.env, Options: options, Network: network, Policy: policy}); err != nil {
+	if err := errors.Join(d.cfg.Check(problem.Parts{Env: d.env, Options: options, Network: network, Policy: policy}), ec.CheckRows(algorithm)); err != nil {
 		return err
 	}
 	s, m := d.State(), d.cfg.Agents

@@ -209,7 +209,7 @@ func (p *policy) Space(members int) ec.Space {
 	dim := p.model().Size() + p.head().Parameters()
 	return ec.Space{
 		Members: members, Dim: dim, Matrices: matrices(p.model(), dim), Neurons: neurons(p.model(), dim),
-		DescriptorLow: p.described.low, DescriptorHigh: p.described.high,
+		Parameters: parameters(p.model(), dim), DescriptorLow: p.described.low, DescriptorHigh: p.described.high,
 	}
 }
 
@@ -217,6 +217,17 @@ func (p *policy) Space(members int) ec.Space {
 type layered interface {
 	Layers() []nn.Layer
 	Size() int
+}
+
+// parameters returns the Parameters of an ec.Space. Those outside the network are one vector more.
+func parameters(m layered, dim int) (all []nn.Parameter) {
+	for _, l := range m.Layers() {
+		all = append(all, l.Parameters()...)
+	}
+	if size := m.Size(); size < dim {
+		all = append(all, nn.Parameter{Name: "head", At: size, Columns: dim - size})
+	}
+	return all
 }
 
 // matrices returns the Matrices of an ec.Space.

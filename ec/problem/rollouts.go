@@ -2,6 +2,8 @@ package problem
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
@@ -26,13 +28,43 @@ type rollouts struct {
 	cap                 *engine.Tensor                     // [M] u32: the step at which the next generation's episodes are cut off
 	evaluators          map[*engine.Tensor]*envs.Evaluator // by solutions tensor
 	state               *engine.State
+	lowRank             *nn.LowRank // layout of the candidates' draws; nil: they are rows
 }
 
 func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, members, population int) (ec.Evaluation, error) {
+	return p.newRollouts(ctx, s, clock, members, population, nil)
+}
+
+// CheckLowRank implements ec.LowRankProblem.
+func (p *policy) CheckLowRank() error {
+	switch place := p.cfg.Placement; {
+	case p.actor != nil:
+		return errors.New("actors of reinforcement learning are rows of parameters: want 0")
+	case place != envs.Automatic && place != envs.PlacementStepped:
+		return fmt.Errorf("policy.placement %v holds the network of each candidate: want %v or %v", place, envs.Automatic, envs.PlacementStepped)
+	}
+	return nn.CheckPerturbed(p.model())
+}
+
+// NewLowRank implements ec.LowRankProblem.
+func (p *policy) NewLowRank(
+	ctx context.Context, s *engine.State, clock engine.Clock, members, population int, of *nn.LowRank,
+) (ec.LowRankEvaluation, error) {
+	if err := p.CheckLowRank(); err != nil {
+		return nil, err
+	}
+	return p.newRollouts(ctx, s, clock, members, population, of)
+}
+
+// newRollouts is New for candidates that are rows or, with a layout, perturbations of low rank.
+func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.Clock, members, population int, of *nn.LowRank) (*rollouts, error) {
 	if err := (Parts{p.env, p.options, p.network, p.cfg}).Check(); err != nil {
 		return nil, err
 	}
 	each := 4 * (p.Space(members).Row() + p.episodes()*(p.env.StateSize()+5)) // bytes of a candidate and its environments
+	if of != nil {
+		each = 4*of.Draw() + p.episodes()*(nn.RowBytes(p.model(), s.Engine().Device().Info())+4*(p.env.StateSize()+5))
+	}
 	seen := p.network.NormalizeObs == Running || len(p.described.observations) > 0
 	if seen {
 		each += 4 * p.episodes() * (1 + 2*p.env.ObsSize())
@@ -47,12 +79,16 @@ func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, m
 	}
 	windows := (population + most - 1) / most
 	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: (population + windows - 1) / windows,
-		state: s, evaluators: map[*engine.Tensor]*envs.Evaluator{}}
+		state: s, evaluators: map[*engine.Tensor]*envs.Evaluator{}, lowRank: of}
+	var weights nn.Weights
+	if of != nil {
+		weights.Perturbation = &nn.Perturbation{Layout: of}
+	}
 	var err error
 	e.rollout, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
 		Members: members * e.window, Environments: p.cfg.Episodes, Horizon: p.horizon(), Options: p.options,
 		Mode: !p.cfg.Sample, Begin: true, Window: &envs.Window{Population: population, Count: e.window, Common: p.cfg.Common},
-		Cap: p.cfg.Cap, Seen: seen, Trajectory: trajectory, Actions: envs.Applied, Policy: e.act(nil),
+		Cap: p.cfg.Cap, Seen: seen, Trajectory: trajectory, Actions: envs.Applied, Policy: e.act(weights),
 	})
 	if err != nil {
 		return nil, err
@@ -83,15 +119,20 @@ func (e *rollouts) Init(ctx context.Context) error { return e.observations.init(
 
 func (e *rollouts) Describe(descriptors *engine.Tensor) { e.behaviour.descriptors = descriptors }
 
-// act returns the policy of networks [.., row].
-func (e *rollouts) act(params *engine.Tensor) *envs.Policy {
+// act returns the policy of networks.
+func (e *rollouts) act(weights nn.Weights) *envs.Policy {
 	return &envs.Policy{
-		Weights: nn.Weights{Params: params}, Network: e.model(), Head: e.head(), Placement: e.cfg.Placement,
+		Weights: weights, Network: e.model(), Head: e.head(), Placement: e.cfg.Placement,
 		Normalizer: e.observations.values(), ObsLimit: float32(e.network.ObsLimit),
 	}
 }
 
 func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first int, fitness *engine.Tensor) {
+	e.RecordLowRank(r, nn.Weights{Params: candidates}, first, fitness)
+}
+
+// RecordLowRank implements ec.LowRankEvaluation.
+func (e *rollouts) RecordLowRank(r *engine.Recorder, candidates nn.Weights, first int, fitness *engine.Tensor) {
 	e.rollout.RecordWindow(r, e.clock, e.act(candidates), first)
 	size, groups := r.Invocations(e.members * e.window)
 	finished := e.rollout.Finished()
@@ -127,7 +168,7 @@ func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
 func (e *rollouts) Evaluator(ctx context.Context, solutions *engine.Tensor) (_ *envs.Evaluator, err error) {
 	ev := e.evaluators[solutions]
 	if ev == nil {
-		if ev, err = envs.NewEvaluator(ctx, e.state, e.env, e.options, e.act(solutions)); err != nil {
+		if ev, err = envs.NewEvaluator(ctx, e.state, e.env, e.options, e.act(nn.Weights{Params: solutions})); err != nil {
 			return nil, err
 		}
 		e.evaluators[solutions] = ev

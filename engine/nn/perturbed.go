@@ -40,11 +40,6 @@ func CheckPerturbed(model Model) error {
 	if model.Memory() > 0 {
 		return fmt.Errorf("nn: network %v has memory; low-rank perturbations are of networks without", model)
 	}
-	for i, l := range model.Layers() {
-		if _, mapped := l.Kind.mapped(); mapped && l.In > 0 {
-			return fmt.Errorf("nn: layer %d of network %v is %v; low-rank perturbations are of dense layers and convolutions", i+1, model, l.Kind)
-		}
-	}
 	return nil
 }
 

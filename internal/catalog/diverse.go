@@ -44,6 +44,9 @@ func (d *dvdES) Check(env *envs.Environment, options envs.Options) error {
 	if err := with.Check(); err != nil {
 		return keyed(err)
 	}
+	if err := ec.CheckRows(d.search); err != nil {
+		return config.Invalid("openes.rank", "%v", err)
+	}
 	return d.cfg.Check(with)
 }
 

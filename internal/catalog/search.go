@@ -147,6 +147,9 @@ func (s *search) Check(env *envs.Environment, options envs.Options) error {
 
 // checkSpace checks the algorithm's settings against the problem's candidates.
 func (s *search) checkSpace(of ec.Problem) error {
+	if err := ec.CheckLowRank(s.algorithm(), of); err != nil {
+		return config.Invalid(s.name()+".rank", "%v", err)
+	}
 	if algo, ok := s.algorithm().(interface{ Check(ec.Space) error }); ok {
 		space := of.Space(s.cfg.Members)
 		space.Objectives = of.Objectives()
