@@ -9,6 +9,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
 )
 
 // rollouts evaluates policies by episodes.
@@ -56,6 +57,11 @@ func (p *policy) NewLowRank(
 	return p.newRollouts(ctx, s, clock, members, population, of)
 }
 
+// lowRankBytes returns the bytes of a candidate of low rank and its environments.
+func (p *policy) lowRankBytes(of *nn.LowRank, info vk.Info) int {
+	return 4*of.Draw() + p.episodes()*(nn.RowBytes(p.model(), info)+4*(p.env.StateSize()+5))
+}
+
 // newRollouts is New for candidates that are rows or, with a layout, perturbations of low rank.
 func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.Clock, members, population int, of *nn.LowRank) (*rollouts, error) {
 	if err := (Parts{p.env, p.options, p.network, p.cfg}).Check(); err != nil {
@@ -63,7 +69,7 @@ func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.
 	}
 	each := 4 * (p.Space(members).Row() + p.episodes()*(p.env.StateSize()+5)) // bytes of a candidate and its environments
 	if of != nil {
-		each = 4*of.Draw() + p.episodes()*(nn.RowBytes(p.model(), s.Engine().Device().Info())+4*(p.env.StateSize()+5))
+		each = p.lowRankBytes(of, s.Engine().Device().Info())
 	}
 	seen := p.network.NormalizeObs == Running || len(p.described.observations) > 0
 	if seen {
