@@ -56,7 +56,7 @@ func CheckLowRank(a Algorithm, problem Problem) error {
 	}
 	of, ok := problem.(LowRankProblem)
 	if !ok {
-		return fmt.Errorf("rank %d is for networks, evaluated in an environment or on images; %s has other candidates: want 0", Rank(a), problem.Name())
+		return fmt.Errorf("rank %d is for networks that act in an environment; %s has other candidates: want 0", Rank(a), problem.Name())
 	}
 	if err := of.CheckLowRank(); err != nil {
 		return fmt.Errorf("rank %d: %w", Rank(a), err)
@@ -72,7 +72,8 @@ type RankError struct {
 
 // Error implements error.
 func (e *RankError) Error() string {
-	return fmt.Sprintf("ec: %s with rank %d draws candidates that are evaluated as perturbations of one network; what takes their rows wants rank 0", e.Algorithm, e.Rank)
+	return fmt.Sprintf("ec: %s with rank %d draws candidates that are evaluated as perturbations of one network; want rank 0 for what takes their rows",
+		e.Algorithm, e.Rank)
 }
 
 // CheckRows returns a *RankError if an algorithm draws candidates of low rank, for what takes their rows.

@@ -28,15 +28,21 @@ func evolution() (cases []Case) {
 			cases = append(cases,
 				Case{
 					Name: name, Summary: fmt.Sprintf("a generation of %d candidates with %v networks", population, net.hidden), Unit: "s",
-					GPU: population > net.most, Rank: rank, run: generationTime(net.hidden, population),
+					GPU: population > net.most, Rank: rank, run: generationTime(net.hidden, population, 0),
 				},
 				Case{Name: name + "/memory", Summary: "the device memory that it takes", Unit: "MB", Rank: 3, run: searchMemory(net.hidden, population)})
 		}
 	}
-	wide := []int{64, 64}
+	wide, widest := []int{64, 64}, []int{256, 256}
 	cases = append(cases, placements()...)
+	for _, population := range []int{1 << 7, 1 << 10, 1 << 14} {
+		cases = append(cases, Case{
+			Name: fmt.Sprintf("openes/256x256/p%d/rank1", population), Unit: "s", GPU: population > 1<<10,
+			Summary: fmt.Sprintf("a generation of %d candidates of rank 1 with %v networks", population, widest), run: generationTime(widest, population, 1),
+		})
+	}
 	return append(cases,
-		Case{Name: "openes/64x64/p4096", Summary: "a generation of 4096 candidates with [64, 64] networks", Unit: "s", run: generationTime(wide, 4096)},
+		Case{Name: "openes/64x64/p4096", Summary: "a generation of 4096 candidates with [64, 64] networks", Unit: "s", run: generationTime(wide, 4096, 0)},
 		Case{Name: "cma-es/dim1000/p128", Summary: "a generation of CMA-ES on Rosenbrock's function of 1000 numbers, 128 candidates", Unit: "s",
 			run: covarianceTime},
 		Case{Name: "cma-es/dim1000/p128/eigen", Summary: "the share of it that eigenvectors take", Unit: "%", Rank: 3, run: covarianceShare},
@@ -50,14 +56,14 @@ const episodeSteps = 1000
 
 // newSearch makes a search whose candidates hardly move the cart, so that hardly any
 // episode ends before its 1000 steps.
-func newSearch(ctx context.Context, eng *engine.Engine, hidden []int, population int) (*ec.Search, error) {
+func newSearch(ctx context.Context, eng *engine.Engine, hidden []int, population, rank int) (*ec.Search, error) {
 	env, err := envs.Lookup("CartPoleSwingUp-easy")
 	if err != nil {
 		return nil, err
 	}
 	network, cfg := problem.DefaultNetwork(), ec.DefaultOpenES()
 	network.Hidden, network.OutputGain = hidden, 0
-	cfg.Population, cfg.NoiseStd, cfg.LearningRate = population, 1e-5, 0
+	cfg.Population, cfg.Rank, cfg.NoiseStd, cfg.LearningRate = population, rank, 1e-5, 0
 	s, err := ec.NewSearch(ctx, eng, cfg, problem.Policy(env, envs.Options{TimeLimit: episodeSteps}, network, problem.DefaultPolicy()), 1)
 	if err != nil {
 		return nil, err
@@ -69,9 +75,9 @@ func newSearch(ctx context.Context, eng *engine.Engine, hidden []int, population
 }
 
 // generationTime measures a generation. The limit is the time of the networks' multiply-adds.
-func generationTime(hidden []int, population int) func(context.Context, *bench) (figure, error) {
+func generationTime(hidden []int, population, rank int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
-		s, err := newSearch(ctx, b.eng, hidden, population)
+		s, err := newSearch(ctx, b.eng, hidden, population, rank)
 		if err != nil {
 			return figure{}, err
 		}
@@ -103,7 +109,7 @@ func generationTime(hidden []int, population int) func(context.Context, *bench) 
 func searchMemory(hidden []int, population int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		before := b.eng.Device().Memory()
-		s, err := newSearch(ctx, b.eng, hidden, population)
+		s, err := newSearch(ctx, b.eng, hidden, population, 0)
 		if err != nil {
 			return figure{}, err
 		}
@@ -122,7 +128,7 @@ func startSearch(hidden []int, population int) func(context.Context, *bench) (fi
 			return figure{}, err
 		}
 		defer dev.Close()
-		s, err := newSearch(ctx, engine.New(dev), hidden, population)
+		s, err := newSearch(ctx, engine.New(dev), hidden, population, 0)
 		if err != nil {
 			return figure{}, err
 		}

@@ -34,7 +34,7 @@ func score() (cases []Case) {
 // generationSteps is generationTime in environment steps per second.
 func generationSteps(hidden []int, population int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
-		f, err := generationTime(hidden, population)(ctx, b)
+		f, err := generationTime(hidden, population, 0)(ctx, b)
 		if err != nil {
 			return figure{}, err
 		}

@@ -72,11 +72,14 @@ func (n *Network) together(t *engine.Tensor) *engine.Tensor {
 }
 
 // perturbed records a layer's product g of rows from `first` of every member on, with the weights of each row's network: the product with the shared
-// weights, completed in place.
+// weights, completed in place. Narrow layers take one kernel for both.
 func (l *layered) perturbed(r *engine.Recorder, b batch, layer Layer, g Gemm, first int) {
 	p, activation := b.weights.Perturbation, g.Activation
 	g.Bias, g.Activation, g.Kept = nil, Linear, nil
-	g.Record(r)
+	few := g.N <= fewOutputs || g.K <= fewInputs && g.N > fewInputs // products that take less than to store and load them again
+	if !few {
+		g.Record(r)
+	}
 	m, err := p.Layout.matrix(layer.Weight)
 	bias, ok := p.Layout.Vector(layer.Bias)
 	if err == nil && (!ok || m.Rows != g.K || m.Columns != g.N) {
@@ -88,21 +91,36 @@ func (l *layered) perturbed(r *engine.Recorder, b batch, layer Layer, g Gemm, fi
 	}
 	networks := p.Vectors.Size(NetworkAxis)
 	k := lowRankKernel{
-		Inputs: g.A.Tensor.Range(), Product: g.C.Tensor.Range(), Outputs: g.C.Tensor.Range(), Factors: p.Factors.Range(), Vectors: p.Vectors.Range(),
-		Deviation: p.Deviation.Range(),
-		K:         uint32(g.K), N: uint32(g.N), XAt: uint32(g.A.At), XStride: uint32(g.A.Stride), XRow: uint32(g.A.Row),
+		Inputs: g.A.Tensor.Range(), Product: g.C.Tensor.Range(), Outputs: g.C.Tensor.Range(),
+		Factors: p.Factors.Range(), Vectors: p.Vectors.Range(), Deviation: p.Deviation.Range(), K: uint32(g.K), N: uint32(g.N),
+		XAt: uint32(g.A.At), XStride: uint32(g.A.Stride), XRow: uint32(g.A.Row),
 		YAt: uint32(g.C.At), YStride: uint32(g.C.Stride), YRow: uint32(g.C.Row),
 		Draws: uint32(p.Draws()), Component: uint32(p.Layout.Component), A: uint32(m.A), B: uint32(m.B),
 		Networks: uint32(networks), Vector: uint32(p.Vectors.Size("float")), Bias: uint32(bias),
-		Rows: uint32(g.M), FirstRow: uint32(first * layer.places()), Each: uint32(b.inner / networks * layer.places()), First: uint32(p.First), Scale: float32(p.Layout.Scale()),
+		Rows: uint32(g.M), FirstRow: uint32(first * layer.places()), Each: uint32(b.inner / networks * layer.places()),
+		First: uint32(p.First), Scale: float32(p.Layout.Scale()),
 		Rank: uint32(p.Layout.Rank), Mirrored: p.Mirrored, Activation: uint32(activation),
 		Aligned: g.C.aligned(4) && (g.N%4 == 0 || g.Padded), AlignedX: g.A.aligned(4),
 		Workgroup: l.line(), Width: l.normWidth(),
+	}
+	if few {
+		k.Weights, k.WAt, k.WStride, k.AlignedW = g.B.Tensor.Range(), uint32(g.B.At), uint32(g.B.Stride), g.B.At%4 == 0 && g.B.Stride%4 == 0
+		if g.N <= fewOutputs {
+			k.FewOutputs = uint32(g.N)
+		} else {
+			k.AlignedW = k.AlignedW && g.N%4 == 0
+		}
 	}
 	call := k.call((k.Rows*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
 	call.Subgroup = l.info.SubgroupSize
 	r.Dispatch(call)
 }
+
+// Layers of so few inputs or outputs are computed by shaders/engine/nn/low_rank.comp alone.
+const (
+	fewInputs  = 8
+	fewOutputs = 4
+)
 
 // perturbNorm makes the kernel of a layer's normalization take scale and shift from the vectors of each network. All rows are there at once
 // (NewPerturbed), so that those of all members' networks follow one another.
@@ -112,7 +130,8 @@ func (l *layered) perturbNorm(r *engine.Recorder, b batch, layer Layer, k *normK
 	scale, ok := p.Layout.Vector(layer.Scale)
 	shift, too := p.Layout.Vector(layer.Shift)
 	if !ok || !too || k.Rows != k.Capacity || k.Rows%uint32(each) != 0 {
-		r.Fail(fmt.Errorf("nn: %d of %d rows of %d perturbed networks, with scale %t and shift %t; want all rows, scale and shift", k.Rows, k.Capacity, each, ok, too))
+		r.Fail(fmt.Errorf("nn: %d of %d rows of %d perturbed networks, with scale %t and shift %t; want all rows, scale and shift",
+			k.Rows, k.Capacity, each, ok, too))
 		return 1
 	}
 	k.Params, k.Row, k.Scale, k.Shift = p.Vectors.Range(), uint32(p.Vectors.Size("float")), uint32(scale), uint32(shift)
