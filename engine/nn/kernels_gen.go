@@ -1064,9 +1064,11 @@ var lowRankShader = &vk.Shader{
 		{Name: "vectors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
 		{Name: "Deviation", Index: 8, Access: vk.Read},
 		{Name: "Outputs", Index: 9, Access: vk.Write},
-		{Name: "Outputs4", Index: 10, Access: vk.Write, View: "Outputs"},
+		{Name: "OutputQuads", Index: 10, Access: vk.Write},
+		{Name: "Weights", Index: 11, Access: vk.Read, Optional: true},
+		{Name: "weights_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Weights"},
 	},
-	PushBytes: 80,
+	PushBytes: 88,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "WIDTH", ID: 1, Default: 1},
@@ -1075,6 +1077,9 @@ var lowRankShader = &vk.Shader{
 		{Name: "RANK", ID: 4, Default: 1},
 		{Name: "MIRRORED", ID: 5, Default: 0},
 		{Name: "ALIGNED_X", ID: 6, Default: 0},
+		{Name: "HAS_WEIGHTS", ID: 7, Default: 0, Has: "Weights"},
+		{Name: "FEW_OUTPUTS", ID: 8, Default: 0},
+		{Name: "ALIGNED_W", ID: 9, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1083,12 +1088,14 @@ var lowRankShader = &vk.Shader{
 
 // lowRankKernel is shaders/engine/nn/low_rank.comp.
 type lowRankKernel struct {
-	Inputs    vk.Range // readonly vec4
-	Product   vk.Range // readonly vec4
-	Factors   vk.Range // readonly vec4
-	Vectors   vk.Range // readonly vec4
-	Deviation vk.Range // readonly float
-	Outputs   vk.Range // writeonly float
+	Inputs      vk.Range // readonly vec4
+	Product     vk.Range // readonly vec4
+	Factors     vk.Range // readonly vec4
+	Vectors     vk.Range // readonly vec4
+	Deviation   vk.Range // readonly float
+	Outputs     vk.Range // writeonly float
+	OutputQuads vk.Range // writeonly vec4
+	Weights     vk.Range // readonly vec4, optional
 
 	K         uint32 // push constants, in order
 	N         uint32
@@ -1110,6 +1117,8 @@ type lowRankKernel struct {
 	Each      uint32
 	First     uint32
 	Scale     float32
+	WAt       uint32
+	WStride   uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Width      uint32 // default 1
@@ -1118,11 +1127,100 @@ type lowRankKernel struct {
 	Rank       uint32 // default 1
 	Mirrored   bool   // default false
 	AlignedX   bool   // default false
+	FewOutputs uint32 // default 0
+	AlignedW   bool   // default false
 	TexelLoads uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
 func (k lowRankKernel) call(x, y, z uint32) vk.Call { return vk.Pack(lowRankShader, &k, x, y, z) }
+
+var lowRankWideShader = &vk.Shader{
+	Name:  "engine/nn/low_rank_wide",
+	SPIRV: shaders.Code("engine/nn/low_rank_wide"),
+	Bindings: []vk.Binding{
+		{Name: "Inputs", Index: 0, Access: vk.Read},
+		{Name: "inputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
+		{Name: "Product", Index: 2, Access: vk.Read},
+		{Name: "product_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Product"},
+		{Name: "Factors", Index: 4, Access: vk.Read},
+		{Name: "factors_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
+		{Name: "Vectors", Index: 6, Access: vk.Read},
+		{Name: "vectors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
+		{Name: "Deviation", Index: 8, Access: vk.Read},
+		{Name: "Outputs", Index: 9, Access: vk.Write},
+		{Name: "OutputQuads", Index: 10, Access: vk.Write},
+		{Name: "Weights", Index: 11, Access: vk.Read, Optional: true},
+		{Name: "weights_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Weights"},
+	},
+	PushBytes: 88,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "WIDTH", ID: 1, Default: 1},
+		{Name: "ALIGNED", ID: 2, Default: 0},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "RANK", ID: 4, Default: 1},
+		{Name: "MIRRORED", ID: 5, Default: 0},
+		{Name: "ALIGNED_X", ID: 6, Default: 0},
+		{Name: "HAS_WEIGHTS", ID: 7, Default: 0, Has: "Weights"},
+		{Name: "FEW_OUTPUTS", ID: 8, Default: 0},
+		{Name: "ALIGNED_W", ID: 9, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lowRankWideKernel is shaders/engine/nn/low_rank_wide.comp.
+type lowRankWideKernel struct {
+	Inputs      vk.Range // readonly vec4
+	Product     vk.Range // readonly vec4
+	Factors     vk.Range // readonly vec4
+	Vectors     vk.Range // readonly vec4
+	Deviation   vk.Range // readonly float
+	Outputs     vk.Range // writeonly float
+	OutputQuads vk.Range // writeonly vector
+	Weights     vk.Range // readonly vec4, optional
+
+	K         uint32 // push constants, in order
+	N         uint32
+	XAt       uint32
+	XStride   uint32
+	XRow      uint32
+	YAt       uint32
+	YStride   uint32
+	YRow      uint32
+	Draws     uint32
+	Component uint32
+	A         uint32
+	B         uint32
+	Networks  uint32
+	Vector    uint32
+	Bias      uint32
+	Rows      uint32
+	FirstRow  uint32
+	Each      uint32
+	First     uint32
+	Scale     float32
+	WAt       uint32
+	WStride   uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Width      uint32 // default 1
+	Aligned    bool   // default false
+	Activation uint32 // default 0
+	Rank       uint32 // default 1
+	Mirrored   bool   // default false
+	AlignedX   bool   // default false
+	FewOutputs uint32 // default 0
+	AlignedW   bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lowRankWideKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(lowRankWideShader, &k, x, y, z)
+}
 
 var narrowBackwardShader = &vk.Shader{
 	Name:  "engine/nn/narrow_backward",

@@ -91,7 +91,7 @@ func (l *layered) perturbed(r *engine.Recorder, b batch, layer Layer, g Gemm, fi
 	}
 	networks := p.Vectors.Size(NetworkAxis)
 	k := lowRankKernel{
-		Inputs: g.A.Tensor.Range(), Product: g.C.Tensor.Range(), Outputs: g.C.Tensor.Range(),
+		Inputs: g.A.Tensor.Range(), Product: g.C.Tensor.Range(), Outputs: g.C.Tensor.Range(), OutputQuads: g.C.Tensor.Range(),
 		Factors: p.Factors.Range(), Vectors: p.Vectors.Range(), Deviation: p.Deviation.Range(), K: uint32(g.K), N: uint32(g.N),
 		XAt: uint32(g.A.At), XStride: uint32(g.A.Stride), XRow: uint32(g.A.Row),
 		YAt: uint32(g.C.At), YStride: uint32(g.C.Stride), YRow: uint32(g.C.Row),
@@ -111,12 +111,16 @@ func (l *layered) perturbed(r *engine.Recorder, b batch, layer Layer, g Gemm, fi
 			k.AlignedW = k.AlignedW && g.N%4 == 0
 		}
 	}
-	call := k.call((k.Rows*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
+	groups := (k.Rows*k.Width + k.Workgroup - 1) / k.Workgroup
+	call := k.call(groups, uint32(l.networks), 1)
+	if l.wide() {
+		call = lowRankWideKernel(k).call(groups, uint32(l.networks), 1)
+	}
 	call.Subgroup = l.info.SubgroupSize
 	r.Dispatch(call)
 }
 
-// Layers of so few inputs or outputs are computed by shaders/engine/nn/low_rank.comp alone.
+// Layers of so few inputs or outputs are computed by shaders/engine/nn/low_rank.glsl alone.
 const (
 	fewInputs  = 8
 	fewOutputs = 4
