@@ -30,9 +30,10 @@ func NewPerturbed(s *engine.State, model Model, members, networks, rows int) (*N
 		return nil, err
 	}
 	if l := n.form.(*layered); l.norms && l.capacity < networks*rows {
-		return nil, l.room(fmt.Sprintf("%v with layer normalization over %d rows each", n, rows), networks*rows)
+		return nil, fmt.Errorf("nn: %v with layer normalization over %d rows each; this device computes %d at once: want fewer networks or rows",
+			n, rows, l.capacity)
 	}
-	return n, nil
+	return n, s.Err()
 }
 
 // CheckPerturbed returns an error if low-rank perturbations of a model cannot be evaluated.

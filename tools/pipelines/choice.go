@@ -50,7 +50,9 @@ func sample(configs string) []choice {
 	all := slices.DeleteFunc(grid(configs), func(c choice) bool {
 		return !strings.Contains(c.set[0], "[64,") && !strings.Contains(c.set[0], "[256,") || strings.HasSuffix(c.file, "-ant.toml")
 	})
-	for _, name := range []string{"cma-es-bbob", "map-elites-cartpole", "nsga-ii-zdt", "openes-swimmer", "ppo-acrobot", "rainbow-cartpole"} {
+	for _, name := range []string{
+		"cma-es-bbob", "map-elites-cartpole", "nsga-ii-zdt", "openes-lowrank-cartpole", "openes-swimmer", "ppo-acrobot", "rainbow-cartpole",
+	} {
 		all = append(all, choice{file: filepath.Join(configs, name+".toml")})
 	}
 	// A robot with a normalizer of many features, over which RADV ran out of memory; on one target, since it takes several seconds a rollout.
