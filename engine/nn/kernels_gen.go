@@ -367,6 +367,323 @@ type cellMemoryKernel struct {
 // call dispatches x × y × z workgroups.
 func (k cellMemoryKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cellMemoryShader, &k, x, y, z) }
 
+var cellPackShader = &vk.Shader{
+	Name:  "engine/nn/cell_pack",
+	SPIRV: shaders.Code("engine/nn/cell_pack"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.Read},
+		{Name: "params_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "Packed", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "GRU", ID: 1, Default: 0},
+		{Name: "TRANSPOSE", ID: 2, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellPackKernel is shaders/engine/nn/cell_pack.comp.
+type cellPackKernel struct {
+	Params vk.Range // readonly float
+	Packed vk.Range // writeonly float
+
+	Units  uint32 // push constants, in order
+	Pitch  uint32
+	Row    uint32
+	Weight uint32
+	Bias   uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Gru        bool   // default false
+	Transpose  bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellPackKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cellPackShader, &k, x, y, z) }
+
+var cellScanShader = &vk.Shader{
+	Name:  "engine/nn/cell_scan",
+	SPIRV: shaders.Code("engine/nn/cell_scan"),
+	Bindings: []vk.Binding{
+		{Name: "Ends", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Weights", Index: 1, Access: vk.Read},
+		{Name: "weights_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Weights"},
+		{Name: "Inputs", Index: 3, Access: vk.Read},
+		{Name: "inputs_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
+		{Name: "Memory", Index: 5, Access: vk.Read},
+		{Name: "memory_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Memory"},
+		{Name: "Next", Index: 7, Access: vk.Write},
+		{Name: "Hidden", Index: 8, Access: vk.Write},
+		{Name: "Kept", Index: 9, Access: vk.Write},
+		{Name: "Before", Index: 10, Access: vk.Write},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "GRU", ID: 1, Default: 0},
+		{Name: "PITCH", ID: 2, Default: 4},
+		{Name: "SLICES", ID: 3, Default: 1},
+		{Name: "HELD", ID: 4, Default: 0},
+		{Name: "HAS_ENDS", ID: 5, Default: 0, Has: "Ends"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellScanKernel is shaders/engine/nn/cell_scan.comp.
+type cellScanKernel struct {
+	Ends    vk.Range // readonly uint, optional
+	Weights vk.Range // readonly float
+	Inputs  vk.Range // readonly float
+	Memory  vk.Range // readonly float
+	Next    vk.Range // writeonly float
+	Hidden  vk.Range // writeonly float
+	Kept    vk.Range // writeonly float
+	Before  vk.Range // writeonly float
+
+	Units       uint32 // push constants, in order
+	Rows        uint32
+	Steps       uint32
+	First       uint32
+	Last        uint32
+	EndsStep    uint32
+	EndsNetwork uint32
+	EndsShared  uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Gru        bool   // default false
+	Pitch      uint32 // default 4
+	Slices     uint32 // default 1
+	Held       bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellScanKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cellScanShader, &k, x, y, z) }
+
+var cellScanBackwardShader = &vk.Shader{
+	Name:  "engine/nn/cell_scan_backward",
+	SPIRV: shaders.Code("engine/nn/cell_scan_backward"),
+	Bindings: []vk.Binding{
+		{Name: "Ends", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Weights", Index: 1, Access: vk.Read},
+		{Name: "weights_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Weights"},
+		{Name: "AtHidden", Index: 3, Access: vk.Read},
+		{Name: "at_hidden_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "AtHidden"},
+		{Name: "Kept", Index: 5, Access: vk.Read},
+		{Name: "kept_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Kept"},
+		{Name: "Before", Index: 7, Access: vk.Read},
+		{Name: "before_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "Before"},
+		{Name: "AtInputs", Index: 9, Access: vk.Write},
+		{Name: "AtInner", Index: 10, Access: vk.Write, Optional: true},
+		{Name: "Carried", Index: 11, Access: vk.ReadWrite},
+		{Name: "Direct", Index: 12, Access: vk.ReadWrite},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "GRU", ID: 1, Default: 0},
+		{Name: "PITCH", ID: 2, Default: 4},
+		{Name: "SLICES", ID: 3, Default: 1},
+		{Name: "HELD", ID: 4, Default: 0},
+		{Name: "HAS_ENDS", ID: 5, Default: 0, Has: "Ends"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellScanBackwardKernel is shaders/engine/nn/cell_scan_backward.comp.
+type cellScanBackwardKernel struct {
+	Ends     vk.Range // readonly uint, optional
+	Weights  vk.Range // readonly float
+	AtHidden vk.Range // readonly float
+	Kept     vk.Range // readonly float
+	Before   vk.Range // readonly float
+	AtInputs vk.Range // writeonly float
+	AtInner  vk.Range // writeonly float, optional
+	Carried  vk.Range // read-write float
+	Direct   vk.Range // read-write float
+
+	Units       uint32 // push constants, in order
+	Rows        uint32
+	Steps       uint32
+	First       uint32
+	Last        uint32
+	EndsStep    uint32
+	EndsNetwork uint32
+	EndsShared  uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Gru        bool   // default false
+	Pitch      uint32 // default 4
+	Slices     uint32 // default 1
+	Held       bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellScanBackwardKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(cellScanBackwardShader, &k, x, y, z)
+}
+
+var cellScanBackwardLanesShader = &vk.Shader{
+	Name:  "engine/nn/cell_scan_backward_lanes",
+	SPIRV: shaders.Code("engine/nn/cell_scan_backward_lanes"),
+	Bindings: []vk.Binding{
+		{Name: "Ends", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Weights", Index: 1, Access: vk.Read},
+		{Name: "weights_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Weights"},
+		{Name: "AtHidden", Index: 3, Access: vk.Read},
+		{Name: "at_hidden_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "AtHidden"},
+		{Name: "Kept", Index: 5, Access: vk.Read},
+		{Name: "kept_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Kept"},
+		{Name: "Before", Index: 7, Access: vk.Read},
+		{Name: "before_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "Before"},
+		{Name: "AtInputs", Index: 9, Access: vk.Write},
+		{Name: "AtInputs4", Index: 10, Access: vk.Write},
+		{Name: "AtInner", Index: 11, Access: vk.Write, Optional: true},
+		{Name: "AtInner4", Index: 12, Access: vk.Write, Optional: true},
+		{Name: "Carried", Index: 13, Access: vk.Read},
+		{Name: "carried_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4, View: "Carried"},
+		{Name: "Direct", Index: 15, Access: vk.Read},
+		{Name: "direct_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4, View: "Direct"},
+		{Name: "ToCarried", Index: 17, Access: vk.Write},
+		{Name: "ToCarried4", Index: 18, Access: vk.Write},
+		{Name: "ToDirect", Index: 19, Access: vk.Write},
+		{Name: "ToDirect4", Index: 20, Access: vk.Write},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "GRU", ID: 1, Default: 0},
+		{Name: "SCAN_ROWS", ID: 2, Default: 1},
+		{Name: "QUADS", ID: 3, Default: 1},
+		{Name: "ALIGNED", ID: 4, Default: 0},
+		{Name: "HAS_ENDS", ID: 5, Default: 0, Has: "Ends"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellScanBackwardLanesKernel is shaders/engine/nn/cell_scan_backward_lanes.comp.
+type cellScanBackwardLanesKernel struct {
+	Ends       vk.Range // readonly uint, optional
+	Weights    vk.Range // readonly vec4
+	AtHidden   vk.Range // readonly vec4
+	Kept       vk.Range // readonly vec4
+	Before     vk.Range // readonly vec4
+	AtInputs   vk.Range // writeonly float
+	AtInputs4  vk.Range // writeonly vector
+	AtInner    vk.Range // writeonly float, optional
+	AtInner4   vk.Range // writeonly vector, optional
+	Carried    vk.Range // readonly vec4
+	Direct     vk.Range // readonly vec4
+	ToCarried  vk.Range // writeonly float
+	ToCarried4 vk.Range // writeonly vector
+	ToDirect   vk.Range // writeonly float
+	ToDirect4  vk.Range // writeonly vector
+
+	Units       uint32 // push constants, in order
+	Rows        uint32
+	Steps       uint32
+	First       uint32
+	Last        uint32
+	EndsStep    uint32
+	EndsNetwork uint32
+	EndsShared  uint32
+
+	Lanes      uint32 // specialization constants, zero for their default 8
+	Gru        bool   // default false
+	ScanRows   uint32 // default 1
+	Quads      uint32 // default 1
+	Aligned    bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellScanBackwardLanesKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(cellScanBackwardLanesShader, &k, x, y, z)
+}
+
+var cellScanLanesShader = &vk.Shader{
+	Name:  "engine/nn/cell_scan_lanes",
+	SPIRV: shaders.Code("engine/nn/cell_scan_lanes"),
+	Bindings: []vk.Binding{
+		{Name: "Ends", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Weights", Index: 1, Access: vk.Read},
+		{Name: "weights_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Weights"},
+		{Name: "Inputs", Index: 3, Access: vk.Read},
+		{Name: "inputs_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
+		{Name: "Memory", Index: 5, Access: vk.Read},
+		{Name: "memory_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Memory"},
+		{Name: "Next", Index: 7, Access: vk.Write},
+		{Name: "Next4", Index: 8, Access: vk.Write},
+		{Name: "Hidden", Index: 9, Access: vk.Write},
+		{Name: "Hidden4", Index: 10, Access: vk.Write},
+		{Name: "Kept", Index: 11, Access: vk.Write},
+		{Name: "Kept4", Index: 12, Access: vk.Write},
+		{Name: "Before", Index: 13, Access: vk.Write},
+		{Name: "Before4", Index: 14, Access: vk.Write},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "GRU", ID: 1, Default: 0},
+		{Name: "SCAN_ROWS", ID: 2, Default: 1},
+		{Name: "QUADS", ID: 3, Default: 1},
+		{Name: "ALIGNED", ID: 4, Default: 0},
+		{Name: "HAS_ENDS", ID: 5, Default: 0, Has: "Ends"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellScanLanesKernel is shaders/engine/nn/cell_scan_lanes.comp.
+type cellScanLanesKernel struct {
+	Ends    vk.Range // readonly uint, optional
+	Weights vk.Range // readonly vec4
+	Inputs  vk.Range // readonly vec4
+	Memory  vk.Range // readonly vec4
+	Next    vk.Range // writeonly float
+	Next4   vk.Range // writeonly vector
+	Hidden  vk.Range // writeonly float
+	Hidden4 vk.Range // writeonly vector
+	Kept    vk.Range // writeonly float
+	Kept4   vk.Range // writeonly vector
+	Before  vk.Range // writeonly float
+	Before4 vk.Range // writeonly vector
+
+	Units       uint32 // push constants, in order
+	Rows        uint32
+	Steps       uint32
+	First       uint32
+	Last        uint32
+	EndsStep    uint32
+	EndsNetwork uint32
+	EndsShared  uint32
+
+	Lanes      uint32 // specialization constants, zero for their default 8
+	Gru        bool   // default false
+	ScanRows   uint32 // default 1
+	Quads      uint32 // default 1
+	Aligned    bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellScanLanesKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(cellScanLanesShader, &k, x, y, z)
+}
+
 var columnsShader = &vk.Shader{
 	Name:  "engine/nn/columns",
 	SPIRV: shaders.Code("engine/nn/columns"),

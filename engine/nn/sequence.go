@@ -10,11 +10,12 @@ import (
 // and is open from Forward until Backward or Release.
 //
 // Rows are in the order of trajectories, [T, M, B, …], or of members, [M, T, B, …]; all tensors of a pass have the same order. The products of the cell's
-// inputs with their weights are one for all steps; its state's follow each other, in a repeated block.
+// inputs with their weights are one for all steps. Its steps are taken in one dispatch or, where its state is large, in a repeated block.
 type Sequence struct {
 	net           *Network
 	cell          cell
 	before, after *layered
+	scan          *scanForm // nil: steps are dispatches of their own
 	steps, rows   int
 	opened        *engine.Recorder
 	from, batch   batch          // of the open pass: as given, and with the rows of a network contiguous
@@ -29,7 +30,8 @@ type Sequence struct {
 	kept, memories        *engine.Tensor // [networks, T B, 4 units], [networks, T B, H]: see cell.comp
 	inner                 *engine.Tensor // [networks, T B, units]: see cell_backward.comp; nil in LSTMs
 	memory                *engine.Tensor // [M, network, B, H]
-	product               *engine.Tensor // [networks, B, gates units]
+	product               *engine.Tensor // [networks, B, gates units]; nil in a scan
+	packed                *engine.Tensor // of a scan: see cell_pack.comp
 	carried, direct       *engine.Tensor // [networks, B, units]
 
 	gradient *engine.Tensor // [splits, M, row]; nil: the pass does not learn
@@ -38,6 +40,16 @@ type Sequence struct {
 // NewSequence makes a pass over sequences of the given number of steps, in the given number of rows per network: environments, or sequences of a
 // replay. It fails with a *vk.OutOfMemoryError if the device has too little memory.
 func (n *Network) NewSequence(s *engine.State, steps, rows int) (*Sequence, error) {
+	_, layer, _, err := cellOf(n.model)
+	if err != nil {
+		return nil, err
+	}
+	c := cell{layer, n.members * n.stack}
+	return n.newSequence(s, steps, rows, chooseScan(s.Engine().Device().Info(), c, rows))
+}
+
+// newSequence is NewSequence with the form of the cell's steps.
+func (n *Network) newSequence(s *engine.State, steps, rows int, form *scanForm) (*Sequence, error) {
 	before, layer, after, err := cellOf(n.model)
 	if err != nil {
 		return nil, err
@@ -46,7 +58,7 @@ func (n *Network) NewSequence(s *engine.State, steps, rows int) (*Sequence, erro
 		return nil, fmt.Errorf("nn: a sequence of %v of %d steps in %d rows; want at least 1 of each", n, steps, rows)
 	}
 	networks, all := n.members*n.stack, steps*rows
-	q := &Sequence{net: n, cell: cell{layer, networks}, steps: steps, rows: rows}
+	q := &Sequence{net: n, cell: cell{layer, networks}, scan: form, steps: steps, rows: rows}
 	q.before, q.after = newLayered(s.Sub("before"), before, networks, all), newLayered(s.Sub("after"), after, networks, all)
 	for _, l := range []*layered{q.before, q.after} {
 		if err := l.room(fmt.Sprintf("sequence of %v over %d steps in %d rows", n, steps, rows), all); err != nil {
@@ -66,7 +78,13 @@ func (n *Network) NewSequence(s *engine.State, steps, rows int) (*Sequence, erro
 	}
 	q.gates, q.hidden, q.atHidden = tensor("gates", t, gates), tensor("hidden", t, u), tensor("at_hidden", t, u)
 	q.kept, q.memories = tensor("kept", t, engine.Axis("float", 4*layer.Out)), tensor("memories", t, floats)
-	q.memory, q.product = tensor("memory", b, floats), tensor("product", b, gates)
+	q.memory = tensor("memory", b, floats)
+	if form == nil {
+		q.product = tensor("product", b, gates)
+	} else {
+		pitch := form.pitch(layer.Out)
+		q.packed = tensor("packed", engine.Axis("row", layer.Kind.gates()*pitch+1), engine.Axis("column", pitch))
+	}
 	q.carried, q.direct = tensor("carried", b, u), tensor("direct", b, u)
 	if layer.Kind == GRU {
 		q.inner = tensor("at_inner", t, u)
@@ -106,16 +124,11 @@ func (q *Sequence) Forward(r *engine.Recorder, w Weights, inputs Inputs, done, o
 	in.outputs = q.gates
 	q.before.forward(r, in, q.keptBefore)
 	q.begin(r, b)
-	r.Repeat(q.steps, func(r *engine.Recorder, i engine.Counter) {
-		c.state(r, b, q.rows, c.rows(q.memory, q.rows, c.Memory()), c.rows(q.product, q.rows, c.units()))
-		k, groups := c.kernel(r, b, q.rows, q.steps, q.memory, q.product, q.gates, q.hidden)
-		k.Step, k.Kept, k.Before = i.Tensor().Range(), q.kept.Range(), q.memories.Range()
-		if q.done != nil {
-			k.Begins, k.BeginsBits, k.BeginsLag, k.BeginsShared = q.done.Range(), ^uint32(0), 1, uint32(b.stack)
-			k.BeginsStep, k.BeginsNetwork = q.words()
-		}
-		r.Dispatch(k.call(groups, uint32(c.networks), 1))
-	})
+	if q.scan != nil {
+		q.scanForward(r, b)
+	} else {
+		q.stepsForward(r, b)
+	}
 	out := c.output(b, q.hidden)
 	q.after.forward(r, out, q.keptAfter)
 	if q.apart {
@@ -236,28 +249,11 @@ func (q *Sequence) Backward(r *engine.Recorder, gradOutputs *engine.Tensor, g Se
 	}
 	above.inputs[0] = q.atHidden
 	q.after.backward(r, c.output(b, q.hidden), q.keptAfter, above)
-	r.Fill(q.carried, 0)
-	r.Fill(q.direct, 0)
-	r.Repeat(q.steps, func(r *engine.Recorder, i engine.Counter) {
-		size, groups := r.Invocations(q.rows * c.Out)
-		k := cellBackwardKernel{
-			Step: i.Tensor().Range(), AtHidden: q.atHidden.Range(), Carried: q.carried.Range(), Direct: q.direct.Range(),
-			Kept: q.kept.Range(), Before: q.memories.Range(), AtInputs: q.gates.Range(), AtProduct: q.product.Range(), ToDirect: q.direct.Range(),
-			Units: uint32(c.Out), Rows: uint32(q.rows), Steps: uint32(q.steps), EndsShared: uint32(b.stack), LocalSizeX: size, Gru: c.Kind == GRU,
-		}
-		if q.inner != nil {
-			k.AtInner = q.inner.Range()
-		}
-		if q.done != nil {
-			k.Ends = q.done.Range()
-			k.EndsStep, k.EndsNetwork = q.words()
-		}
-		r.Dispatch(k.call(groups, uint32(c.networks), 1))
-		Gemm{
-			Members: c.networks, M: q.rows, N: c.Out, K: c.units(), A: c.rows(q.product, q.rows, c.units()), B: c.recurrent(b), TransposeB: true,
-			C: c.rows(q.carried, q.rows, c.Out), Precision: c.Precision, ScaleA: gradientScale(q.rows),
-		}.Record(r)
-	})
+	if q.scan != nil {
+		q.scanBackward(r, b)
+	} else {
+		q.stepsBackward(r, b)
+	}
 	if g.Memory != nil {
 		size, groups := r.Invocations(q.rows * c.Out)
 		k := cellMemoryKernel{

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
 
 // recurrentReference evaluates a recurrent network in float64 and back-propagates through time.
@@ -187,6 +188,7 @@ type sequenceCase struct {
 	trajectory, normalize       bool // [T, M, B, …], else [M, T, B, …]
 	first                       int  // features of the first of two parts; 0: one part
 	splits                      int
+	form                        func(info vk.Info, c cell, rows int) *scanForm
 	begins                      int // words by which the first step begins an episode, for each row: 1 of a member, or one of each network; 0: none does
 }
 
@@ -204,7 +206,11 @@ func (c sequenceCase) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := net.NewSequence(s.Sub("sequence"), c.steps, c.rows)
+	_, layer, _, err := cellOf(c.m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := net.newSequence(s.Sub("sequence"), c.steps, c.rows, c.form(s.Engine().Device().Info(), cell{layer, networks}, c.rows))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,9 +300,11 @@ func (c sequenceCase) run(t *testing.T) {
 	for x, v := range map[*engine.Tensor][]float32{
 		params: pv, normalizer: nv, in.Memory: mv, dout: dv, stepped: mv, out: nil, grads.Params: nil, grads.Memory: nil,
 		q.gates: nil, q.hidden: nil, q.kept: nil, q.memories: nil, q.memory: nil, q.product: nil, q.carried: nil, q.direct: nil, q.atHidden: nil,
-		nextOut: nil, ahead.memories: nil, ahead.product: nil,
+		nextOut: nil, ahead.memories: nil, ahead.product: nil, q.packed: nil,
 	} {
-		fill(t, x, v)
+		if x != nil {
+			fill(t, x, v)
+		}
 	}
 	w := Weights{Params: params, Base: testBase}
 	record(t, s, func(r *engine.Recorder) {
@@ -432,8 +440,23 @@ func TestSequence(t *testing.T) {
 		},
 		{m: Recurrent{In: 3, Out: 2, Cell: LSTM, Units: 18, Activation: Tanh}, members: 2, stack: 1, steps: 140, rows: 1, splits: 1, begins: 1},
 	} {
-		t.Run(fmt.Sprint(c.m, "/", c.steps), c.run)
+		for name, form := range scanForms {
+			c.form = form
+			t.Run(fmt.Sprint(c.m, "/", c.steps, "/", name), c.run)
+		}
 	}
+}
+
+// scanForms are the forms of a cell's steps. Every device runs them all.
+var scanForms = map[string]func(vk.Info, cell, int) *scanForm{
+	"chosen": chooseScan,
+	"steps":  func(vk.Info, cell, int) *scanForm { return nil },
+	"groups": func(info vk.Info, c cell, _ int) *scanForm { return scanInGroups(asGPU(info), c) },
+	"groups that read weights": func(info vk.Info, c cell, _ int) *scanForm {
+		f := scanInGroups(asGPU(info), c)
+		f.heldForward, f.heldBackward = false, false
+		return f
+	},
 }
 
 func TestSequenceErrors(t *testing.T) {

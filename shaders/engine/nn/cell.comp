@@ -10,11 +10,13 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 #include "engine/nn/begins.glsl"
 #include "engine/nn/cell.glsl"
 
+layout(constant_id = 2) const bool HAS_STEP = false; // the step is read; else it is 0
 layout(constant_id = 3) const bool HAS_BEGINS = false;
 layout(constant_id = 4) const bool HAS_KEPT = false;
 layout(constant_id = 5) const bool HAS_PRODUCT = false; // else the memory of all rows counts as zero
 layout(constant_id = 6) const bool HAS_TOKENS = false;
 
+layout(std430, set = 0, binding = 0) readonly buffer Step { uint step[]; }; // [1]; optional
 layout(std430, set = 0, binding = 1) readonly buffer Inputs { float inputs[]; };   // [networks, steps B, GATES units]: x W + b; optional
 layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(std430, set = 0, binding = 3) readonly buffer Product { float product[]; }; // [networks, B, GATES units]: h U; optional
@@ -77,26 +79,13 @@ void main() {
         float p = HAS_PRODUCT ? LOAD(product, product_texels, (now * GATES + g) * units + u) : 0.0;
         y[g] = keeps ? p : 0.0;
     }
+    float c = !GRU && keeps ? LOAD(memory, memory_texels, m + units) : 0.0;
+    if (GRU) y[2] += LOAD(params, params_texels, n * row + bias + u);
+    if (HAS_KEPT && !GRU) before[line * PARTS * units + units + u] = c;
+    if (HAS_KEPT) before[line * PARTS * units + u] = h;
     float gate[FLOATS];
-    if (!GRU) {
-        float c = keeps ? LOAD(memory, memory_texels, m + units) : 0.0;
-        gate[0] = sigmoid(x[0] + y[0]);
-        gate[1] = sigmoid(x[1] + y[1]);
-        gate[2] = m_tanh(x[2] + y[2]);
-        gate[3] = sigmoid(x[3] + y[3]);
-        if (HAS_KEPT) before[line * PARTS * units + units + u] = c;
-        if (HAS_KEPT) before[line * PARTS * units + u] = h;
-        c = gate[1] * c + gate[0] * gate[2];
-        h = gate[3] * m_tanh(c);
-        next[m + units] = c;
-    } else {
-        gate[0] = sigmoid(x[0] + y[0]);
-        gate[1] = sigmoid(x[1] + y[1]);
-        gate[3] = y[2] + LOAD(params, params_texels, n * row + bias + u);
-        gate[2] = m_tanh(x[2] + gate[0] * gate[3]);
-        if (HAS_KEPT) before[line * PARTS * units + u] = h;
-        h = (1.0 - gate[1]) * gate[2] + gate[1] * h;
-    }
+    cell_step(x, y, h, c, gate);
+    if (!GRU) next[m + units] = c;
     next[m] = h;
     hidden[line * units + u] = h;
     if (HAS_KEPT) {

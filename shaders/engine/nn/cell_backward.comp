@@ -9,8 +9,10 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 
 #include "engine/nn/cell.glsl"
 
+layout(constant_id = 2) const bool HAS_STEP = false; // the step is read; else it is 0
 layout(constant_id = 3) const bool HAS_ENDS = false;
 
+layout(std430, set = 0, binding = 0) readonly buffer Step { uint step[]; }; // [1]; optional
 layout(std430, set = 0, binding = 1) readonly buffer AtHidden { float at_hidden[]; };  // [networks, steps B, units]: from the layers after the cell
 layout(set = 0, binding = 2, rgba32f) readonly uniform imageBuffer at_hidden_texels;
 layout(std430, set = 0, binding = 3) readonly buffer Carried { float carried[]; };     // [networks, B, units]: from the next step's products
@@ -50,25 +52,9 @@ void main() {
     for (uint g = 0u; g < FLOATS; g++) gate[g] = LOAD(kept, kept_texels, (line * FLOATS + g) * units + u);
     float dh = LOAD(at_hidden, at_hidden_texels, line * units + u) + back;
     float at[FLOATS];
-    if (!GRU) {
-        float c = LOAD(before, before_texels, line * PARTS * units + units + u);
-        float y = m_tanh(gate[1] * c + gate[0] * gate[2]);
-        float dc = straight + dh * gate[3] * (1.0 - y * y);
-        at[0] = dc * gate[2] * gate[0] * (1.0 - gate[0]);
-        at[1] = dc * c * gate[1] * (1.0 - gate[1]);
-        at[2] = dc * gate[0] * (1.0 - gate[2] * gate[2]);
-        at[3] = dh * y * gate[3] * (1.0 - gate[3]);
-        straight = dc * gate[1];
-    } else {
-        float h = LOAD(before, before_texels, line * units + u);
-        dh += straight;
-        at[2] = dh * (1.0 - gate[1]) * (1.0 - gate[2] * gate[2]);
-        at[1] = dh * (h - gate[2]) * gate[1] * (1.0 - gate[1]);
-        at[0] = at[2] * gate[3] * gate[0] * (1.0 - gate[0]);
-        at[3] = at[2] * gate[0];
-        straight = dh * gate[1];
-        at_inner[line * units + u] = at[3];
-    }
+    uint m = line * PARTS * units + u;
+    cell_step_back(gate, LOAD(before, before_texels, GRU ? m : m + units), dh, straight, at);
+    if (GRU) at_inner[line * units + u] = at[3];
     to_direct[now * units + u] = straight;
     for (uint g = 0u; g < GATES; g++) {
         at_inputs[(line * GATES + g) * units + u] = at[g];
