@@ -16,8 +16,8 @@ type scanForm struct {
 
 	lanes, quads int // of software drivers: the subgroup size, and fours of units of a lane
 
-	workgroup, slices         int  // of GPUs: invocations, and how many of them share the sum over a column of the weights
-	heldForward, heldBackward bool // they hold the weights
+	workgroup, slices int  // of GPUs: invocations, and how many of them share the sum over a column of the weights
+	held              bool // they hold the weights
 }
 
 // chooseScan chooses a form for a cell; nil: none, and steps are dispatches of their own.
@@ -28,7 +28,7 @@ func chooseScan(info vk.Info, c cell, rows int) *scanForm {
 	if info.Type == vk.CPU {
 		return scanInLanes(info, c, rows)
 	}
-	return scanInGroups(info, c)
+	return scanInGroups(info, c, rows)
 }
 
 // scanInLanes returns the form for software drivers.
@@ -49,11 +49,13 @@ func scanInLanes(info vk.Info, c cell, rows int) *scanForm {
 	return f
 }
 
-// scanInGroups returns the form for GPUs.
-func scanInGroups(info vk.Info, c cell) *scanForm {
+// scanInGroups returns the form for GPUs, whose limits are estimates: registers by RADV's figures for 64 units, bytes by what the second-level cache of
+// a large GPU delivers in the time of two dispatches.
+func scanInGroups(info vk.Info, c cell, rows int) *scanForm {
 	const (
-		most    = 256 // units
-		working = 64  // registers of a lane besides weights
+		most    = 256      // units
+		working = 64       // registers of a lane besides weights
+		read    = 64 << 20 // bytes of weights that all workgroups read in a step
 	)
 	if c.Out > most {
 		return nil
@@ -66,8 +68,10 @@ func scanInGroups(info vk.Info, c cell) *scanForm {
 		f.workgroup /= 2
 	}
 	held := c.Kind.gates() * ceil(f.pitch(c.Out), f.slices) * ceil(f.pitch(c.Out), f.workgroup/f.slices)
-	f.heldForward = working+held <= registers(info)
-	f.heldBackward = f.heldForward
+	f.held = working+held <= registers(info)
+	if !f.held && ceil(rows, f.rows)*c.networks*4*c.Kind.gates()*c.Out*c.Out > read {
+		return nil
+	}
 	if f.shared(c) > int(info.Limits.MaxSharedBytes) {
 		return nil
 	}
@@ -149,7 +153,7 @@ func (q *Sequence) scanForward(r *engine.Recorder, b batch) {
 			Weights: q.packed.Range(), Inputs: q.gates.Range(), Memory: q.memory.Range(), Next: q.memory.Range(),
 			Hidden: q.hidden.Range(), Kept: q.kept.Range(), Before: q.memories.Range(),
 			Units: uint32(c.Out), Rows: uint32(q.rows), Steps: uint32(q.steps), First: first, Last: last,
-			Workgroup: uint32(f.workgroup), Gru: c.Kind == GRU, Pitch: uint32(f.pitch(c.Out)), Slices: uint32(f.slices), Held: f.heldForward,
+			Workgroup: uint32(f.workgroup), Gru: c.Kind == GRU, Pitch: uint32(f.pitch(c.Out)), Slices: uint32(f.slices), Held: f.held,
 		}
 		q.scanEnds(&k.Ends, &k.EndsStep, &k.EndsNetwork, &k.EndsShared)
 		q.scanDispatch(r, k.call)
@@ -178,7 +182,7 @@ func (q *Sequence) scanBackward(r *engine.Recorder, b batch) {
 			Weights: q.packed.Range(), AtHidden: q.atHidden.Range(), Kept: q.kept.Range(), Before: q.memories.Range(),
 			AtInputs: q.gates.Range(), AtInner: optional(q.inner), Carried: q.carried.Range(), Direct: q.direct.Range(),
 			Units: uint32(c.Out), Rows: uint32(q.rows), Steps: uint32(q.steps), First: first, Last: last,
-			Workgroup: uint32(f.workgroup), Gru: c.Kind == GRU, Pitch: uint32(f.pitch(c.Out)), Slices: uint32(f.slices), Held: f.heldBackward,
+			Workgroup: uint32(f.workgroup), Gru: c.Kind == GRU, Pitch: uint32(f.pitch(c.Out)), Slices: uint32(f.slices), Held: f.held,
 		}
 		q.scanEnds(&k.Ends, &k.EndsStep, &k.EndsNetwork, &k.EndsShared)
 		q.scanDispatch(r, k.call)

@@ -451,10 +451,10 @@ func TestSequence(t *testing.T) {
 var scanForms = map[string]func(vk.Info, cell, int) *scanForm{
 	"chosen": chooseScan,
 	"steps":  func(vk.Info, cell, int) *scanForm { return nil },
-	"groups": func(info vk.Info, c cell, _ int) *scanForm { return scanInGroups(asGPU(info), c) },
-	"groups that read weights": func(info vk.Info, c cell, _ int) *scanForm {
-		f := scanInGroups(asGPU(info), c)
-		f.heldForward, f.heldBackward = false, false
+	"groups": func(info vk.Info, c cell, rows int) *scanForm { return scanInGroups(asGPU(info), c, rows) },
+	"groups that read weights": func(info vk.Info, c cell, rows int) *scanForm {
+		f := scanInGroups(asGPU(info), c, rows)
+		f.held = false
 		return f
 	},
 }

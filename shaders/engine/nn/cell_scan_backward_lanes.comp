@@ -115,7 +115,7 @@ void main() {
         q = 0u;
         [[dont_unroll]] do {
             UNROLL for (uint e = 0u; e < SCAN_ROWS; e++) scan_sum[e] = vec4(0.0);
-            scan_product(0u, base + q * LANES);
+            scan_product(base + q * LANES);
             UNROLL for (uint e = 0u; e < SCAN_ROWS; e++) {
                 UNROLL_AT(1u) for (uint i = 0u; i < 4u; i++) scan_back[(e * QUADS + q) * 4u + i] = scan_sum[e][i];
             }

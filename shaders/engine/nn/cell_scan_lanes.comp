@@ -42,7 +42,8 @@ LOADER(scan_memory, ALIGNED, memory, memory_texels)
 
 const uint STATE = 4u * SCAN_ROWS * QUADS;
 
-float scan_h[2u * STATE]; // [2, row, quad, 4]: the memory that counts in a step and, at the other half, in the next
+float scan_h[STATE];    // [row, quad, 4]: the memory that counts in a step
+float scan_next[STATE]; // in the next
 float scan_c[GRU ? 1u : STATE];
 
 SCAN_PRODUCT(scan_product, QUADS, GATES * PITCH / 4u, scan_h)
@@ -68,7 +69,6 @@ void main() {
         }
         q++;
     } while (q < QUADS);
-    uint from = 0u;
     [[dont_unroll]] for (uint t = begin; t < end; t++) {
         ended = scan_ends(n, t, mine);
         q = 0u;
@@ -78,7 +78,7 @@ void main() {
             UNROLL for (uint g = 0u; g < GATES; g++) {
                 scan_sum[0] = GRU && g == 2u ? LOAD4(weights, weights_texels, base + GATES * PITCH * (PITCH / 4u) + q * LANES) : vec4(0.0);
                 UNROLL for (uint e = 1u; e < SCAN_ROWS; e++) scan_sum[e] = scan_sum[0];
-                scan_product(from, base + g * (PITCH / 4u) + q * LANES);
+                scan_product(base + g * (PITCH / 4u) + q * LANES);
                 UNROLL for (uint e = 0u; e < SCAN_ROWS; e++) y[g * SCAN_ROWS + e] = scan_sum[e];
             }
             UNROLL for (uint e = 0u; e < SCAN_ROWS; e++) {
@@ -86,7 +86,7 @@ void main() {
                 vec4 x[GATES], h, c, gate[FLOATS];
                 UNROLL for (uint g = 0u; g < GATES; g++) x[g] = scan_inputs((line * GATES + g) * width + column, rest);
                 UNROLL for (uint i = 0u; i < 4u; i++) {
-                    h[i] = scan_h[from + at + i];
+                    h[i] = scan_h[at + i];
                     c[i] = GRU ? 0.0 : scan_c[GRU ? 0u : at + i];
                 }
                 bool there = row0 + e < count && unit < width, keeps = !subgroupShuffle(ended, e);
@@ -105,7 +105,7 @@ void main() {
                     h[i] = h1;
                     c[i] = c1;
                     UNROLL for (uint g = 0u; g < FLOATS; g++) gate[g][i] = gate1[g];
-                    scan_h[STATE - from + at + i] = keeps ? h1 : 0.0;
+                    scan_next[at + i] = keeps ? h1 : 0.0;
                     if (!GRU) scan_c[GRU ? 0u : at + i] = keeps ? c1 : 0.0;
                 }
                 if (there) {
@@ -122,6 +122,6 @@ void main() {
             }
             q++;
         } while (q < QUADS);
-        from = STATE - from;
+        UNROLL for (uint i = 0u; i < STATE; i++) scan_h[i] = scan_next[i];
     }
 }

@@ -13,27 +13,27 @@ layout(constant_id = 4) const bool ALIGNED = false; // units are a multiple of f
 
 const uint PITCH = 4u * LANES * QUADS; // cell_pack.comp
 
-// Declares void name(uint from, uint at): adds to scan_sum[row] the products of a lane's quad of columns. memory [SCAN_ROWS, chunks, 4] from element `from`
-// on are the terms, 4 LANES a chunk. The weights are rows of `row` quads, the lane's columns at quad `at` of the first. Few chunks are unrolled: the
+// Declares void name(uint at): adds to scan_sum[row] the products of a lane's quad of columns. memory [SCAN_ROWS, chunks, 4] are
+// the terms, 4 LANES a chunk. The weights are rows of `row` quads, the lane's columns at quad `at` of the first. Few chunks are unrolled: the
 // driver gathers elements of private arrays with variable indices lane by lane.
 #define SCAN_PRODUCT(name, chunks, row, memory)                                                                              \
-    void name##_chunk(uint from, uint at, uint p) {                                                                          \
+    void name##_chunk(uint at, uint p) {                                                                          \
         UNROLL for (uint i = 0u; i < 4u; i++) {                                                                              \
             float x[SCAN_ROWS];                                                                                                   \
-            UNROLL_AT(1u) for (uint e = 0u; e < SCAN_ROWS; e++) x[e] = memory[from + (e * (chunks) + p) * 4u + i];                \
+            UNROLL_AT(1u) for (uint e = 0u; e < SCAN_ROWS; e++) x[e] = memory[(e * (chunks) + p) * 4u + i];                \
             UNROLL_AT(2u) for (uint l = 0u; l < LANES; l++) {                                                                \
                 vec4 w = LOAD4(weights, weights_texels, at + ((p * LANES + l) * 4u + i) * (row));                            \
                 UNROLL_AT(3u) for (uint e = 0u; e < SCAN_ROWS; e++) scan_sum[e] = fma(vec4(subgroupShuffle(x[e], l)), w, scan_sum[e]); \
             }                                                                                                                \
         }                                                                                                                    \
     }                                                                                                                        \
-    void name(uint from, uint at) {                                                                                          \
+    void name(uint at) {                                                                                          \
         if ((chunks) <= SCAN_UNROLLED) {                                                                                     \
-            UNROLL_AT(4u) for (uint p = 0u; p < (chunks); p++) name##_chunk(from, at, p);                                    \
+            UNROLL_AT(4u) for (uint p = 0u; p < (chunks); p++) name##_chunk(at, p);                                    \
         } else {                                                                                                             \
             uint p = 0u;                                                                                                     \
             [[dont_unroll]] do {                                                                                             \
-                name##_chunk(from, at, p);                                                                                   \
+                name##_chunk(at, p);                                                                                   \
                 p++;                                                                                                         \
             } while (p < (chunks));                                                                                          \
         }                                                                                                                    \
