@@ -12,7 +12,8 @@ import (
 // There is one form for GPUs (cell_scan.comp), by workgroups that keep the memory of four rows in shared memory, and one for software drivers
 // (cell_scan_lanes.comp), for which barriers and shared memory are slow, by subgroups that keep it in their lanes.
 type scanForm struct {
-	rows int // of a workgroup
+	rows  int // of a workgroup
+	steps int // most of a dispatch: software drivers bound the iterations of all loops
 
 	lanes, quads int // of software drivers: the subgroup size, and fours of units of a lane
 
@@ -46,6 +47,7 @@ func scanInLanes(info vk.Info, c cell, rows int) *scanForm {
 	for f.rows < tallest && ceil(rows, 2*f.rows)*c.networks >= runtime.NumCPU() && 2*f.rows <= rows {
 		f.rows *= 2
 	}
+	f.steps = f.most(c)
 	return f
 }
 
@@ -75,6 +77,7 @@ func scanInGroups(info vk.Info, c cell, rows int) *scanForm {
 	if f.shared(c) > int(info.Limits.MaxSharedBytes) {
 		return nil
 	}
+	f.steps = f.most(c)
 	return f
 }
 
@@ -93,7 +96,7 @@ func (f *scanForm) pitch(units int) int {
 	return ceil(units, 4*f.slices) * 4 * f.slices
 }
 
-// most returns how many steps a dispatch may take: software drivers bound the iterations of all loops.
+// most returns how many steps a dispatch may take.
 func (f *scanForm) most(c cell) int {
 	gates, pitch, iterations := c.Kind.gates(), f.pitch(c.Out), 0
 	if f.lanes > 0 {
@@ -117,7 +120,7 @@ func (q *Sequence) pack(r *engine.Recorder, b batch, transpose bool) {
 
 // scanParts calls f for the steps of each dispatch.
 func (q *Sequence) scanParts(f func(first, last uint32)) {
-	parts := ceil(q.steps, q.scan.most(q.cell))
+	parts := ceil(q.steps, q.scan.steps)
 	for i := range parts {
 		f(uint32(q.steps*i/parts), uint32(q.steps*(i+1)/parts))
 	}

@@ -438,6 +438,8 @@ func TestSequence(t *testing.T) {
 			m:       Recurrent{In: 3, Out: 2, Cell: GRU, Units: 18, Activation: Tanh},
 			members: 1, stack: 1, steps: 150, rows: 8, trajectory: true, normalize: true, splits: 1,
 		},
+		{m: Recurrent{In: 3, Out: 2, Cell: GRU, Units: 36, Activation: Tanh}, members: 2, stack: 1, steps: 9, rows: 12, trajectory: true, splits: 1},
+		{m: Recurrent{In: 3, Out: 2, Cell: LSTM, Units: 32, Activation: Tanh}, members: 1, stack: 2, steps: 70, rows: 5, splits: 1, begins: 2},
 		{m: Recurrent{In: 3, Out: 2, Cell: LSTM, Units: 18, Activation: Tanh}, members: 2, stack: 1, steps: 140, rows: 1, splits: 1, begins: 1},
 	} {
 		for name, form := range scanForms {
@@ -452,9 +454,16 @@ var scanForms = map[string]func(vk.Info, cell, int) *scanForm{
 	"chosen": chooseScan,
 	"steps":  func(vk.Info, cell, int) *scanForm { return nil },
 	"groups": func(info vk.Info, c cell, rows int) *scanForm { return scanInGroups(asGPU(info), c, rows) },
-	"groups that read weights": func(info vk.Info, c cell, rows int) *scanForm {
+	"groups that read weights, in parts": func(info vk.Info, c cell, rows int) *scanForm {
 		f := scanInGroups(asGPU(info), c, rows)
-		f.held = false
+		f.held, f.steps = false, 4
+		return f
+	},
+	"lanes in parts": func(info vk.Info, c cell, rows int) *scanForm {
+		f := scanInLanes(info, c, rows)
+		if f != nil {
+			f.steps = 4
+		}
 		return f
 	},
 }

@@ -28,7 +28,7 @@ const uint PITCH = 4u * LANES * QUADS; // cell_pack.comp
         }                                                                                                                    \
     }                                                                                                                        \
     void name(uint at) {                                                                                          \
-        if ((chunks) <= SCAN_UNROLLED) {                                                                                     \
+        if (GATES * QUADS <= SCAN_UNROLLED) {                                                                                \
             UNROLL_AT(4u) for (uint p = 0u; p < (chunks); p++) name##_chunk(at, p);                                    \
         } else {                                                                                                             \
             uint p = 0u;                                                                                                     \
