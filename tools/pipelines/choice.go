@@ -52,6 +52,7 @@ func sample(configs string) []choice {
 	})
 	for _, name := range []string{
 		"cma-es-bbob", "map-elites-cartpole", "nsga-ii-zdt", "openes-lowrank-cartpole", "openes-swimmer", "ppo-acrobot", "rainbow-cartpole",
+		"dqn-rnn-tmaze", "minatar-breakout-dqn",
 	} {
 		all = append(all, choice{file: filepath.Join(configs, name+".toml")})
 	}
