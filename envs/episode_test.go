@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -158,6 +159,15 @@ func TestRerun(t *testing.T) {
 // rerun returns the bits of everything that 20 steps of 2 × 33 environments return, and of their state.
 func rerun(t *testing.T, dev *vk.Device, name string, seed uint32) (words []uint32) {
 	t.Helper()
+	if env := lookup(t, name); env.Seats() > 1 {
+		f := fixtureIn(t, engine.New(dev, engine.Seed(seed)), env,
+			RolloutConfig{Members: 2, Environments: 5, Horizon: 10, Options: Options{TimeLimit: 7}, Trajectory: true}, small)
+		for range 2 {
+			f.advance()
+			words = append(words, f.everything()...)
+		}
+		return words
+	}
 	b := newBatch(t, dev, name, 2, 33, Options{TimeLimit: 7})
 	obs, err := b.Reset(t.Context(), seed)
 	if err != nil {

@@ -112,7 +112,9 @@ func TestGeometry(t *testing.T) {
 		if name == "RepeatPrevious-v0" {
 			states = [][]float64{{2, -1, -1, -1, 13, 13, 12, 13, 1, -1}, {3, 2, 1, 0, 0, 0, 0, 0, 52, 3}}
 		}
-		if of, masked := memoryTasks[name]; !masked {
+		if _, game := games[name]; game {
+			states = gameStates(t, name)
+		} else if of, masked := memoryTasks[name]; !masked {
 			states = readTrajectory(t, name).state
 		} else if of != "" {
 			states = readTrajectory(t, of).state
@@ -178,7 +180,7 @@ func TestGeometryTime(t *testing.T) {
 		if strings.HasPrefix(b.spec.Name, "MinAtar-") { // these have no time
 			continue
 		}
-		want := steps[b.spec.Name]
+		want := steps[b.spec.Name] + games[b.spec.Name]
 		for _, file := range []string{b.file, strings.NewReplacer("_easy", "", "_hard", "", "_masked", "").Replace(b.file)} {
 			path := "../shaders/envs/" + file
 			text, err := os.ReadFile(path)

@@ -566,12 +566,14 @@ var resetShader = vk.Variants(shaders.Code, vk.Shader{
 	"MountainCarContinuous-v0",
 	"Pendulum-v1",
 	"PendulumMasked-v1",
+	"Pong-v0",
 	"Pusher-v5",
 	"Reacher-v5",
 	"RepeatPrevious-v0",
 	"Swimmer-v5",
 	"TMaze-v0",
 	"Walker2d-v5",
+	"WaterWorld-v0",
 )
 
 // resetKernel is shaders/envs/reset.comp.
@@ -717,12 +719,14 @@ var rolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	"MountainCarContinuous-v0",
 	"Pendulum-v1",
 	"PendulumMasked-v1",
+	"Pong-v0",
 	"Pusher-v5",
 	"Reacher-v5",
 	"RepeatPrevious-v0",
 	"Swimmer-v5",
 	"TMaze-v0",
 	"Walker2d-v5",
+	"WaterWorld-v0",
 )
 
 // rolloutKernel is shaders/envs/rollout.comp.
@@ -897,7 +901,12 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{6, -1, -1},
 },
+	"PongDuel-v0",
 	"SeatsSample-v0",
+	"SimpleSpeakerListener-v4",
+	"SimpleSpread-v3",
+	"SimpleTag-v3",
+	"WaterWorldMulti-v0",
 )
 
 // seatsRolloutKernel is shaders/envs/seats_rollout.comp.
@@ -1043,12 +1052,14 @@ var stepShader = vk.Variants(shaders.Code, vk.Shader{
 	"MountainCarContinuous-v0",
 	"Pendulum-v1",
 	"PendulumMasked-v1",
+	"Pong-v0",
 	"Pusher-v5",
 	"Reacher-v5",
 	"RepeatPrevious-v0",
 	"Swimmer-v5",
 	"TMaze-v0",
 	"Walker2d-v5",
+	"WaterWorld-v0",
 )
 
 // stepKernel is shaders/envs/step.comp.

@@ -31,12 +31,14 @@ var robots = map[string]struct {
 	"Pusher-v5":                 {11, 11, 5e-6, 1e-4},
 }
 
-// classic are the environments without MuJoCo's dynamics that have records: neither MinAtar's games, which TestMinAtar compares, nor tasks for memory.
+// classic are the environments without MuJoCo's dynamics that have records: neither MinAtar's games, which TestMinAtar compares, nor tasks for memory, nor
+// games.
 func classic() []string {
 	return slices.DeleteFunc(Names(), func(name string) bool {
 		_, robot := robots[name]
 		_, masked := memoryTasks[name]
-		return robot || masked || strings.HasPrefix(name, "MinAtar-")
+		_, game := games[name]
+		return robot || masked || game || strings.HasPrefix(name, "MinAtar-")
 	})
 }
 

@@ -41,6 +41,13 @@ func builtIn() []builtInSpec {
 		{minAtarSpaceInvaders(), "minatar_space_invaders.glsl"},
 		{minAtarAsterix(), "minatar_asterix.glsl"},
 		{minAtarSeaquest(), "minatar_seaquest.glsl"},
+		{waterWorld(), "waterworld_single.glsl"},
+		{waterWorldMulti(), "waterworld_multi.glsl"},
+		{pong(), "pong_single.glsl"},
+		{pongDuel(), "pong_duel.glsl"},
+		{simpleSpread(), "simple_spread.glsl"},
+		{simpleTag(), "simple_tag.glsl"},
+		{simpleSpeakerListener(), "simple_speaker_listener.glsl"},
 	}
 }
 

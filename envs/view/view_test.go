@@ -37,13 +37,16 @@ func walk(t *testing.T, name string, actions int) (*Show, *envs.Episode) {
 		if i == actions {
 			break
 		}
-		action := make([]float32, env.ActionWords())
+		action := make([]float32, env.Seats()*env.ActionWords())
 		if !env.Action.IsDiscrete() {
 			for k := range action {
 				action[k] = float32(math.Cos(float64(i + k)))
 			}
 		}
 		ret += 0.1 * float32(i)
+		if n := env.Seats(); n > 1 {
+			e.Seats = append(e.Seats, slices.Repeat([]float32{ret}, n))
+		}
 		e.Actions, e.Rewards, e.Returns = append(e.Actions, action), append(e.Rewards, 0.1*float32(i)), append(e.Returns, ret)
 	}
 	s, err := New(env, e, 1)

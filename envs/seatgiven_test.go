@@ -1,0 +1,99 @@
+package envs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// games are worlds of agents that play with or against others, and the seconds that a step takes to see.
+var games = map[string]float64{
+	"Pong-v0": 1. / 30, "PongDuel-v0": 1. / 30, "SimpleSpeakerListener-v4": 0.1, "SimpleSpread-v3": 0.1, "SimpleTag-v3": 0.1,
+	"WaterWorld-v0": 0.02, "WaterWorldMulti-v0": 0.02,
+}
+
+// gameStates are recorded states of a game, or given ones.
+func gameStates(t testing.TB, name string) [][]float64 {
+	t.Helper()
+	switch {
+	case strings.HasPrefix(name, "Pong"):
+		return [][]float64{pongState(107, 107, 78, 112, 4, 1), pongState(34, 179, 0, 34, -4, -5)}
+	case strings.HasPrefix(name, "WaterWorld"):
+		return readArrays(t, name)["before.npy"]
+	}
+	return readSeats(t, name).state
+}
+
+// given steps worlds of several agents by given discrete actions from given states.
+type given struct {
+	*fixture
+	worlds int
+}
+
+func newGiven(t testing.TB, dev *vk.Device, env *Environment, worlds int) *given {
+	t.Helper()
+	cfg := RolloutConfig{Members: 1, Environments: worlds, Horizon: 1, Trajectory: true, Mode: true, Options: Options{AutoReset: Disabled}}
+	return &given{fixtureIn(t, engine.New(dev, engine.Seed(5)), env, cfg, small, func(p *Policy) { p.Normalizer = nil }), worlds}
+}
+
+// set begins episodes in the states of the worlds.
+func (g *given) set(states [][]float64) {
+	g.t.Helper()
+	g.begin()
+	all := make([]float32, g.env.StateSize()*g.worlds)
+	for e, s := range states {
+		for i, v := range s {
+			all[i*g.worlds+e] = float32(v)
+		}
+	}
+	if err := g.ro.state.WriteFloat32(g.t.Context(), all); err != nil {
+		g.t.Fatal(err)
+	}
+	g.dispatch(0)
+}
+
+// states returns the states of the worlds.
+func (g *given) states() [][]float32 {
+	all := g.floats(g.ro.state)
+	out := make([][]float32, g.worlds)
+	for e := range out {
+		out[e] = column(all, g.worlds, e)
+	}
+	return out
+}
+
+// act takes the actions of all seats of all worlds, [worlds, seats]. Transitions are then in the rollout's tensors.
+func (g *given) act(actions []int) {
+	g.t.Helper()
+	outputs := make([]float32, len(actions)*g.env.Action.N)
+	for i, a := range actions {
+		outputs[i*g.env.Action.N+a] = 1
+	}
+	if err := g.ro.stepped.outputs.WriteFloat32(g.t.Context(), outputs); err != nil {
+		g.t.Fatal(err)
+	}
+	g.dispatch(1)
+	for i, a := range g.floats(g.ro.Action) {
+		if int(a) != actions[i] {
+			g.t.Fatalf("place %d takes the action %v; want %d", i, a, actions[i])
+		}
+	}
+}
+
+// dispatch runs the kernel for a step, or for none: then it observes.
+func (g *given) dispatch(steps uint32) {
+	g.t.Helper()
+	g.run(func(r *engine.Recorder) {
+		k, err := g.ro.seated.kernel(r, g.clock, g.policy, 0)
+		if err != nil {
+			r.Fail(err)
+			return
+		}
+		size, groups := r.Invocations(g.worlds)
+		k.LocalSizeX, k.Steps = size, steps
+		r.Dispatch(k.call(g.ro.seated.shader, groups, 1, 1))
+		g.clock.Tick(r, 1, int(steps))
+	})
+}

@@ -1,0 +1,99 @@
+// environment: SimpleTag-v3
+//
+// Three adversaries hunt a faster prey among two obstacles. Rules: envs/mpe.glsl, simple_tag_v3 of mpe2 with discrete actions. Seats 0 to 2 are
+// the adversaries, seat 3 is the prey, whose observation has 14 elements and then two zeros.
+
+#define AGENTS 4
+#define STATE_SIZE 20
+#define OBS_SIZE 16
+#define ACTION_SIZE 5
+#define DISCRETE 1
+#define GLOBAL_SIZE 20
+
+#include "envs/mpe.glsl"
+
+// The state: x, y, vx, vy of each agent, then x, y of each obstacle.
+const uint PREY = 3u, S_OBSTACLES = 16u, OBSTACLES = 2u;
+
+const float HUNTER_RADIUS = 0.075, PREY_RADIUS = 0.05, OBSTACLE_RADIUS = 0.2;
+const float CAUGHT = 10.0;
+
+float radius_of(uint agent) { return agent == PREY ? PREY_RADIUS : HUNTER_RADIUS; }
+
+vec2 place_of(const float s[STATE_SIZE], uint agent) { return vec2(s[4u * agent], s[4u * agent + 1u]); }
+
+vec2 obstacle_of(const float s[STATE_SIZE], uint o) { return vec2(s[S_OBSTACLES + 2u * o], s[S_OBSTACLES + 2u * o + 1u]); }
+
+// What the prey pays for how far it is from the middle along an axis.
+float bound(float x) {
+    float outside = min(m_exp(2.0 * x - 2.0), 10.0);
+    return x < 0.9 ? 0.0 : x < 1.0 ? (x - 0.9) * 10.0 : outside;
+}
+
+void env_reset(out float s[STATE_SIZE], inout Rng rng) {
+    [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
+        vec2 p = mpe_start(rng, 1.0);
+        s[4u * a] = p.x;
+        s[4u * a + 1u] = p.y;
+        s[4u * a + 2u] = s[4u * a + 3u] = 0.0;
+    }
+    [[unroll]] for (uint o = 0u; o < OBSTACLES; o++) {
+        vec2 p = mpe_start(rng, 0.9);
+        s[S_OBSTACLES + 2u * o] = p.x;
+        s[S_OBSTACLES + 2u * o + 1u] = p.y;
+    }
+}
+
+void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rng, out float reward[AGENTS], out bool terminated) {
+    vec2 force[AGENTS];
+    [[unroll]] for (uint a = 0u; a < AGENTS; a++) force[a] = (a == PREY ? 4.0 : 3.0) * mpe_direction(action[a]);
+    [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
+        [[unroll]] for (uint b = a + 1u; b < AGENTS; b++) {
+            vec2 push = mpe_contact(place_of(s, a) - place_of(s, b), radius_of(a) + radius_of(b));
+            force[a] += push;
+            force[b] -= push;
+        }
+        [[unroll]] for (uint o = 0u; o < OBSTACLES; o++) {
+            force[a] += mpe_contact(place_of(s, a) - obstacle_of(s, o), radius_of(a) + OBSTACLE_RADIUS);
+        }
+    }
+    [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
+        vec2 place = place_of(s, a), velocity = vec2(s[4u * a + 2u], s[4u * a + 3u]);
+        mpe_move(place, velocity, force[a], a == PREY ? 1.3 : 1.0);
+        s[4u * a] = place.x;
+        s[4u * a + 1u] = place.y;
+        s[4u * a + 2u] = velocity.x;
+        s[4u * a + 3u] = velocity.y;
+    }
+    float caught = 0.0; // times that an adversary touches the prey
+    [[unroll]] for (uint a = 0u; a < PREY; a++) {
+        if (mpe_touches(place_of(s, a) - place_of(s, PREY), HUNTER_RADIUS + PREY_RADIUS)) caught += 1.0;
+    }
+    [[unroll]] for (uint a = 0u; a < PREY; a++) reward[a] = CAUGHT * caught;
+    vec2 prey = abs(place_of(s, PREY));
+    reward[PREY] = -CAUGHT * caught - bound(prey.x) - bound(prey.y);
+    terminated = false;
+}
+
+// An agent's velocity and place, obstacles and the others from where it is; adversaries see the prey's velocity, too.
+void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
+    vec2 place = place_of(s, seat);
+    obs[0] = s[4u * seat + 2u];
+    obs[1] = s[4u * seat + 3u];
+    obs[2] = place.x;
+    obs[3] = place.y;
+    [[unroll]] for (uint o = 0u; o < OBSTACLES; o++) {
+        vec2 to = obstacle_of(s, o) - place;
+        obs[4u + 2u * o] = to.x;
+        obs[5u + 2u * o] = to.y;
+    }
+    [[unroll]] for (uint k = 0u; k + 1u < AGENTS; k++) {
+        vec2 to = place_of(s, k < seat ? k : k + 1u) - place;
+        obs[8u + 2u * k] = to.x;
+        obs[9u + 2u * k] = to.y;
+    }
+    obs[14] = seat == PREY ? 0.0 : s[4u * PREY + 2u];
+    obs[15] = seat == PREY ? 0.0 : s[4u * PREY + 3u];
+}
+
+void env_global(const float s[STATE_SIZE], out float g[GLOBAL_SIZE]) { g = s; }

@@ -1,0 +1,174 @@
+// WaterWorld (A. Karpathy, REINFORCEjs; EvoJAX 0.2.17): agents in a pool of 600 x 600 eat food and avoid poison, which drift about and are reflected
+// by the walls. 30 rays tell an agent what is near. y points down.
+//
+// The includer defines STATE_SIZE, OBS_SIZE and AGENTS, if there are several, and before the include
+//
+//     #define WW_AGENTS 1u     // x, y, vx, vy each, at the beginning of the state
+//     #define WW_ITEMS 50u     // then kind (1 food, -1 poison, twice that once it is gone), x, y, vx, vy of each
+//     #define WW_RADIUS 10.0   // of discs; agents touch at twice that
+//     #define WW_RANGE 120.0   // of rays
+//     #define WW_CHANNELS 5u   // of a ray: distance of a wall, of food, of poison [, of another agent], vx, vy
+//
+// What EvoJAX's rules have and CORRECTED has not:
+//   - rays are 6.28 / 30 apart, not 2 pi / 30;
+//   - where a ray meets a disc is reckoned with the disc's distance from the ray on a fixed side of it: for discs on the other side, twice their distance
+//     from the ray off it;
+//   - of a ray that meets nothing, the first item is still seen once it is gone, by its velocity;
+//   - other agents are looked up among the items, and seen as the last one of these, with its kind and velocity.
+//
+// State and observations are read with variable indices, so that they are in memory on GPUs, and not in registers; then loops of single elements
+// transfer them best. Of most items only the distance is computed: a ray reaches a fifth of the pool.
+
+#include "engine/math.glsl"
+#include "engine/rng.glsl"
+#include "envs/options.glsl"
+#include "envs/transfer.glsl"
+
+#undef TRANSFER_LOAD
+#undef TRANSFER_STORE
+#define TRANSFER_LOAD(to, k, n, from) \
+    { [[dont_unroll]] for (uint k = 0u; k < (n); k++) to[k] = from; }
+#define TRANSFER_STORE(k, n, from, store) \
+    { [[dont_unroll]] for (uint k = 0u; k < (n); k++) { float carried = from; store; } }
+
+#define CORRECTED (OPTION_0 != 0.0)
+
+const uint WW_RAYS = 30u, WW_TOGETHER = 10u; // rays are tested ten at once
+const uint WW_ITEM = 4u * WW_AGENTS;         // where the items begin
+const float WW_SIZE = 600.0, WW_LOW = 1.0, WW_HIGH = 599.0;
+
+// Directions of the rays, 3.14 / 15 and pi / 15 apart.
+const vec2 WW_NEARLY[WW_RAYS] = vec2[](
+    vec2(1.0, 0.0), vec2(0.978169671, 0.207807833), vec2(0.913631809, 0.406542639), vec2(0.809204181, 0.587527526), vec2(0.669446165, 0.742860574),
+    vec2(0.500459689, 0.865759839), vec2(0.309622813, 0.950859461), vec2(0.105267601, 0.994443931), vec2(-0.103683664, 0.994610325), vec2(-0.308108031, 0.951351376),
+    vec2(-0.499080199, 0.8665558), vec2(-0.668262197, 0.743925827), vec2(-0.808267427, 0.588815562), vec2(-0.912983169, 0.407997222), vec2(-0.977837464, 0.209365454),
+    vec2(-0.999998732, 0.00159265292), vec2(-0.978499396, -0.206249685), vec2(-0.914278132, -0.405087025), vec2(-0.810138882, -0.586237999), vec2(-0.670628435, -0.741793436),
+    vec2(-0.501837909, -0.864961683), vec2(-0.311136809, -0.950365133), vec2(-0.106851272, -0.994275015), vec2(0.102099463, -0.994774195), vec2(0.306592468, -0.951840879),
+    vec2(0.497699444, -0.867349563), vec2(0.667076534, -0.744989193), vec2(0.807328623, -0.590102105), vec2(0.912332213, -0.40945077), vec2(0.977502778, -0.210922544));
+const vec2 WW_EVENLY[WW_RAYS] = vec2[](
+    vec2(1.0, 0.0), vec2(0.978147601, 0.207911691), vec2(0.913545458, 0.406736643), vec2(0.809016994, 0.587785252), vec2(0.669130606, 0.743144825),
+    vec2(0.5, 0.866025404), vec2(0.309016994, 0.951056516), vec2(0.104528463, 0.994521895), vec2(-0.104528463, 0.994521895), vec2(-0.309016994, 0.951056516),
+    vec2(-0.5, 0.866025404), vec2(-0.669130606, 0.743144825), vec2(-0.809016994, 0.587785252), vec2(-0.913545458, 0.406736643), vec2(-0.978147601, 0.207911691),
+    vec2(-1, 1.2246468e-16), vec2(-0.978147601, -0.207911691), vec2(-0.913545458, -0.406736643), vec2(-0.809016994, -0.587785252), vec2(-0.669130606, -0.743144825),
+    vec2(-0.5, -0.866025404), vec2(-0.309016994, -0.951056516), vec2(-0.104528463, -0.994521895), vec2(0.104528463, -0.994521895), vec2(0.309016994, -0.951056516),
+    vec2(0.5, -0.866025404), vec2(0.669130606, -0.743144825), vec2(0.809016994, -0.587785252), vec2(0.913545458, -0.406736643), vec2(0.978147601, -0.207911691));
+
+vec2 ww_direction(uint ray) { return CORRECTED ? WW_EVENLY[ray] : WW_NEARLY[ray]; }
+
+// Up, down, left, right: an impulse, and then the water slows.
+void ww_swim(inout float s[STATE_SIZE], uint agent, uint action) {
+    uint at = 4u * agent;
+    precise vec2 velocity = vec2(s[at + 2u], s[at + 3u]);
+    if (action == 0u) velocity.y -= 1.0;
+    if (action == 1u) velocity.y += 1.0;
+    if (action == 2u) velocity.x -= 1.0;
+    if (action == 3u) velocity.x += 1.0;
+    velocity *= 0.95;
+    precise vec2 place = vec2(s[at], s[at + 1u]) + velocity, inside = clamp(place, WW_LOW, WW_HIGH);
+    bool hits = place != inside; // a wall stops both components
+    s[at] = inside.x;
+    s[at + 1u] = inside.y;
+    s[at + 2u] = hits ? 0.0 : velocity.x;
+    s[at + 3u] = hits ? 0.0 : velocity.y;
+}
+
+// Items that are gone drift on, as the first of them may still be seen.
+void ww_drift(inout float s[STATE_SIZE]) {
+    [[dont_unroll]] for (uint i = WW_ITEM; i < WW_ITEM + 5u * WW_ITEMS; i += 5u) {
+        precise vec2 velocity = vec2(s[i + 3u], s[i + 4u]), place = vec2(s[i + 1u], s[i + 2u]) + velocity, inside = clamp(place, WW_LOW, WW_HIGH);
+        s[i + 1u] = inside.x;
+        s[i + 2u] = inside.y;
+        s[i + 3u] = place.x != inside.x ? -velocity.x : velocity.x;
+        s[i + 4u] = place.y != inside.y ? -velocity.y : velocity.y;
+    }
+}
+
+// Whether an agent touches what is at a place.
+bool ww_touches(const float s[STATE_SIZE], uint agent, vec2 place) {
+    precise vec2 apart = vec2(s[4u * agent], s[4u * agent + 1u]) - place;
+    precise float squared = apart.x * apart.x + apart.y * apart.y;
+    return squared < 4.0 * WW_RADIUS * WW_RADIUS;
+}
+
+// The distance at which a ray from the origin meets a disc; more than any range if it does not.
+float ww_meet(vec2 ray, vec2 centre) {
+    float side = centre.x * ray.y - centre.y * ray.x;
+    if (CORRECTED) {
+        float along = dot(ray, centre);
+        return abs(side) <= WW_RADIUS && along > 0.0 && along < WW_RANGE ? along : M_INFINITY;
+    }
+    vec2 point = centre + vec2(ray.y, -ray.x) * abs(side);
+    float along = abs(ray.x) > abs(ray.y) ? point.x / ray.x : point.y / ray.y;
+    return abs(side) <= WW_RADIUS && along > 0.0 && along < WW_RANGE ? length(point) : M_INFINITY;
+}
+
+// The distance of the wall along a ray; WW_RANGE if it is farther.
+float ww_wall(vec2 ray, vec2 place) {
+    float x = ray.x > 0.0 ? (WW_SIZE - place.x) / ray.x : ray.x < 0.0 ? -place.x / ray.x : M_INFINITY;
+    float y = ray.y > 0.0 ? (WW_SIZE - place.y) / ray.y : ray.y < 0.0 ? -place.y / ray.y : M_INFINITY;
+    return min(min(x, y), WW_RANGE);
+}
+
+// What an agent sees: each ray shows the nearest thing only, then its own velocity.
+void ww_observe(const float s[STATE_SIZE], uint agent, out float obs[OBS_SIZE]) {
+    vec2 place = vec2(s[4u * agent], s[4u * agent + 1u]);
+    // At first, a ray's elements are the distance of the nearest item and its number.
+    [[dont_unroll]] for (uint ray = 0u; ray < WW_RAYS; ray++) {
+        obs[WW_CHANNELS * ray] = WW_RANGE;
+        obs[WW_CHANNELS * ray + 1u] = 0.0;
+    }
+    [[dont_unroll]] for (uint i = 0u; i < WW_ITEMS + WW_AGENTS; i++) {
+        bool item = i < WW_ITEMS;
+        uint at = item ? WW_ITEM + 5u * i : 4u * (i - WW_ITEMS); // x and y of an item come after its kind
+        vec2 to = vec2(s[at + (item ? 1u : 0u)], s[at + (item ? 2u : 1u)]) - place;
+        bool there = item ? abs(s[at]) == 1.0 : i - WW_ITEMS != agent;
+        if (there && dot(to, to) < (WW_RANGE + 1.0) * (WW_RANGE + 1.0) + WW_RADIUS * WW_RADIUS) {
+            [[dont_unroll]] for (uint first = 0u; first < WW_RAYS; first += WW_TOGETHER) {
+                [[unroll]] for (uint k = 0u; k < WW_TOGETHER; k++) {
+                    float d = ww_meet(ww_direction(first + k), to);
+                    uint to_obs = WW_CHANNELS * (first + k);
+                    if (d < obs[to_obs]) {
+                        obs[to_obs] = d;
+                        obs[to_obs + 1u] = float(i);
+                    }
+                }
+            }
+        }
+    }
+    [[dont_unroll]] for (uint ray = 0u; ray < WW_RAYS; ray++) {
+        uint to_obs = WW_CHANNELS * ray, i = uint(obs[to_obs + 1u]);
+        vec2 direction = ww_direction(ray);
+        float d = obs[to_obs], wall = ww_wall(direction, place);
+        bool item = d < WW_RANGE && d <= wall;
+        uint at = WW_ITEM + 5u * min(i, WW_ITEMS - 1u);
+        uint channel = s[at] > 0.0 ? 1u : 2u;
+        vec2 velocity = vec2(s[at + 3u], s[at + 4u]);
+        if (CORRECTED && i >= WW_ITEMS) {
+            at = 4u * min(i - WW_ITEMS, WW_AGENTS - 1u);
+            channel = WW_CHANNELS - 3u;
+            velocity = vec2(s[at + 2u], s[at + 3u]);
+        }
+        // An item that is gone is seen where it is the first that is not met at all, which is the first of all but for what lies at the end of a ray.
+        bool ghost = !CORRECTED && !item && wall >= WW_RANGE;
+        if (ghost) {
+            bool found = false;
+            ghost = false;
+            [[unroll]] for (uint k = 0u; k < 2u; k++) {
+                uint gone = WW_ITEM + 5u * k;
+                bool met = ww_meet(direction, vec2(s[gone + 1u], s[gone + 2u]) - place) < M_INFINITY;
+                if (!found && !(abs(s[gone]) == 1.0 && met)) {
+                    found = true;
+                    ghost = met;
+                    velocity = vec2(s[gone + 3u], s[gone + 4u]);
+                }
+            }
+        }
+        [[unroll]] for (uint k = 0u; k < WW_CHANNELS - 2u; k++) obs[to_obs + k] = 1.0;
+        if (item) obs[to_obs + channel] = d / WW_RANGE;
+        else obs[to_obs] = wall / WW_RANGE;
+        obs[to_obs + WW_CHANNELS - 2u] = item || ghost ? velocity.x : 0.0;
+        obs[to_obs + WW_CHANNELS - 1u] = item || ghost ? velocity.y : 0.0;
+    }
+    obs[WW_CHANNELS * WW_RAYS] = s[4u * agent + 2u];
+    obs[WW_CHANNELS * WW_RAYS + 1u] = s[4u * agent + 3u];
+}
