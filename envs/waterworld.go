@@ -28,7 +28,7 @@ func waterWorld() Spec {
 	p := waterWorldPool{agents: 1, items: 50, radius: 10, channels: 5}
 	s := p.spec("WaterWorld-v0", "eat food and avoid poison that drift in a pool, seen by thirty rays")
 	// Items drift and are touched; a step and a reset observe; state and observations are transferred element by element.
-	s.Iterations = 3*p.items + 2*p.observeIterations() + 2*(s.StateSize()+s.ObsSize())
+	s.Iterations = 2*p.items + 2*p.observeIterations() + 2*(s.StateSize()+s.ObsSize())
 	return s
 }
 
@@ -36,7 +36,7 @@ func waterWorldMulti() Spec {
 	p := waterWorldPool{agents: 16, items: 100, radius: 5, channels: 6}
 	s := p.spec("WaterWorldMulti-v0", "sixteen agents eat food and avoid poison in one pool")
 	s.Agents = p.agents
-	s.Iterations = 2*p.agents + p.items + p.items*(1+p.agents) + p.items + p.agents*p.observeIterations() + 2*s.StateSize()
+	s.Iterations = 2*p.agents + p.items*(1+p.agents) + p.items + p.agents*p.observeIterations() + 2*s.StateSize()
 	return s
 }
 

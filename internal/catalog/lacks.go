@@ -18,7 +18,7 @@ type lack struct {
 // lacks are looked through in order.
 var lacks = []lack{
 	{
-		regexp.MustCompile(`^atari|^ale-|noframeskip|^(pong|breakout|seaquest|space-?invaders|asterix|freeway|qbert|montezuma-?revenge|ms-?pacman)\b|` +
+		regexp.MustCompile(`^atari|^ale-|noframeskip|^(breakout|seaquest|space-?invaders|asterix|freeway|qbert|montezuma-?revenge|ms-?pacman)\b|` +
 			`procgen|minigrid|crafte?r|craftax|car-?racing|vizdoom|\bcnn\b|convnet|convolution|pixels`),
 		"of environments with images or grids as observations evorl has MinAtar's games only, not Atari's",
 	},
@@ -27,12 +27,16 @@ var lacks = []lack{
 		"memory is a layer in networks of ppo, a2c, impala, dqn and searches; ddpg, td3, sac and redq have none, and there are no transformers",
 	},
 	{
-		regexp.MustCompile(`^(mappo|ippo|maddpg|qmix|vdn|coma|masac|matd3)$|multi-?agent|petting-?zoo|smax?c|overcooked|jax-?marl`),
-		"evorl has no built-in environments of several agents, and no critic that sees all of them",
+		regexp.MustCompile(`^(mappo|ippo|maddpg|qmix|vdn|coma|masac|matd3)$|multi-?agent`),
+		"in worlds of several agents each agent of evorl learns for itself, as ppo does there (IPPO), without a critic that sees all of them",
+	},
+	{
+		regexp.MustCompile(`petting-?zoo|smax?c|overcooked|jax-?marl|^mpe\b|mpe2`),
+		"of worlds of several agents evorl has particle worlds, WaterWorld and Pong only",
 	},
 	{
 		regexp.MustCompile(`self-?play|league|alpha-?star|psro|elo\b`),
-		"evorl has no games of several players, and no self-play",
+		"evorl has no self-play",
 	},
 	{
 		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x`),

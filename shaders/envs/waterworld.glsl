@@ -16,8 +16,9 @@
 //   - of a ray that meets nothing, the first item is still seen once it is gone, by its velocity;
 //   - other agents are looked up among the items, and seen as the last one of these, with its kind and velocity.
 //
-// State and observations are read with variable indices, so that they are in memory on GPUs, and not in registers; then loops of single elements
-// transfer them best. Of most items only the distance is computed: a ray reaches a fifth of the pool.
+// The includer's env_step and env_reset, and env_observe here, read the state with variable indices, so that it is in memory on GPUs, and not in registers;
+// then loops of single elements transfer it best. No function but these takes the state, of which drivers would make copies. What a ray meets is kept in
+// registers, and written once.
 
 #include "engine/math.glsl"
 #include "engine/rng.glsl"
@@ -33,7 +34,7 @@
 
 #define CORRECTED (OPTION_0 != 0.0)
 
-const uint WW_RAYS = 30u, WW_TOGETHER = 10u; // rays are tested ten at once
+const uint WW_RAYS = 30u, WW_TOGETHER = 8u; // things are tested eight at once
 const uint WW_ITEM = 4u * WW_AGENTS;         // where the items begin
 const float WW_SIZE = 600.0, WW_LOW = 1.0, WW_HIGH = 599.0;
 
@@ -55,40 +56,39 @@ const vec2 WW_EVENLY[WW_RAYS] = vec2[](
 
 vec2 ww_direction(uint ray) { return CORRECTED ? WW_EVENLY[ray] : WW_NEARLY[ray]; }
 
-// Up, down, left, right: an impulse, and then the water slows.
-void ww_swim(inout float s[STATE_SIZE], uint agent, uint action) {
-    uint at = 4u * agent;
-    precise vec2 velocity = vec2(s[at + 2u], s[at + 3u]);
+// Up, down, left, right: an impulse, and then the water slows. An agent is its x, y, vx, vy.
+vec4 ww_swim(vec4 agent, uint action) {
+    precise vec2 velocity = agent.zw;
     if (action == 0u) velocity.y -= 1.0;
     if (action == 1u) velocity.y += 1.0;
     if (action == 2u) velocity.x -= 1.0;
     if (action == 3u) velocity.x += 1.0;
     velocity *= 0.95;
-    precise vec2 place = vec2(s[at], s[at + 1u]) + velocity, inside = clamp(place, WW_LOW, WW_HIGH);
-    bool hits = place != inside; // a wall stops both components
-    s[at] = inside.x;
-    s[at + 1u] = inside.y;
-    s[at + 2u] = hits ? 0.0 : velocity.x;
-    s[at + 3u] = hits ? 0.0 : velocity.y;
+    precise vec2 place = agent.xy + velocity, inside = clamp(place, WW_LOW, WW_HIGH);
+    return vec4(inside, place != inside ? vec2(0.0) : velocity); // a wall stops both components
 }
 
-// Items that are gone drift on, as the first of them may still be seen.
-void ww_drift(inout float s[STATE_SIZE]) {
-    [[dont_unroll]] for (uint i = WW_ITEM; i < WW_ITEM + 5u * WW_ITEMS; i += 5u) {
-        precise vec2 velocity = vec2(s[i + 3u], s[i + 4u]), place = vec2(s[i + 1u], s[i + 2u]) + velocity, inside = clamp(place, WW_LOW, WW_HIGH);
-        s[i + 1u] = inside.x;
-        s[i + 2u] = inside.y;
-        s[i + 3u] = place.x != inside.x ? -velocity.x : velocity.x;
-        s[i + 4u] = place.y != inside.y ? -velocity.y : velocity.y;
-    }
+// An item drifts on, also one that is gone, as the first of them may still be seen. It is its x, y, vx, vy, too.
+vec4 ww_drift(vec4 item) {
+    precise vec2 place = item.xy + item.zw, inside = clamp(place, WW_LOW, WW_HIGH);
+    return vec4(inside, place.x != inside.x ? -item.z : item.z, place.y != inside.y ? -item.w : item.w);
 }
 
-// Whether an agent touches what is at a place.
-bool ww_touches(const float s[STATE_SIZE], uint agent, vec2 place) {
-    precise vec2 apart = vec2(s[4u * agent], s[4u * agent + 1u]) - place;
+bool ww_touches(vec2 agent, vec2 item) {
+    precise vec2 apart = agent - item;
     precise float squared = apart.x * apart.x + apart.y * apart.y;
     return squared < 4.0 * WW_RADIUS * WW_RADIUS;
 }
+
+#define WW_MOVING(at) vec4(s[at], s[(at) + 1u], s[(at) + 2u], s[(at) + 3u])
+#define WW_MOVE(at, to) \
+    { \
+        vec4 ww_moved = to; \
+        s[at] = ww_moved.x; \
+        s[(at) + 1u] = ww_moved.y; \
+        s[(at) + 2u] = ww_moved.z; \
+        s[(at) + 3u] = ww_moved.w; \
+    }
 
 // The distance at which a ray from the origin meets a disc; more than any range if it does not.
 float ww_meet(vec2 ray, vec2 centre) {
@@ -110,52 +110,44 @@ float ww_wall(vec2 ray, vec2 place) {
 }
 
 // What an agent sees: each ray shows the nearest thing only, then its own velocity.
-void ww_observe(const float s[STATE_SIZE], uint agent, out float obs[OBS_SIZE]) {
-    vec2 place = vec2(s[4u * agent], s[4u * agent + 1u]);
-    // At first, a ray's elements are the distance of the nearest item and its number.
+#ifdef AGENTS
+void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
+#else
+void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
+    const uint seat = 0u;
+#endif
+    vec4 agent = WW_MOVING(4u * seat);
     [[dont_unroll]] for (uint ray = 0u; ray < WW_RAYS; ray++) {
-        obs[WW_CHANNELS * ray] = WW_RANGE;
-        obs[WW_CHANNELS * ray + 1u] = 0.0;
-    }
-    [[dont_unroll]] for (uint i = 0u; i < WW_ITEMS + WW_AGENTS; i++) {
-        bool item = i < WW_ITEMS;
-        uint at = item ? WW_ITEM + 5u * i : 4u * (i - WW_ITEMS); // x and y of an item come after its kind
-        vec2 to = vec2(s[at + (item ? 1u : 0u)], s[at + (item ? 2u : 1u)]) - place;
-        bool there = item ? abs(s[at]) == 1.0 : i - WW_ITEMS != agent;
-        if (there && dot(to, to) < (WW_RANGE + 1.0) * (WW_RANGE + 1.0) + WW_RADIUS * WW_RADIUS) {
-            [[dont_unroll]] for (uint first = 0u; first < WW_RAYS; first += WW_TOGETHER) {
-                [[unroll]] for (uint k = 0u; k < WW_TOGETHER; k++) {
-                    float d = ww_meet(ww_direction(first + k), to);
-                    uint to_obs = WW_CHANNELS * (first + k);
-                    if (d < obs[to_obs]) {
-                        obs[to_obs] = d;
-                        obs[to_obs + 1u] = float(i);
-                    }
-                }
+        vec2 direction = ww_direction(ray);
+        float wall = ww_wall(direction, agent.xy), d = WW_RANGE;
+        uint nearest = 0u;
+        [[dont_unroll]] for (uint first = 0u; first < WW_ITEMS + WW_AGENTS; first += WW_TOGETHER) {
+            [[unroll]] for (uint k = 0u; k < WW_TOGETHER; k++) {
+                uint i = min(first + k, WW_ITEMS + WW_AGENTS - 1u); // an item, or after all of them an agent
+                uint at = i < WW_ITEMS ? WW_ITEM + 1u + 5u * i : 4u * (i - WW_ITEMS);
+                float kind = s[i < WW_ITEMS ? at - 1u : 0u];
+                bool there = i < WW_ITEMS ? abs(kind) == 1.0 : i - WW_ITEMS != seat;
+                float meets = ww_meet(direction, vec2(s[at], s[at + 1u]) - agent.xy);
+                bool nearer = there && meets < d;
+                d = nearer ? meets : d;
+                nearest = nearer ? i : nearest;
             }
         }
-    }
-    [[dont_unroll]] for (uint ray = 0u; ray < WW_RAYS; ray++) {
-        uint to_obs = WW_CHANNELS * ray, i = uint(obs[to_obs + 1u]);
-        vec2 direction = ww_direction(ray);
-        float d = obs[to_obs], wall = ww_wall(direction, place);
         bool item = d < WW_RANGE && d <= wall;
-        uint at = WW_ITEM + 5u * min(i, WW_ITEMS - 1u);
-        uint channel = s[at] > 0.0 ? 1u : 2u;
+        uint at = WW_ITEM + 5u * min(nearest, WW_ITEMS - 1u), channel = s[at] > 0.0 ? 1u : 2u;
         vec2 velocity = vec2(s[at + 3u], s[at + 4u]);
-        if (CORRECTED && i >= WW_ITEMS) {
-            at = 4u * min(i - WW_ITEMS, WW_AGENTS - 1u);
+        if (CORRECTED && nearest >= WW_ITEMS) {
+            at = 4u * (nearest - WW_ITEMS);
             channel = WW_CHANNELS - 3u;
             velocity = vec2(s[at + 2u], s[at + 3u]);
         }
         // An item that is gone is seen where it is the first that is not met at all, which is the first of all but for what lies at the end of a ray.
-        bool ghost = !CORRECTED && !item && wall >= WW_RANGE;
-        if (ghost) {
+        bool ghost = false;
+        if (!CORRECTED && !item && wall >= WW_RANGE) {
             bool found = false;
-            ghost = false;
             [[unroll]] for (uint k = 0u; k < 2u; k++) {
-                uint gone = WW_ITEM + 5u * k;
-                bool met = ww_meet(direction, vec2(s[gone + 1u], s[gone + 2u]) - place) < M_INFINITY;
+                const uint gone = WW_ITEM + 5u * k;
+                bool met = ww_meet(direction, vec2(s[gone + 1u], s[gone + 2u]) - agent.xy) < M_INFINITY;
                 if (!found && !(abs(s[gone]) == 1.0 && met)) {
                     found = true;
                     ghost = met;
@@ -163,12 +155,12 @@ void ww_observe(const float s[STATE_SIZE], uint agent, out float obs[OBS_SIZE]) 
                 }
             }
         }
-        [[unroll]] for (uint k = 0u; k < WW_CHANNELS - 2u; k++) obs[to_obs + k] = 1.0;
-        if (item) obs[to_obs + channel] = d / WW_RANGE;
-        else obs[to_obs] = wall / WW_RANGE;
-        obs[to_obs + WW_CHANNELS - 2u] = item || ghost ? velocity.x : 0.0;
-        obs[to_obs + WW_CHANNELS - 1u] = item || ghost ? velocity.y : 0.0;
+        [[unroll]] for (uint k = 0u; k < WW_CHANNELS - 2u; k++) {
+            obs[WW_CHANNELS * ray + k] = item && k == channel ? d / WW_RANGE : !item && k == 0u ? wall / WW_RANGE : 1.0;
+        }
+        obs[WW_CHANNELS * ray + WW_CHANNELS - 2u] = item || ghost ? velocity.x : 0.0;
+        obs[WW_CHANNELS * ray + WW_CHANNELS - 1u] = item || ghost ? velocity.y : 0.0;
     }
-    obs[WW_CHANNELS * WW_RAYS] = s[4u * agent + 2u];
-    obs[WW_CHANNELS * WW_RAYS + 1u] = s[4u * agent + 3u];
+    obs[WW_CHANNELS * WW_RAYS] = agent.z;
+    obs[WW_CHANNELS * WW_RAYS + 1u] = agent.w;
 }

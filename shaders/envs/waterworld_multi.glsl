@@ -43,15 +43,16 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 
 void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rng, out float reward[AGENTS], out bool terminated) {
     [[dont_unroll]] for (uint a = 0u; a < AGENTS; a++) {
-        ww_swim(s, a, action[a]);
+        WW_MOVE(4u * a, ww_swim(WW_MOVING(4u * a), action[a]))
         reward[a] = 0.0;
     }
-    ww_drift(s);
     [[dont_unroll]] for (uint i = WW_ITEM; i < STATE_SIZE; i += 5u) {
+        vec4 item = ww_drift(WW_MOVING(i + 1u));
+        WW_MOVE(i + 1u, item)
         if (abs(s[i]) != 1.0) continue;
         bool touched = false;
         [[dont_unroll]] for (uint a = 0u; a < AGENTS; a++) {
-            if (ww_touches(s, a, vec2(s[i + 1u], s[i + 2u]))) {
+            if (ww_touches(vec2(s[4u * a], s[4u * a + 1u]), item.xy)) {
                 reward[a] += s[i];
                 touched = true;
             }
@@ -60,5 +61,3 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
     }
     terminated = false;
 }
-
-void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) { ww_observe(s, seat, obs); }

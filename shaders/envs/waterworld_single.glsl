@@ -31,16 +31,16 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
 }
 
 void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) {
-    ww_swim(s, 0u, action);
-    ww_drift(s);
+    vec4 agent = ww_swim(WW_MOVING(0u), action);
+    WW_MOVE(0u, agent)
     reward = 0.0;
     [[dont_unroll]] for (uint i = WW_ITEM; i < STATE_SIZE; i += 5u) {
-        if (abs(s[i]) == 1.0 && ww_touches(s, 0u, vec2(s[i + 1u], s[i + 2u]))) {
+        vec4 item = ww_drift(WW_MOVING(i + 1u));
+        WW_MOVE(i + 1u, item)
+        if (abs(s[i]) == 1.0 && ww_touches(agent.xy, item.xy)) {
             reward += s[i];
             s[i] *= 2.0;
         }
     }
     terminated = false;
 }
-
-void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) { ww_observe(s, 0u, obs); }
