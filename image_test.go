@@ -105,7 +105,9 @@ func TestLayersInConfigurations(t *testing.T) {
 		t.Errorf("wrote\n%s\nand then\n%s (%v)", text, second, err)
 	}
 	const memory = "[[network.layers]]\ntype = \"gru\"\nunits = 3\n"
-	for workflow, want := range map[string]string{"openes": "", "map-elites": "", "ppo": "", "sac": "dqn and searches learn with one", "dvd-es": "do not follow each other"} {
+	for workflow, want := range map[string]string{
+		"openes": "", "map-elites": "", "ppo": "", "sac": "dqn and searches learn with one", "dvd-es": "do not follow each other",
+	} {
 		_, err := evorl.Parse("x.toml", []byte("workflow = \""+workflow+"\"\nenv = \"Pendulum-v1\"\n"+memory))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("a memory of %s: error %v; want %q", workflow, err, want)

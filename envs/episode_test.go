@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
 

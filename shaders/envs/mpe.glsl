@@ -16,7 +16,8 @@ vec2 mpe_direction(uint action) {
     return vec2(action == 2u ? 1.0 : action == 1u ? -1.0 : 0.0, action == 4u ? 1.0 : action == 3u ? -1.0 : 0.0);
 }
 
-// The force on a disc that is `apart` from another whose radii sum to `reach`. Where the centres are one point, the package divides by zero; here there is no force.
+// The force on a disc that is `apart` from another whose radii sum to `reach`. Where the centres are one point, there is none: the package
+// divides by zero.
 vec2 mpe_contact(vec2 apart, float reach) {
     float d = sqrt(apart.x * apart.x + apart.y * apart.y), z = (reach - d) / MPE_CONTACT_MARGIN;
     float depth = MPE_CONTACT_MARGIN * (max(z, 0.0) + m_log(1.0 + m_exp(-abs(z)))); // log(1 + exp(z)) without overflow
