@@ -20,8 +20,7 @@ const uint LISTENER = 1u, LANDMARKS = 3u;
 const uint S_LANDMARKS = 4u, S_GOAL = 10u, S_MESSAGE = 11u;
 
 const float ACCELERATION = 5.0;
-
-vec2 landmark_of(const float s[STATE_SIZE], uint l) { return vec2(s[S_LANDMARKS + 2u * l], s[S_LANDMARKS + 2u * l + 1u]); }
+#define LANDMARK(l) vec2(s[S_LANDMARKS + 2u * (l)], s[S_LANDMARKS + 2u * (l) + 1u])
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     s[S_GOAL] = min(floor(rng_uniform(rng) * 3.0), 2.0);
@@ -45,22 +44,23 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
     s[2] = velocity.x;
     s[3] = velocity.y;
     s[S_MESSAGE] = action[0] < 3u ? float(action[0]) : -1.0;
-    vec2 goal = landmark_of(s, 0u);
-    if (s[S_GOAL] == 1.0) goal = landmark_of(s, 1u);
-    if (s[S_GOAL] == 2.0) goal = landmark_of(s, 2u);
+    vec2 goal = LANDMARK(0u);
+    if (s[S_GOAL] == 1.0) goal = LANDMARK(1u);
+    if (s[S_GOAL] == 2.0) goal = LANDMARK(2u);
     vec2 off = place - goal;
     reward[0] = reward[1] = -(off.x * off.x + off.y * off.y);
     terminated = false;
 }
 
 // The speaker sees the goal's colour; the listener its velocity, the landmarks from where it is, and the last message.
-void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
+void env_observe(const float state[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
+    float s[STATE_SIZE] = state; // of an array that is const, compilers make a copy for every element that is read with a variable index
     [[unroll]] for (uint k = 0u; k < OBS_SIZE; k++) obs[k] = 0.0;
     if (seat == LISTENER) {
         obs[0] = s[2];
         obs[1] = s[3];
         [[unroll]] for (uint l = 0u; l < LANDMARKS; l++) {
-            vec2 to = landmark_of(s, l) - vec2(s[0], s[1]);
+            vec2 to = LANDMARK(l) - vec2(s[0], s[1]);
             obs[2u + 2u * l] = to.x;
             obs[3u + 2u * l] = to.y;
             obs[8u + l] = s[S_MESSAGE] == float(l) ? 1.0 : 0.0;

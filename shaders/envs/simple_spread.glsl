@@ -17,9 +17,8 @@ const uint S_LANDMARKS = 12u, LANDMARKS = 3u;
 const float RADIUS = 0.15, ACCELERATION = 5.0;
 const float LOCAL = 0.5; // share of an agent's own reward, which is for not touching; the rest is for the landmarks
 
-vec2 place_of(const float s[STATE_SIZE], uint agent) { return vec2(s[4u * agent], s[4u * agent + 1u]); }
-
-vec2 landmark_of(const float s[STATE_SIZE], uint l) { return vec2(s[S_LANDMARKS + 2u * l], s[S_LANDMARKS + 2u * l + 1u]); }
+#define PLACE(agent) vec2(s[4u * (agent)], s[4u * (agent) + 1u]) // not functions, which would take copies of the state
+#define LANDMARK(l) vec2(s[S_LANDMARKS + 2u * (l)], s[S_LANDMARKS + 2u * (l) + 1u])
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
@@ -40,13 +39,13 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) force[a] = ACCELERATION * mpe_direction(action[a]);
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
         [[unroll]] for (uint b = a + 1u; b < AGENTS; b++) {
-            vec2 push = mpe_contact(place_of(s, a) - place_of(s, b), 2.0 * RADIUS);
+            vec2 push = mpe_contact(PLACE(a) - PLACE(b), 2.0 * RADIUS);
             force[a] += push;
             force[b] -= push;
         }
     }
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
-        vec2 place = place_of(s, a), velocity = vec2(s[4u * a + 2u], s[4u * a + 3u]);
+        vec2 place = PLACE(a), velocity = vec2(s[4u * a + 2u], s[4u * a + 3u]);
         mpe_move(place, velocity, force[a], M_INFINITY);
         s[4u * a] = place.x;
         s[4u * a + 1u] = place.y;
@@ -56,13 +55,13 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
     float uncovered = 0.0; // sum over landmarks of the distance of the nearest agent
     [[unroll]] for (uint l = 0u; l < LANDMARKS; l++) {
         float nearest = M_INFINITY;
-        [[unroll]] for (uint a = 0u; a < AGENTS; a++) nearest = min(nearest, length(place_of(s, a) - landmark_of(s, l)));
+        [[unroll]] for (uint a = 0u; a < AGENTS; a++) nearest = min(nearest, length(PLACE(a) - LANDMARK(l)));
         uncovered += nearest;
     }
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
         float touched = 0.0;
         [[unroll]] for (uint b = 0u; b < AGENTS; b++) {
-            if (a != b && mpe_touches(place_of(s, a) - place_of(s, b), 2.0 * RADIUS)) touched += 1.0;
+            if (a != b && mpe_touches(PLACE(a) - PLACE(b), 2.0 * RADIUS)) touched += 1.0;
         }
         reward[a] = -(1.0 - LOCAL) * uncovered - LOCAL * touched;
     }
@@ -70,19 +69,20 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
 }
 
 // An agent's velocity and place, landmarks and the others from where it is, and what the others say: nothing.
-void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
-    vec2 place = place_of(s, seat);
+void env_observe(const float state[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
+    float s[STATE_SIZE] = state; // of an array that is const, compilers make a copy for every element that is read with a variable index
+    vec2 place = PLACE(seat);
     obs[0] = s[4u * seat + 2u];
     obs[1] = s[4u * seat + 3u];
     obs[2] = place.x;
     obs[3] = place.y;
     [[unroll]] for (uint l = 0u; l < LANDMARKS; l++) {
-        vec2 to = landmark_of(s, l) - place;
+        vec2 to = LANDMARK(l) - place;
         obs[4u + 2u * l] = to.x;
         obs[5u + 2u * l] = to.y;
     }
     [[unroll]] for (uint k = 0u; k + 1u < AGENTS; k++) {
-        vec2 to = place_of(s, k < seat ? k : k + 1u) - place;
+        vec2 to = PLACE(k < seat ? k : k + 1u) - place;
         obs[10u + 2u * k] = to.x;
         obs[11u + 2u * k] = to.y;
     }

@@ -20,9 +20,8 @@ const float CAUGHT = 10.0;
 
 float radius_of(uint agent) { return agent == PREY ? PREY_RADIUS : HUNTER_RADIUS; }
 
-vec2 place_of(const float s[STATE_SIZE], uint agent) { return vec2(s[4u * agent], s[4u * agent + 1u]); }
-
-vec2 obstacle_of(const float s[STATE_SIZE], uint o) { return vec2(s[S_OBSTACLES + 2u * o], s[S_OBSTACLES + 2u * o + 1u]); }
+#define PLACE(agent) vec2(s[4u * (agent)], s[4u * (agent) + 1u]) // not functions, which would take copies of the state
+#define OBSTACLE(o) vec2(s[S_OBSTACLES + 2u * (o)], s[S_OBSTACLES + 2u * (o) + 1u])
 
 // What the prey pays for how far it is from the middle along an axis.
 float bound(float x) {
@@ -49,16 +48,16 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) force[a] = (a == PREY ? 4.0 : 3.0) * mpe_direction(action[a]);
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
         [[unroll]] for (uint b = a + 1u; b < AGENTS; b++) {
-            vec2 push = mpe_contact(place_of(s, a) - place_of(s, b), radius_of(a) + radius_of(b));
+            vec2 push = mpe_contact(PLACE(a) - PLACE(b), radius_of(a) + radius_of(b));
             force[a] += push;
             force[b] -= push;
         }
         [[unroll]] for (uint o = 0u; o < OBSTACLES; o++) {
-            force[a] += mpe_contact(place_of(s, a) - obstacle_of(s, o), radius_of(a) + OBSTACLE_RADIUS);
+            force[a] += mpe_contact(PLACE(a) - OBSTACLE(o), radius_of(a) + OBSTACLE_RADIUS);
         }
     }
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
-        vec2 place = place_of(s, a), velocity = vec2(s[4u * a + 2u], s[4u * a + 3u]);
+        vec2 place = PLACE(a), velocity = vec2(s[4u * a + 2u], s[4u * a + 3u]);
         mpe_move(place, velocity, force[a], a == PREY ? 1.3 : 1.0);
         s[4u * a] = place.x;
         s[4u * a + 1u] = place.y;
@@ -67,28 +66,29 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
     }
     float caught = 0.0; // times that an adversary touches the prey
     [[unroll]] for (uint a = 0u; a < PREY; a++) {
-        if (mpe_touches(place_of(s, a) - place_of(s, PREY), HUNTER_RADIUS + PREY_RADIUS)) caught += 1.0;
+        if (mpe_touches(PLACE(a) - PLACE(PREY), HUNTER_RADIUS + PREY_RADIUS)) caught += 1.0;
     }
     [[unroll]] for (uint a = 0u; a < PREY; a++) reward[a] = CAUGHT * caught;
-    vec2 prey = abs(place_of(s, PREY));
+    vec2 prey = abs(PLACE(PREY));
     reward[PREY] = -CAUGHT * caught - bound(prey.x) - bound(prey.y);
     terminated = false;
 }
 
 // An agent's velocity and place, obstacles and the others from where it is; adversaries see the prey's velocity, too.
-void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
-    vec2 place = place_of(s, seat);
+void env_observe(const float state[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
+    float s[STATE_SIZE] = state; // of an array that is const, compilers make a copy for every element that is read with a variable index
+    vec2 place = PLACE(seat);
     obs[0] = s[4u * seat + 2u];
     obs[1] = s[4u * seat + 3u];
     obs[2] = place.x;
     obs[3] = place.y;
     [[unroll]] for (uint o = 0u; o < OBSTACLES; o++) {
-        vec2 to = obstacle_of(s, o) - place;
+        vec2 to = OBSTACLE(o) - place;
         obs[4u + 2u * o] = to.x;
         obs[5u + 2u * o] = to.y;
     }
     [[unroll]] for (uint k = 0u; k + 1u < AGENTS; k++) {
-        vec2 to = place_of(s, k < seat ? k : k + 1u) - place;
+        vec2 to = PLACE(k < seat ? k : k + 1u) - place;
         obs[8u + 2u * k] = to.x;
         obs[9u + 2u * k] = to.y;
     }

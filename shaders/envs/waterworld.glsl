@@ -38,27 +38,10 @@ const uint WW_RAYS = 30u, WW_TOGETHER = 8u; // things are tested eight at once
 const uint WW_ITEM = 4u * WW_AGENTS;         // where the items begin
 const float WW_SIZE = 600.0, WW_LOW = 1.0, WW_HIGH = 599.0;
 
-// Directions of the rays, 3.14 / 15 and pi / 15 apart.
-const vec2 WW_NEARLY[WW_RAYS] = vec2[](
-    vec2(1.0, 0.0), vec2(0.978169671, 0.207807833), vec2(0.913631809, 0.406542639), vec2(0.809204181, 0.587527526),
-    vec2(0.669446165, 0.742860574), vec2(0.500459689, 0.865759839), vec2(0.309622813, 0.950859461), vec2(0.105267601, 0.994443931),
-    vec2(-0.103683664, 0.994610325), vec2(-0.308108031, 0.951351376), vec2(-0.499080199, 0.8665558), vec2(-0.668262197, 0.743925827),
-    vec2(-0.808267427, 0.588815562), vec2(-0.912983169, 0.407997222), vec2(-0.977837464, 0.209365454), vec2(-0.999998732, 0.00159265292),
-    vec2(-0.978499396, -0.206249685), vec2(-0.914278132, -0.405087025), vec2(-0.810138882, -0.586237999), vec2(-0.670628435, -0.741793436),
-    vec2(-0.501837909, -0.864961683), vec2(-0.311136809, -0.950365133), vec2(-0.106851272, -0.994275015), vec2(0.102099463, -0.994774195),
-    vec2(0.306592468, -0.951840879), vec2(0.497699444, -0.867349563), vec2(0.667076534, -0.744989193), vec2(0.807328623, -0.590102105),
-    vec2(0.912332213, -0.40945077), vec2(0.977502778, -0.210922544));
-const vec2 WW_EVENLY[WW_RAYS] = vec2[](
-    vec2(1.0, 0.0), vec2(0.978147601, 0.207911691), vec2(0.913545458, 0.406736643), vec2(0.809016994, 0.587785252),
-    vec2(0.669130606, 0.743144825), vec2(0.5, 0.866025404), vec2(0.309016994, 0.951056516), vec2(0.104528463, 0.994521895),
-    vec2(-0.104528463, 0.994521895), vec2(-0.309016994, 0.951056516), vec2(-0.5, 0.866025404), vec2(-0.669130606, 0.743144825),
-    vec2(-0.809016994, 0.587785252), vec2(-0.913545458, 0.406736643), vec2(-0.978147601, 0.207911691), vec2(-1, 1.2246468e-16),
-    vec2(-0.978147601, -0.207911691), vec2(-0.913545458, -0.406736643), vec2(-0.809016994, -0.587785252), vec2(-0.669130606, -0.743144825),
-    vec2(-0.5, -0.866025404), vec2(-0.309016994, -0.951056516), vec2(-0.104528463, -0.994521895), vec2(0.104528463, -0.994521895),
-    vec2(0.309016994, -0.951056516), vec2(0.5, -0.866025404), vec2(0.669130606, -0.743144825), vec2(0.809016994, -0.587785252),
-    vec2(0.913545458, -0.406736643), vec2(0.978147601, -0.207911691));
-
-vec2 ww_direction(uint ray) { return CORRECTED ? WW_EVENLY[ray] : WW_NEARLY[ray]; }
+vec2 ww_direction(uint ray) {
+    float angle = float(ray) * (CORRECTED ? 6.28318530717958648 / 30.0 : 6.28 / 30.0);
+    return vec2(m_cos(angle), m_sin(angle));
+}
 
 // Up, down, left, right: an impulse, and then the water slows. An agent is its x, y, vx, vy.
 vec4 ww_swim(vec4 agent, uint action) {
@@ -115,11 +98,12 @@ float ww_wall(vec2 ray, vec2 place) {
 
 // What an agent sees: each ray shows the nearest thing only, then its own velocity.
 #ifdef AGENTS
-void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
+void env_observe(const float state[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
 #else
-void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {
+void env_observe(const float state[STATE_SIZE], out float obs[OBS_SIZE]) {
     const uint seat = 0u;
 #endif
+    float s[STATE_SIZE] = state; // of an array that is const, compilers make a copy for every element that is read with a variable index
     vec4 agent = WW_MOVING(4u * seat);
     [[dont_unroll]] for (uint ray = 0u; ray < WW_RAYS; ray++) {
         vec2 direction = ww_direction(ray);
