@@ -906,7 +906,6 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	"SimpleSpeakerListener-v4",
 	"SimpleSpread-v3",
 	"SimpleTag-v3",
-	"WaterWorldMulti-v0",
 )
 
 // seatsRolloutKernel is shaders/envs/seats_rollout.comp.

@@ -42,7 +42,6 @@ func builtIn() []builtInSpec {
 		{minAtarAsterix(), "minatar_asterix.glsl"},
 		{minAtarSeaquest(), "minatar_seaquest.glsl"},
 		{waterWorld(), "waterworld_single.glsl"},
-		{waterWorldMulti(), "waterworld_multi.glsl"},
 		{pong(), "pong_single.glsl"},
 		{pongDuel(), "pong_duel.glsl"},
 		{simpleSpread(), "simple_spread.glsl"},

@@ -32,14 +32,6 @@ func waterWorld() Spec {
 	return s
 }
 
-func waterWorldMulti() Spec {
-	p := waterWorldPool{agents: 16, items: 100, radius: 5, channels: 6}
-	s := p.spec("WaterWorldMulti-v0", "sixteen agents eat food and avoid poison in one pool")
-	s.Agents = p.agents
-	s.Iterations = 2*p.agents + p.items*(1+p.agents) + p.items + p.agents*p.observeIterations() + 2*s.StateSize()
-	return s
-}
-
 // observeIterations returns the most loop iterations of an observation: ten rays are tested at once.
 func (p waterWorldPool) observeIterations() int {
 	return 2*waterWorldRays + (p.items+p.agents)*(1+waterWorldRays/10)

@@ -3,7 +3,7 @@
     python -m venv /tmp/evojax && /tmp/evojax/bin/pip install evojax==0.2.17 pillow
     /tmp/evojax/bin/python tools/reference/waterworld.py --out envs/testdata
 
-WaterWorld-v0.npz and WaterWorldMulti-v0.npz are single steps of the package's own functions in float32: states of short episodes, an action of every
+WaterWorld-v0.npz has single steps of the package's own functions in float32: states of short episodes, an action of every
 agent in each, and what follows. To keep the files small, a step is kept every few steps, those in which something is touched first.
 
     meta     uint8 [..]            JSON: environment, source
@@ -33,7 +33,7 @@ import jax
 import jax.numpy as jnp
 from evojax.task import ma_waterworld, waterworld
 
-KEPT = {"WaterWorld-v0": 120, "WaterWorldMulti-v0": 16}
+KEPT = {"WaterWorld-v0": 120}
 
 
 def flat(agents, items):
