@@ -4,7 +4,7 @@
 // went in this step; the ball meets a bat where its rectangle, of whole numbers, overlaps the bat's after a step from before the bat's front; a
 // round of 1000 steps without a score is over; the places of the ball before a round's first are that place.
 //
-// The includer has defined OPTION_0, the rounds of a game, by including envs/options.glsl, and STATE_SIZE 16.
+// The includer has defined ROUNDS, of a game, and STATE_SIZE 16.
 
 #include "engine/rng.glsl"
 #include "envs/options.glsl"
@@ -83,7 +83,7 @@ float pong_step(inout float s[STATE_SIZE], uvec2 action, inout Rng rng) {
     return score;
 }
 
-bool pong_over(const float s[STATE_SIZE]) { return s[S_ROUND] >= OPTION_0; }
+bool pong_over(const float s[STATE_SIZE]) { return s[S_ROUND] >= ROUNDS; }
 
 // A player's own bat and the other one, and the ball's places, seen from its own side.
 void pong_observe(const float s[STATE_SIZE], uint player, out float obs[OBS_SIZE]) {

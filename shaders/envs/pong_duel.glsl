@@ -7,6 +7,7 @@
 #define OBS_SIZE 10
 #define ACTION_SIZE 3
 #define DISCRETE 1
+#define ROUNDS OPTION_0 // rounds: of a game
 
 #include "envs/pong.glsl"
 

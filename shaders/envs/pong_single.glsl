@@ -1,18 +1,20 @@
 // environment: Pong-v0
 //
-// Pong against a script that follows the ball. Rules: envs/pong.glsl. OPTION_1 is the probability that the script's action is a random one instead.
+// Pong against a script that follows the ball. Rules: envs/pong.glsl.
 
 #define STATE_SIZE 16
 #define OBS_SIZE 10
 #define ACTION_SIZE 3
 #define DISCRETE 1
+#define ROUNDS OPTION_0 // rounds: of a game
+#define RANDOM OPTION_1 // random: probability that the script's action is a random one instead
 
 #include "envs/pong.glsl"
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) { pong_reset(s, rng); }
 
 void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) {
-    bool random = rng_uniform(rng) < OPTION_1;
+    bool random = rng_uniform(rng) < RANDOM;
     uint any = min(uint(3.0 * rng_uniform(rng)), 2u);
     reward = pong_step(s, uvec2(action, random ? any : pong_script(s, 1u)), rng);
     terminated = pong_over(s);

@@ -32,7 +32,7 @@
 #define TRANSFER_STORE(k, n, from, store) \
     { [[dont_unroll]] for (uint k = 0u; k < (n); k++) { float carried = from; store; } }
 
-#define CORRECTED (OPTION_0 != 0.0)
+#define CORRECTED (OPTION_0 != 0.0) // corrected: without EvoJAX's mistakes
 
 const uint WW_RAYS = 30u, WW_TOGETHER = 8u; // things are tested eight at once
 const uint WW_ITEM = 4u * WW_AGENTS;         // where the items begin
