@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl"
 )
