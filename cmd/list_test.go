@@ -37,7 +37,7 @@ func TestListOnAScreen(t *testing.T) {
 		}
 	}
 	b := newBox(t)
-	if _, stderr, status := b.run("list", "mappo"); status != statusUsage || !strings.Contains(stderr, "no critic that sees all of them; see docs/limits.md") {
+	if _, stderr, status := b.run("list", "mappo"); status != statusUsage || !strings.Contains(stderr, "a critic that sees all of them; see docs/limits.md") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
 	if _, stderr, status := b.run("list", "entropy_wight"); status != statusUsage || !strings.Contains(stderr, `did you mean "entropy_weight"?`) {

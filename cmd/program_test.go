@@ -182,8 +182,8 @@ func TestOwnWorlds(t *testing.T) {
 	if e := b.object(b.must("eval", "--json", "--seed", "3", "--episodes", "1", "Recall-v0")); e["mean_return"] == nil {
 		t.Errorf("a memory is evaluated to %v", e)
 	}
-	b.write("dqn.toml", "workflow = \"dqn\"\nenv = \"Recall-v0\"\niterations = 2\n[[network.layers]]\ntype = \"gru\"\nunits = 4\n")
-	if _, stderr, status := b.run("run", "dqn.toml"); status != statusUsage || !strings.Contains(stderr, "off-policy agents without") {
-		t.Errorf("a memory of dqn: status %d, %s", status, stderr)
+	b.write("sac.toml", "workflow = \"sac\"\nenv = \"Recall-v0\"\niterations = 2\n[[network.layers]]\ntype = \"gru\"\nunits = 4\n")
+	if _, stderr, status := b.run("run", "sac.toml"); status != statusUsage || !strings.Contains(stderr, "other agents without") {
+		t.Errorf("a memory of sac: status %d, %s", status, stderr)
 	}
 }
