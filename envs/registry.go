@@ -41,7 +41,7 @@ func builtIn() []builtInSpec {
 		{minAtarSpaceInvaders(), "minatar_space_invaders.glsl"},
 		{minAtarAsterix(), "minatar_asterix.glsl"},
 		{minAtarSeaquest(), "minatar_seaquest.glsl"},
-		{waterWorld(), "waterworld_single.glsl"},
+		{waterWorld(), "waterworld.glsl"},
 		{pong(), "pong_single.glsl"},
 		{pongDuel(), "pong_duel.glsl"},
 		{simpleSpread(), "simple_spread.glsl"},

@@ -37,12 +37,12 @@ type learner interface {
 
 // update is one of an iteration's updates.
 type update struct {
-	batch  ReplayBatch
-	along  SequenceBatch  // instead of batch, of learners with memory
-	number *engine.Tensor // [1] u32: index of the update in the iteration, for random numbers
-	block  int            // updates that are recorded together
-	at     int            // index of the update among them
-	pass   Pass           // what it changes
+	batch     ReplayBatch
+	sequences SequenceBatch  // instead of batch, of learners with memory
+	number    *engine.Tensor // [1] u32: index of the update in the iteration, for random numbers
+	block     int            // updates that are recorded together
+	at        int            // index of the update among them
+	pass      Pass           // what it changes
 }
 
 // Pass selects what updates change.
@@ -149,7 +149,11 @@ func (o *OffPolicy) Drawn() int {
 // recordUpdate records one update; at is its index in its block of updates.
 func (o *OffPolicy) recordUpdate(r *engine.Recorder, number *engine.Tensor, block, at int, pass Pass) {
 	if o.sequences != nil {
-		o.learner.update(r, update{along: o.sequences.Sample(r, o.Clock(), number), number: number, block: block, at: at, pass: pass})
+		if o.rewards != nil {
+			r.Fail(fmt.Errorf("rl: %s: changed rewards of sequences; only batches of transitions have them", o.name))
+			return
+		}
+		o.learner.update(r, update{sequences: o.sequences.Sample(r, o.Clock(), number), number: number, block: block, at: at, pass: pass})
 		return
 	}
 	batch := o.rewarded(r, o.replay.sample(r, o.Clock(), number, o.discount, pass == ActorsOnly))

@@ -59,14 +59,14 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if err := errors.Join(config.Check(o.config), with.check()); err != nil {
 		return err
 	}
-	if err := o.config.Check(Parts{Env: o.env, Network: with.network, Replay: *with.replay, Sequences: with.drawn()}); err != nil {
+	if err := o.config.Check(Parts{Env: o.env, Network: with.network, Replay: *with.replay, Sequences: with.sequenceConfig()}); err != nil {
 		return err
 	}
 	o.discount = hyper.Add("discount", c.Discount)
 	o.rates = newRates(s, o.Clock(), c.ScheduleConfig, c.Environments, c.RolloutLength)
 	parts := learnerParts{
-		env: o.env, network: with.network, batch: with.replay.Batch, actors: max(with.actors, 1), objectives: max(with.objectives, 1), sequences: with.drawn(),
-		optimizer: optim.DefaultAdam, rewardScale: hyper.Add("reward_scale", c.RewardScale),
+		env: o.env, network: with.network, batch: with.replay.Batch, actors: max(with.actors, 1), objectives: max(with.objectives, 1),
+		sequences: with.sequenceConfig(), optimizer: optim.DefaultAdam, rewardScale: hyper.Add("reward_scale", c.RewardScale),
 	}
 	if o.learner, err = build(o, parts); err != nil {
 		return err

@@ -87,8 +87,8 @@ func CriticsFirst() Option { return func(s *settings) { s.criticsFirst = true } 
 // Environment sets the options of the environment: time limit, reward scale and others. Default: as its Spec.
 func Environment(options envs.Options) Option { return func(s *settings) { s.options = options } }
 
-// drawn returns the sequences from which networks with memory learn.
-func (s settings) drawn() (c SequenceConfig) {
+// sequenceConfig returns the sequences from which networks with memory learn.
+func (s settings) sequenceConfig() (c SequenceConfig) {
 	if s.sequences != nil {
 		c = *s.sequences
 	}

@@ -65,7 +65,7 @@ func (q *qSequences) transitions(r *engine.Recorder, b SequenceBatch) ReplayBatc
 
 // updateFromSequences records an update of networks with memory.
 func (q *qLearner) updateFromSequences(r *engine.Recorder, u update) {
-	s, b := q.sequences, u.along
+	s, b := q.sequences, u.sequences
 	target, online := nn.Weights{Params: q.target}, q.network.weights()
 	s.ahead.Forward(r, target, s.begin(r, target, b), b.Learn.Ends, q.nextValues)
 	s.ahead.Release()

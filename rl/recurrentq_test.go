@@ -183,8 +183,8 @@ func testRecurrentQUpdate(t *testing.T, double bool) {
 		for k, d := range slope {
 			got, want = append(got, after[m*row+k]-before[m*row+k]), append(want, -rate*d/(math.Abs(d)+epsilon)) // Adam's first step
 		}
-		if d := deviation(got, want); !(d <= 3e-6) {
-			t.Errorf("member %d: the step deviates from float64 by %.3g of the largest; want at most 3e-6", m, d)
+		if d := deviation(got, want); !(d <= 2e-6) {
+			t.Errorf("member %d: the step deviates from float64 by %.3g of the largest; want at most 2e-6", m, d)
 		}
 	}
 	t.Logf("%d ends, %d of them truncations, %d at the end of a burn-in; gradients through burn-ins up to %.2g", ended, truncated, begins, through)

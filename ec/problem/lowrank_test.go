@@ -229,7 +229,7 @@ func TestLowRankRefused(t *testing.T) {
 // TestLowRankLearns: OpenES of rank 1 balances the pole.
 func TestLowRankLearns(t *testing.T) {
 	if testing.Short() {
-		t.Skip("learning")
+		t.Skip("learns for seconds; make validate runs it")
 	}
 	cfg, network := lowRankES(64, 1, true), DefaultNetwork()
 	cfg.NoiseStd, cfg.WeightDecay = 0.1, 0

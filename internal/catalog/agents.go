@@ -73,14 +73,14 @@ var populations = []Workflow{
 // section of the algorithm's name.
 type agent struct {
 	single
-	name    string
-	network rl.NetworkConfig
-	replay  *rl.ReplayConfig   // nil: none
-	along   *rl.SequenceConfig // sequences for networks with memory; nil: none
-	cfg     any                // pointer to the algorithm's configuration
-	size    *int               // the number of members
-	check   func(rl.Parts) error
-	make    func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (engine.Workflow, error)
+	name      string
+	network   rl.NetworkConfig
+	replay    *rl.ReplayConfig   // nil: none
+	sequences *rl.SequenceConfig // of networks with memory; nil: none
+	cfg       any                // pointer to the algorithm's configuration
+	size      *int               // the number of members
+	check     func(rl.Parts) error
+	make      func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (engine.Workflow, error)
 }
 
 // agentFunc makes an algorithm's workflow.
@@ -104,7 +104,7 @@ func newOffPolicy[C rl.Algorithm, W engine.Workflow](
 func newDQN(*Catalog) Settings {
 	replay, sequences := rl.DefaultDQNReplay(), rl.DefaultSequences()
 	a := agentOf("dqn", rl.DefaultDQNNetwork(), &replay, rl.DefaultDQN(), rl.NewDQN, func(c *rl.DQNConfig) *int { return &c.Members })
-	a.along = &sequences
+	a.sequences = &sequences
 	return a
 }
 
@@ -129,8 +129,8 @@ func (a *agent) Sections() config.Sections {
 	if a.replay != nil {
 		of = append(of, config.Section{Name: "replay", Value: a.replay})
 	}
-	if a.along != nil {
-		of = append(of, config.Section{Name: "sequences", Value: a.along})
+	if a.sequences != nil {
+		of = append(of, config.Section{Name: "sequences", Value: a.sequences})
 	}
 	return append(of, a.learner())
 }
@@ -147,8 +147,8 @@ func (a *agent) parts(env *envs.Environment) rl.Parts {
 	if a.replay != nil {
 		with.Replay = *a.replay
 	}
-	if a.along != nil {
-		with.Sequences = *a.along
+	if a.sequences != nil {
+		with.Sequences = *a.sequences
 	}
 	return with
 }
@@ -162,8 +162,8 @@ func (a *agent) build(ctx context.Context, eng *engine.Engine, env *envs.Environ
 	if a.replay != nil {
 		opts = append(opts, rl.Replays(*a.replay))
 	}
-	if a.along != nil {
-		opts = append(opts, rl.Sequences(*a.along))
+	if a.sequences != nil {
+		opts = append(opts, rl.Sequences(*a.sequences))
 	}
 	return a.make(ctx, eng, env, append(opts, more...)...)
 }

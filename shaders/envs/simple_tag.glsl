@@ -1,6 +1,6 @@
 // environment: SimpleTag-v3
 //
-// Three adversaries hunt a faster prey among two obstacles. Rules: envs/mpe.glsl, simple_tag_v3 of mpe2 with discrete actions. Seats 0 to 2 are
+// Three adversaries hunt a faster prey among two obstacles. Rules: envs/mpe_agents.glsl, simple_tag_v3 of mpe2 with discrete actions. Seats 0 to 2 are
 // the adversaries, seat 3 is the prey, whose observation has 14 elements and then two zeros.
 
 #define AGENTS 4
@@ -10,18 +10,16 @@
 #define DISCRETE 1
 #define GLOBAL_SIZE 20
 
-#include "envs/mpe.glsl"
+#define LANDMARKS 2u // its obstacles
 
-// The state: x, y, vx, vy of each agent, then x, y of each obstacle.
-const uint PREY = 3u, S_OBSTACLES = 16u, OBSTACLES = 2u;
+#include "envs/mpe_agents.glsl"
+
+const uint PREY = 3u;
 
 const float HUNTER_RADIUS = 0.075, PREY_RADIUS = 0.05, OBSTACLE_RADIUS = 0.2;
 const float CAUGHT = 10.0;
 
 float radius_of(uint agent) { return agent == PREY ? PREY_RADIUS : HUNTER_RADIUS; }
-
-#define PLACE(agent) vec2(s[4u * (agent)], s[4u * (agent) + 1u]) // not functions, which would take copies of the state
-#define OBSTACLE(o) vec2(s[S_OBSTACLES + 2u * (o)], s[S_OBSTACLES + 2u * (o) + 1u])
 
 // What the prey pays for how far it is from the middle along an axis.
 float bound(float x) {
@@ -30,17 +28,7 @@ float bound(float x) {
 }
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
-    [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
-        vec2 p = mpe_start(rng, 1.0);
-        s[4u * a] = p.x;
-        s[4u * a + 1u] = p.y;
-        s[4u * a + 2u] = s[4u * a + 3u] = 0.0;
-    }
-    [[unroll]] for (uint o = 0u; o < OBSTACLES; o++) {
-        vec2 p = mpe_start(rng, 0.9);
-        s[S_OBSTACLES + 2u * o] = p.x;
-        s[S_OBSTACLES + 2u * o + 1u] = p.y;
-    }
+    MPE_RESET(0.9)
 }
 
 void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rng, out float reward[AGENTS], out bool terminated) {
@@ -52,18 +40,11 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
             force[a] += push;
             force[b] -= push;
         }
-        [[unroll]] for (uint o = 0u; o < OBSTACLES; o++) {
-            force[a] += mpe_contact(PLACE(a) - OBSTACLE(o), radius_of(a) + OBSTACLE_RADIUS);
+        [[unroll]] for (uint o = 0u; o < LANDMARKS; o++) {
+            force[a] += mpe_contact(PLACE(a) - LANDMARK(o), radius_of(a) + OBSTACLE_RADIUS);
         }
     }
-    [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
-        vec2 place = PLACE(a), velocity = vec2(s[4u * a + 2u], s[4u * a + 3u]);
-        mpe_move(place, velocity, force[a], a == PREY ? 1.3 : 1.0);
-        s[4u * a] = place.x;
-        s[4u * a + 1u] = place.y;
-        s[4u * a + 2u] = velocity.x;
-        s[4u * a + 3u] = velocity.y;
-    }
+    MPE_MOVE(force, a == PREY ? 1.3 : 1.0)
     float caught = 0.0; // times that an adversary touches the prey
     [[unroll]] for (uint a = 0u; a < PREY; a++) {
         if (mpe_touches(PLACE(a) - PLACE(PREY), HUNTER_RADIUS + PREY_RADIUS)) caught += 1.0;
@@ -77,21 +58,7 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
 // An agent's velocity and place, obstacles and the others from where it is; adversaries see the prey's velocity, too.
 void env_observe(const float state[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
     float s[STATE_SIZE] = state; // of an array that is const, compilers make a copy for every element that is read with a variable index
-    vec2 place = PLACE(seat);
-    obs[0] = s[4u * seat + 2u];
-    obs[1] = s[4u * seat + 3u];
-    obs[2] = place.x;
-    obs[3] = place.y;
-    [[unroll]] for (uint o = 0u; o < OBSTACLES; o++) {
-        vec2 to = OBSTACLE(o) - place;
-        obs[4u + 2u * o] = to.x;
-        obs[5u + 2u * o] = to.y;
-    }
-    [[unroll]] for (uint k = 0u; k + 1u < AGENTS; k++) {
-        vec2 to = PLACE(k < seat ? k : k + 1u) - place;
-        obs[8u + 2u * k] = to.x;
-        obs[9u + 2u * k] = to.y;
-    }
+    MPE_OBSERVE
     obs[14] = seat == PREY ? 0.0 : s[4u * PREY + 2u];
     obs[15] = seat == PREY ? 0.0 : s[4u * PREY + 3u];
 }

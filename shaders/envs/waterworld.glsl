@@ -1,24 +1,24 @@
-// WaterWorld (A. Karpathy, REINFORCEjs; EvoJAX 0.2.17): agents in a pool of 600 x 600 eat food and avoid poison, which drift about and are reflected
-// by the walls. 30 rays tell an agent what is near. y points down.
+// environment: WaterWorld-v0
 //
-// The includer defines STATE_SIZE, OBS_SIZE and AGENTS, if there are several, and before the include
+// WaterWorld (A. Karpathy, REINFORCEjs; EvoJAX 0.2.17): an agent in a pool of 600 x 600 eats food and avoids poison, which drift about and are reflected
+// by the walls. 30 rays tell the agent what is near: a ray's five numbers are the distances of a wall, of food and of poison, and a velocity. y points down.
 //
-//     #define WW_AGENTS 1u     // x, y, vx, vy each, at the beginning of the state
-//     #define WW_ITEMS 50u     // then kind (1 food, -1 poison, twice that once it is gone), x, y, vx, vy of each
-//     #define WW_RADIUS 10.0   // of discs; agents touch at twice that
-//     #define WW_RANGE 120.0   // of rays
-//     #define WW_CHANNELS 5u   // of a ray: distance of a wall, of food, of poison [, of another agent], vx, vy
+// The state is the agent's x, y, vx, vy, then kind (1 food, -1 poison, twice that once it is gone), x, y, vx, vy of each item.
 //
 // What EvoJAX's rules have and CORRECTED has not:
 //   - rays are 6.28 / 30 apart, not 2 pi / 30;
 //   - where a ray meets a disc is reckoned with the disc's distance from the ray on a fixed side of it: for discs on the other side, twice their distance
 //     from the ray off it;
-//   - of a ray that meets nothing, the first item is still seen once it is gone, by its velocity;
-//   - other agents are looked up among the items, and seen as the last one of these, with its kind and velocity.
+//   - of a ray that meets nothing, the first item is still seen once it is gone, by its velocity.
 //
-// The includer's env_step and env_reset, and env_observe here, read the state with variable indices, so that it is in memory on GPUs, and not in registers;
-// then loops of single elements transfer it best. No function but these takes the state, of which drivers would make copies. What a ray meets is kept in
-// registers, and written once.
+// env_step, env_reset and env_observe read the state with variable indices, so that it is in memory on GPUs, and not in registers; then loops of single
+// elements transfer it best. No function but these takes the state, of which drivers would make copies. What a ray meets is kept in registers, and
+// written once.
+
+#define STATE_SIZE 254
+#define OBS_SIZE 152
+#define ACTION_SIZE 4
+#define DISCRETE 1
 
 #include "engine/math.glsl"
 #include "engine/rng.glsl"
@@ -34,9 +34,13 @@
 
 #define CORRECTED (OPTION_0 != 0.0) // corrected: without EvoJAX's mistakes
 
-const uint WW_RAYS = 30u, WW_TOGETHER = 8u; // things are tested eight at once
-const uint WW_ITEM = 4u * WW_AGENTS;         // where the items begin
+const uint WW_RAYS = 30u, WW_CHANNELS = 5u;   // CHANNELS numbers a ray
+const uint WW_ITEMS = 50u, WW_TOGETHER = 8u; // items are tested eight at once
+const uint WW_ITEM = 4u;                     // where they begin
 const float WW_SIZE = 600.0, WW_LOW = 1.0, WW_HIGH = 599.0;
+const float WW_RADIUS = 10.0; // of discs; what is nearer than twice that is touched
+const float WW_RANGE = 120.0; // of rays
+const float START_LOW = 20.0, START_HIGH = 580.0;
 
 vec2 ww_direction(uint ray) {
     float angle = float(ray) * (CORRECTED ? 6.28318530717958648 / 30.0 : 6.28 / 30.0);
@@ -96,39 +100,26 @@ float ww_wall(vec2 ray, vec2 place) {
     return min(min(x, y), WW_RANGE);
 }
 
-// What an agent sees: each ray shows the nearest thing only, then its own velocity.
-#ifdef AGENTS
-void env_observe(const float state[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
-#else
+// What the agent sees: each ray shows the nearest thing only, then its own velocity.
 void env_observe(const float state[STATE_SIZE], out float obs[OBS_SIZE]) {
-    const uint seat = 0u;
-#endif
     float s[STATE_SIZE] = state; // of an array that is const, compilers make a copy for every element that is read with a variable index
-    vec4 agent = WW_MOVING(4u * seat);
+    vec4 agent = WW_MOVING(0u);
     [[dont_unroll]] for (uint ray = 0u; ray < WW_RAYS; ray++) {
         vec2 direction = ww_direction(ray);
         float wall = ww_wall(direction, agent.xy), d = WW_RANGE;
         uint nearest = 0u;
-        [[dont_unroll]] for (uint first = 0u; first < WW_ITEMS + WW_AGENTS; first += WW_TOGETHER) {
+        [[dont_unroll]] for (uint first = 0u; first < WW_ITEMS; first += WW_TOGETHER) {
             [[unroll]] for (uint k = 0u; k < WW_TOGETHER; k++) {
-                uint i = min(first + k, WW_ITEMS + WW_AGENTS - 1u); // an item, or after all of them an agent
-                uint at = i < WW_ITEMS ? WW_ITEM + 1u + 5u * i : 4u * (i - WW_ITEMS);
-                float kind = s[i < WW_ITEMS ? at - 1u : 0u];
-                bool there = i < WW_ITEMS ? abs(kind) == 1.0 : i - WW_ITEMS != seat;
-                float meets = ww_meet(direction, vec2(s[at], s[at + 1u]) - agent.xy);
-                bool nearer = there && meets < d;
+                uint i = min(first + k, WW_ITEMS - 1u), at = WW_ITEM + 5u * i;
+                float meets = ww_meet(direction, vec2(s[at + 1u], s[at + 2u]) - agent.xy);
+                bool nearer = abs(s[at]) == 1.0 && meets < d;
                 d = nearer ? meets : d;
                 nearest = nearer ? i : nearest;
             }
         }
         bool item = d < WW_RANGE && d <= wall;
-        uint at = WW_ITEM + 5u * min(nearest, WW_ITEMS - 1u), channel = s[at] > 0.0 ? 1u : 2u;
+        uint at = WW_ITEM + 5u * nearest, channel = s[at] > 0.0 ? 1u : 2u;
         vec2 velocity = vec2(s[at + 3u], s[at + 4u]);
-        if (CORRECTED && nearest >= WW_ITEMS) {
-            at = 4u * (nearest - WW_ITEMS);
-            channel = WW_CHANNELS - 3u;
-            velocity = vec2(s[at + 2u], s[at + 3u]);
-        }
         // An item that is gone is seen where it is the first that is not met at all, which is the first of all but for what lies at the end of a ray.
         bool ghost = false;
         if (!CORRECTED && !item && wall >= WW_RANGE) {
@@ -151,4 +142,32 @@ void env_observe(const float state[STATE_SIZE], out float obs[OBS_SIZE]) {
     }
     obs[WW_CHANNELS * WW_RAYS] = agent.z;
     obs[WW_CHANNELS * WW_RAYS + 1u] = agent.w;
+}
+
+void env_reset(out float s[STATE_SIZE], inout Rng rng) {
+    s[0] = rng_uniform(rng, START_LOW, START_HIGH);
+    s[1] = rng_uniform(rng, START_LOW, START_HIGH);
+    s[2] = s[3] = 0.0;
+    [[dont_unroll]] for (uint i = WW_ITEM; i < STATE_SIZE; i += 5u) {
+        s[i] = rng_uniform(rng) > 0.5 ? 1.0 : -1.0;
+        s[i + 1u] = rng_uniform(rng, START_LOW, START_HIGH);
+        s[i + 2u] = rng_uniform(rng, START_LOW, START_HIGH);
+        s[i + 3u] = rng_uniform(rng, -2.5, 2.5);
+        s[i + 4u] = rng_uniform(rng, -2.5, 2.5);
+    }
+}
+
+void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) {
+    vec4 agent = ww_swim(WW_MOVING(0u), action);
+    WW_MOVE(0u, agent)
+    reward = 0.0;
+    [[dont_unroll]] for (uint i = WW_ITEM; i < STATE_SIZE; i += 5u) {
+        vec4 item = ww_drift(WW_MOVING(i + 1u));
+        WW_MOVE(i + 1u, item)
+        if (abs(s[i]) == 1.0 && ww_touches(agent.xy, item.xy)) {
+            reward += s[i];
+            s[i] *= 2.0;
+        }
+    }
+    terminated = false;
 }

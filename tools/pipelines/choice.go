@@ -103,7 +103,10 @@ func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error)
 	seen, digests := map[string]bool{}, map[*vk.Shader][sha256.Size]byte{} // shaders of the tree are the same for all configurations
 	for _, c := range all {
 		from := len(found)
-		var env *envs.Environment
+		cfg, err := c.read()
+		if err != nil {
+			return nil, fmt.Errorf("%v: %w", c, err)
+		}
 		take := func(s vk.PipelineSource) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -114,14 +117,16 @@ func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error)
 			}
 			if key := fmt.Sprintf("%v %d %x", s.Spec, s.Subgroup, digest); !seen[key] {
 				seen[key] = true
-				found = append(found, pipeline{s, c, env})
+				found = append(found, pipeline{s, c, cfg.Env()})
 			}
 		}
-		err := c.build(ctx, info, &env, take)
+		err = c.build(ctx, info, cfg, take)
 		memory := new(vk.OutOfMemoryError)
 		for capacity := 30_000; capacity >= 3_000 && errors.As(err, &memory); capacity /= 10 { // the kernels are the same
 			small := choice{file: c.file, set: append(slices.Clone(c.set), fmt.Sprintf("replay.capacity=%d", capacity))}
-			err = small.build(ctx, info, &env, take)
+			if cfg, err = small.read(); err == nil {
+				err = small.build(ctx, info, cfg, take)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%v: %w", c, err)
@@ -131,17 +136,17 @@ func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error)
 	return found, nil
 }
 
-// build makes a configuration's workflow on a device that imitates another, and all its programs. It sets env before the first pipeline.
-func (c choice) build(ctx context.Context, info vk.Info, env **envs.Environment, asked func(vk.PipelineSource)) (err error) {
+// read reads the configuration.
+func (c choice) read() (*evorl.Config, error) {
 	var options []evorl.Option
 	for _, set := range c.set {
 		options = append(options, evorl.Set(set))
 	}
-	cfg, err := evorl.Read(c.file, options...)
-	if err != nil {
-		return err
-	}
-	*env = cfg.Env()
+	return evorl.Read(c.file, options...)
+}
+
+// build makes the configuration's workflow on a device that imitates another, and all its programs.
+func (c choice) build(ctx context.Context, info vk.Info, cfg *evorl.Config, asked func(vk.PipelineSource)) (err error) {
 	dev, err := vk.Open(vk.Imitate(info, asked), vk.CacheDir(""))
 	if err != nil {
 		return err
