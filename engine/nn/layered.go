@@ -176,7 +176,7 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 		switch {
 		case layer.Kind == Convolution:
 			// A perturbation multiplies the patches again, from memory.
-			if whole, ok := l.implicit(g, layer, inputs[0].matrix); ok && b.weights.Perturbation == nil {
+			if whole, ok := l.implicit(r, g, layer, inputs[0].matrix); ok && b.weights.Perturbation == nil {
 				g = whole
 			} else {
 				g.A = l.gather(r, kept, layer, inputs[0].matrix, count)

@@ -76,7 +76,7 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 		Precision: layer.Precision, ScaleB: gradientScale(b.inner),
 	}
 	if layer.Kind == Convolution {
-		if whole, ok := l.implicit(g, layer, inputs[0].matrix); ok {
+		if whole, ok := l.implicit(r, g, layer, inputs[0].matrix); ok {
 			whole.ColumnSums = whole.Panels(l.info)
 			whole.Record(r)
 			return whole.ColumnSums

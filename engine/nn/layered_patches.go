@@ -33,10 +33,10 @@ type gathered struct {
 	count    int
 }
 
-// implicit completes a product whose A, or its transposed, is the patches of images, if it can read them in the images.
-func (l *layered) implicit(g Gemm, layer Layer, images Matrix) (Gemm, bool) {
+// implicit completes a product whose A, or its transposed, is the patches of images, if the device that records it can read them in the images.
+func (l *layered) implicit(r *engine.Recorder, g Gemm, layer Layer, images Matrix) (Gemm, bool) {
 	g.A, g.patches = images, layer.Window
-	return g, g.readsPatches(l.info)
+	return g, g.readsPatches(r.Engine().Device().Info())
 }
 
 // regather is gather where the patches may be there already.
