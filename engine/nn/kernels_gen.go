@@ -2460,3 +2460,92 @@ type slopeKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k slopeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(slopeShader, &k, x, y, z) }
+
+var virtualFoldShader = &vk.Shader{
+	Name:  "engine/nn/virtual_fold",
+	SPIRV: shaders.Code("engine/nn/virtual_fold"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.Read},
+		{Name: "Factors", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Folded", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_FACTORS", ID: 1, Default: 0, Has: "Factors"},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// virtualFoldKernel is shaders/engine/nn/virtual_fold.comp.
+type virtualFoldKernel struct {
+	Params  vk.Range // readonly float
+	Factors vk.Range // readonly float, optional
+	Folded  vk.Range // writeonly float
+
+	First     uint32 // push constants, in order
+	Count     uint32
+	Channels  uint32
+	ParamAt   uint32
+	ParamRow  uint32
+	FoldedAt  uint32
+	FoldedRow uint32
+	FactorRow uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k virtualFoldKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(virtualFoldShader, &k, x, y, z)
+}
+
+var virtualNormShader = &vk.Shader{
+	Name:  "engine/nn/virtual_norm",
+	SPIRV: shaders.Code("engine/nn/virtual_norm"),
+	Bindings: []vk.Binding{
+		{Name: "Products", Index: 0, Access: vk.Read},
+		{Name: "products_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Products"},
+		{Name: "Params", Index: 2, Access: vk.Read},
+		{Name: "Values", Index: 3, Access: vk.Write},
+		{Name: "Factors", Index: 4, Access: vk.Write},
+		{Name: "Folded", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 44,
+	Spec: []vk.SpecConstant{
+		{Name: "ACTIVATION", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{128, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// virtualNormKernel is shaders/engine/nn/virtual_norm.comp.
+type virtualNormKernel struct {
+	Products vk.Range // readonly float
+	Params   vk.Range // readonly float
+	Values   vk.Range // writeonly float
+	Factors  vk.Range // writeonly float
+	Folded   vk.Range // writeonly float
+
+	Channels  uint32 // push constants, in order
+	Rows      uint32
+	Stride    uint32
+	Pitch     uint32
+	ParamAt   uint32
+	ParamRow  uint32
+	Bias      uint32
+	Scale     uint32
+	FoldedAt  uint32
+	FoldedRow uint32
+	FactorRow uint32
+
+	Activation uint32 // specialization constants, zero for their default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k virtualNormKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(virtualNormShader, &k, x, y, z)
+}
