@@ -24,8 +24,18 @@ type Policy struct {
 	// Matches draws Rows anew where an episode begins; nil: they stay as they are.
 	Matches *Matches
 
+	// Prepare records what computes Params, before everything else of each recording of a rollout; nil: they are there.
+	Prepare func(r *engine.Recorder)
+
 	Normalizer *engine.Tensor // [M, 2, In]: mean and reciprocal deviation of observations; nil: none
 	ObsLimit   float32        // normalized observations are clipped to ±ObsLimit
+}
+
+// prepare records computing the policy's parameters; p may be nil.
+func (p *Policy) prepare(r *engine.Recorder) {
+	if p != nil && p.Prepare != nil {
+		p.Prepare(r)
+	}
 }
 
 // check checks the policy against the environment in which it acts.
@@ -71,6 +81,16 @@ func (p *Policy) head() (params vk.Range, row, base uint32) {
 
 // Member reads the parameters of a member and its normalizer [2, In]: mean and reciprocal deviation; nil without one.
 func (p *Policy) Member(ctx context.Context, member int) (params, normalizer []float32, err error) {
+	if p.Prepare != nil {
+		program, err := p.Params.Engine().Record("policy", p.Prepare)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer program.Free()
+		if err := program.Run(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
 	if params, err = p.Params.Index(member).ReadFloat32(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -252,11 +252,12 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 
 // Record records Horizon steps. policy is nil for uniformly random actions.
 func (ro *Rollout) Record(r *engine.Recorder, clock engine.Clock, policy *Policy) {
-	ro.record(r, clock, policy, 0, ro.cfg.Horizon, ro.cfg.Begin, 0)
+	ro.RecordWindow(r, clock, policy, 0)
 }
 
 // RecordWindow is Record for the window of candidates that begins with index first of each population.
 func (ro *Rollout) RecordWindow(r *engine.Recorder, clock engine.Clock, policy *Policy, first int) {
+	policy.prepare(r)
 	ro.record(r, clock, policy, 0, ro.cfg.Horizon, ro.cfg.Begin, first)
 }
 

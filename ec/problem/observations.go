@@ -9,21 +9,28 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// observations holds each search's moments for normalizing a policy's observations.
+// observations holds each search's moments for normalizing a policy's observations, and its reference batch for normalizing the layers.
 type observations struct {
 	*policy
 	state      *engine.State
 	members    int
-	normalizer *nn.Normalizer
+	normalizer *nn.Normalizer // nil: observations are not normalized
+	reference  *engine.Tensor // [M, B, O]: as observed; nil: layers are not normalized
 	sums       *engine.Tensor // [M, 1 + 2 O]: over a generation; nil: not collected
 	seen       int            // while recording: candidates of each member included in the sums
 }
 
 func newObservations(s *engine.State, p *policy, members int) *observations {
-	if p.network.NormalizeObs == Unnormalized {
+	if p.network.NormalizeObs == Unnormalized && p.network.VirtualBatchNorm == 0 {
 		return nil
 	}
-	o := &observations{policy: p, state: s, members: members, normalizer: nn.NewNormalizer(s, members, p.env.ObsSize())}
+	o := &observations{policy: p, state: s, members: members}
+	if p.network.NormalizeObs != Unnormalized {
+		o.normalizer = nn.NewNormalizer(s, members, p.env.ObsSize())
+	}
+	if rows := p.network.VirtualBatchNorm; rows > 0 {
+		o.reference = s.Tensor("reference", engine.Float32, engine.Members(members), engine.Axis("row", rows), engine.Axis("feature", p.env.ObsSize()))
+	}
 	if p.network.NormalizeObs == Running {
 		o.sums = s.Scratch("observed", engine.Float32, engine.Members(members), engine.Axis("sum", 1+2*p.env.ObsSize()))
 	}
@@ -32,21 +39,23 @@ func newObservations(s *engine.State, p *policy, members int) *observations {
 
 // values returns [M, 2, O], mean and reciprocal deviation; nil if observations are not normalized.
 func (o *observations) values() *engine.Tensor {
-	if o == nil {
+	if o == nil || o.normalizer == nil {
 		return nil
 	}
 	return o.normalizer.Values()
 }
 
-// init begins a search. With a virtual batch it computes the moments of random steps and adds these steps to taken.
+// init begins a search. With a virtual batch it computes the moments of random steps, keeps the reference batch, and adds these steps to taken.
 func (o *observations) init(ctx context.Context, taken *engine.Tensor) error {
 	if o == nil {
 		return nil
 	}
-	if err := o.normalizer.Init(ctx); err != nil {
-		return err
+	if o.normalizer != nil {
+		if err := o.normalizer.Init(ctx); err != nil {
+			return err
+		}
 	}
-	if o.network.NormalizeObs != VirtualBatch {
+	if o.network.NormalizeObs != VirtualBatch && o.reference == nil {
 		return nil
 	}
 	steps, err := o.batch(ctx)
@@ -77,7 +86,10 @@ func (o *observations) batch(ctx context.Context) (steps int64, err error) {
 	}
 	p, err := s.Engine().Record("virtual batch", func(r *engine.Recorder) {
 		ro.Record(r, clock, nil)
-		o.normalizer.Record(r, ro.Obs)
+		if o.network.NormalizeObs == VirtualBatch {
+			o.normalizer.Record(r, ro.Obs)
+		}
+		o.keep(r, ro.Obs)
 	})
 	if err != nil {
 		return 0, err

@@ -44,6 +44,8 @@ type NetworkConfig struct {
 	NormalizeObs Normalization `doc:"Normalization of observations: none, virtual_batch (random steps before the search), running (all that candidates see)."`
 	RandomSteps  int           `min:"1" max:"1000000" doc:"Steps of a virtual batch."`
 	ObsLimit     float64       `above:"0" doc:"Normalized observations are clipped to this size."`
+
+	VirtualBatchNorm int `min:"0" max:"65536" doc:"Observations of random steps by which every hidden layer is normalized (virtual batch normalization); 0: none."`
 }
 
 // DefaultNetwork is EvoRL's network for evolution strategies (B. Zheng et al., 2025, appendix B.1), two layers of 16,
@@ -202,11 +204,11 @@ func (p *policy) checkNetwork() error {
 		}
 		return &SettingError{"network", key, err.Error()}
 	}
-	return nil
+	return p.checkVirtual()
 }
 
 func (p *policy) Space(members int) ec.Space {
-	dim := p.model().Size() + p.head().Parameters()
+	dim := p.model().Size() + p.head().Parameters() + p.scales()
 	return ec.Space{
 		Members: members, Dim: dim, Matrices: matrices(p.model(), dim), Neurons: neurons(p.model(), dim),
 		Parameters: parameters(p.model(), dim), DescriptorLow: p.described.low, DescriptorHigh: p.described.high,
@@ -276,13 +278,16 @@ func neurons(m layered, dim int) []uint32 {
 func (p *policy) Start(seed, stream uint32, members int) []float32 {
 	model := p.model()
 	size := model.Size()
-	dim := size + p.head().Parameters()
+	end := size + p.head().Parameters()
+	dim := end + p.scales()
 	all := make([]float32, members*dim)
 	for m := range members {
 		row := all[m*dim : (m+1)*dim]
 		model.Init(row[:size], p.network.Initializer, p.network.HiddenGain, p.network.OutputGain, engine.NewRng(seed, stream, uint32(m), 0, 0))
-		for i := size; i < dim; i++ {
-			row[i] = float32(p.network.LogStd)
+		for i := range row[size:] {
+			if row[size+i] = float32(p.network.LogStd); size+i >= end {
+				row[size+i] = 1
+			}
 		}
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/envs"
 )
 
 // TestPopulationsResume: a search resumed from a checkpoint is bit-identical, with poisoned unsaved tensors.
@@ -16,17 +17,21 @@ func TestPopulationsResume(t *testing.T) {
 	ga.Population, coded.Population, de.Population, shade.Population, shade.Memory, pso.Population, cso.Population = 9, 10, 11, 12, 3, 7, 5
 	grid, tessellation := ec.DefaultMAPElites(), ec.DefaultCVTMAPElites()
 	grid.Cells, grid.Population, tessellation.Centroids, tessellation.Samples, tessellation.Population = []int{5, 6}, 15, 20, 100, 8
-	batches, painting := ec.DefaultPGPE(), ec.DefaultOpenES()
-	batches.Population, painting.Population = 6, 8
+	batches, painting, policies := ec.DefaultPGPE(), ec.DefaultOpenES(), ec.DefaultOpenES()
+	batches.Population, painting.Population, policies.Population = 6, 8, 6
 	nsga2, nsga3, moead := ec.DefaultNSGA2(), ec.DefaultNSGA3(), ec.DefaultMOEAD()
 	nsga2.Population, nsga3.Population, moead.Population = 9, 7, 12
 	for i, algo := range []ec.Algorithm{
-		ga, coded, de, shade, pso, cso, grid, tessellation, nsga2, nsga3, moead, ec.DefaultCMAES(), batches, batches, painting,
+		ga, coded, de, shade, pso, cso, grid, tessellation, nsga2, nsga3, moead, ec.DefaultCMAES(), batches, batches, painting, policies,
 	} {
 		t.Run(algo.Name(), func(t *testing.T) {
 			const members = 2
 			var problem ec.Problem = Arm(6)
 			switch {
+			case i > 14: // with a reference batch
+				network := DefaultNetwork()
+				network.RandomSteps, network.VirtualBatchNorm = 40, 11
+				problem = Policy(lookup(t, "CartPole-v1"), envs.Options{TimeLimit: 20}, network, DefaultPolicy())
 			case i > 13:
 				var err error
 				cfg := DefaultPainting()

@@ -29,7 +29,9 @@ type rollouts struct {
 	cap                 *engine.Tensor                     // [M] u32: the step at which the next generation's episodes are cut off
 	evaluators          map[*engine.Tensor]*envs.Evaluator // by solutions tensor
 	state               *engine.State
-	lowRank             *nn.LowRank // layout of the candidates' draws; nil: they are rows
+	lowRank             *nn.LowRank      // layout of the candidates' draws; nil: they are rows
+	virtual             *nn.VirtualBatch // of a window's candidates; nil: their layers are not normalized
+	apart               []*engine.State  // of evaluators
 }
 
 func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, members, population int) (ec.Evaluation, error) {
@@ -41,6 +43,8 @@ func (p *policy) CheckLowRank() error {
 	switch place := p.cfg.Placement; {
 	case p.actor != nil:
 		return errors.New("actors of reinforcement learning are rows of parameters: want 0")
+	case p.network.VirtualBatchNorm > 0:
+		return errors.New("network.virtual_batch_norm normalizes the layers of candidates that are rows of parameters: want 0 in one of both")
 	case place != envs.Automatic && place != envs.PlacementStepped:
 		return fmt.Errorf("policy.placement %v holds the network of each candidate: want %v or %v", place, envs.Automatic, envs.PlacementStepped)
 	}
@@ -105,6 +109,11 @@ func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.
 		e.cap = s.Scratch("episode_cap", engine.Uint32, engine.Members(members)) // written in any case, but not used
 	}
 	e.observations = newObservations(s, p, members)
+	if p.network.VirtualBatchNorm > 0 {
+		if e.virtual, err = p.newVirtual(s, members, e.window); err != nil {
+			return nil, err
+		}
+	}
 	if e.behaviour, err = newBehaviour(s, p, members*e.window); err != nil {
 		return nil, err
 	}
@@ -139,7 +148,7 @@ func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first i
 
 // RecordLowRank implements ec.LowRankEvaluation.
 func (e *rollouts) RecordLowRank(r *engine.Recorder, candidates nn.Weights, first int, fitness *engine.Tensor) {
-	e.rollout.RecordWindow(r, e.clock, e.act(candidates), first)
+	e.rollout.RecordWindow(r, e.clock, e.virtually(e.act(candidates), e.virtual), first)
 	size, groups := r.Invocations(e.members * e.window)
 	finished := e.rollout.Finished()
 	r.Dispatch(returnsKernel{
@@ -174,7 +183,17 @@ func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
 func (e *rollouts) Evaluator(ctx context.Context, solutions *engine.Tensor) (_ *envs.Evaluator, err error) {
 	ev := e.evaluators[solutions]
 	if ev == nil {
-		if ev, err = envs.NewEvaluator(ctx, e.state, e.env, e.options, e.act(nn.Weights{Params: solutions})); err != nil {
+		policy := e.act(nn.Weights{Params: solutions})
+		if e.virtual != nil {
+			s := e.state.Engine().NewState()
+			e.apart = append(e.apart, s)
+			v, err := e.newVirtual(s, e.members, 1)
+			if err != nil {
+				return nil, err
+			}
+			policy = e.virtually(policy, v)
+		}
+		if ev, err = envs.NewEvaluator(ctx, e.state, e.env, e.options, policy); err != nil {
 			return nil, err
 		}
 		e.evaluators[solutions] = ev
@@ -212,4 +231,8 @@ func (e *rollouts) Close() {
 	for _, ev := range e.evaluators {
 		ev.Close()
 	}
+	for _, s := range e.apart {
+		_ = s.Close() // only frees memory
+	}
+	e.apart = nil
 }

@@ -106,7 +106,7 @@ func (v *VirtualBatch) Record(r *engine.Recorder, params *engine.Tensor, in Inpu
 	}
 	features := v.model.Inputs().Size()
 	if len(in.Parts) != 1 || in.Parts[0].Len() != v.members*v.rows*in.Element.Words(features) || in.Parts[0].Type() != in.Element.Word() {
-		r.Fail(fmt.Errorf("nn: a reference batch %v of elements %v; want one part, [member %d, row %d, %d features]", in.Parts, in.Element, v.members, v.rows, features))
+		r.Fail(fmt.Errorf("nn: a reference batch %v of %v; want one part, [member %d, row %d, %d features]", in.Parts, in.Element, v.members, v.rows, features))
 		return
 	}
 	k := rowsKernel{

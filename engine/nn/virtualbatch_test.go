@@ -70,7 +70,9 @@ func TestVirtualBatch(t *testing.T) {
 	for i, net := range []Model{
 		MLP{In: 3, Out: 2, Hidden: []int{17, 5}, Activation: Tanh},
 		Sequential{In: Shape{7, 6, 3}, Out: 5, Hidden: []LayerConfig{window(5, 3, 2, Same, ReLU), window(19, 2, 1, Valid, Swish), units(13, Tanh)}},
-		Sequential{In: Shape{8, 5, 2}, Out: 3, Hidden: []LayerConfig{window(4, 3, 1, Same, Linear), pooling(MaxPool, 2, 2, Same), of(Activated, ReLU), units(33, ELU)}},
+		Sequential{In: Shape{8, 5, 2}, Out: 3, Hidden: []LayerConfig{
+			window(4, 3, 1, Same, Linear), pooling(MaxPool, 2, 2, Same), of(Activated, ReLU), units(33, ELU),
+		}},
 	} {
 		for _, element := range []Element{Floats, Bits}[:1+i%2] {
 			t.Run(fmt.Sprint(net, " ", element), func(t *testing.T) {
