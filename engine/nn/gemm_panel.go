@@ -26,9 +26,9 @@ func together(form gemmForm) bool {
 // in the first-level caches.
 func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	const (
-		deepest  = 64  // depth in k of a panel: 16 KiB with 64 columns, half of a core's first-level cache; 16 lanes have 4 each
-		longest  = 256 // rows per workgroup: their partial sums stay in the second-level cache
-		shortest = 64
+		deepest  = 64 // depth in k of a panel: 16 KiB with 64 columns, half of a core's first-level cache; 16 lanes have 4 each
+		shortest = 64 // rows per workgroup
+		narrow   = 16 // likewise, where several rows are multiplied at once: a panel is loaded faster than it is multiplied
 
 		narrowest = 4 // columns of a product of patches
 	)
@@ -41,7 +41,10 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 		return f, false
 	}
 	f = panelForm{lanes: info.SubgroupSize, columns: 8, across: info.SubgroupSize}
-	if g.N <= 4*lanes || lanes == 16 {
+	// Four columns of two or four lanes take two rows at once, eight of two lanes four: forward products with 16 columns are 1.2 times as fast, but a
+	// transposed A is loaded four rows at a time.
+	few, four := g.N <= 4*lanes, g.N > lanes && g.N <= 2*lanes && !g.TransposeA && g.Inner == 0
+	if few && !four || lanes == 16 {
 		f.columns = 4
 	}
 	for g.Inner == 0 && f.across > 2 && g.N <= int(f.across/2*f.columns) {
@@ -60,15 +63,23 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	// rows for each panel that they load.
 	workgroups := 4 * runtime.NumCPU()
 	panels := ceil(g.N, int(f.columns*f.across)) * g.Members * g.splits()
-	parts := max(ceil(g.M, longest), min(ceil(workgroups, panels), g.M/shortest))
+	least = shortest
+	if f.across < f.lanes {
+		least = narrow
+	}
+	parts := max(ceil(g.M, longestPanel), min(ceil(workgroups, panels), g.M/least))
 	f.rows = Align(ceil(g.rowsOfC(), parts))
 	return f, true
 }
 
+// longestPanel is the most rows of a workgroup: their partial sums stay in the second-level cache.
+const longestPanel = 256
+
 // calls returns one dispatch, or more if K is so deep that one would exceed the loop limit of software drivers: all but
 // the last then leave partial sums in C.
 func (f panelForm) calls(g Gemm) []vk.Call {
-	const most = 32 // panels per dispatch: with 256 rows, half of the 65,535 loop iterations that lavapipe allows per invocation
+	// Panels per dispatch: half of the 65,535 loop iterations that lavapipe allows per invocation. Rows that are multiplied at once are one iteration.
+	most := 32 * longestPanel / int(f.rows)
 	depth := int(f.depth)
 	end := ceil(g.chunk(), depth) * depth
 	sums := g

@@ -526,6 +526,13 @@ func BenchmarkGemm(b *testing.B) {
 		{"weights 1x64x64x4096", 1, 64, 64, 4096, true, false, 16},
 		{"forward 256x1x256x256", 256, 1, 256, 256, false, false, 1},
 		{"inputs 256x1x256x256", 256, 1, 256, 256, false, true, 1},
+		{"forward 1x1024x128x1024", 1, 1024, 128, 1024, false, false, 1},
+		{"inputs 1x1024x1024x128", 1, 1024, 1024, 128, false, true, 1},
+		{"weights 1x1024x128x1024", 1, 1024, 128, 1024, true, false, 2},
+		{"forward 1x65536x16x36", 1, 65536, 16, 36, false, false, 1},
+		{"patches 1x65536x16x36", 1, 65536, 16, 36, false, false, 1},
+		{"weights 1x36x16x65536", 1, 36, 16, 65536, true, false, 2},
+		{"patches 1x36x16x65536", 1, 36, 16, 65536, true, false, 2},
 	} {
 		b.Run(strings.ReplaceAll(c.name, " ", "/"), func(b *testing.B) {
 			s := testState(b)
@@ -541,6 +548,10 @@ func BenchmarkGemm(b *testing.B) {
 			}
 			g := Gemm{Members: c.members, M: c.m, N: c.n, K: c.k, TransposeA: c.ta, TransposeB: c.tb, A: x("a", ar, ac), B: x("b", br, bc), C: x("c", c.splits*c.m, c.n),
 				Splits: c.splits, SplitStride: c.members * c.m * c.n}
+			if strings.HasPrefix(c.name, "patches") { // of MinAtar's convolution
+				g.A = x("images", 1024, 400)
+				g.patches = Sequential{In: Shape{10, 10, 4}, Out: 1, Hidden: []LayerConfig{window(16, 3, 1, Valid, Linear)}}.Layers()[0].Window
+			}
 			p, err := s.Engine().Record(c.name, func(r *engine.Recorder) { g.Record(r) })
 			if err != nil {
 				b.Fatal(err)

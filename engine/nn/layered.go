@@ -24,6 +24,7 @@ type layered struct {
 	rstd    *engine.Tensor   // [networks, capacity, most places], with layer normalization: reciprocal deviations of evaluations without a backward pass
 	patches *engine.Tensor   // [networks, capacity, most floats of an input's patches]: of the convolution at work, then the gradient at them; nil: no convolution
 	holds   gathered         // what the patches are, while a recording goes on
+	taken   taken            // likewise the inputs
 }
 
 // newLayered makes the scratch tensors for batches of up to rows rows per network, or fewer if they would exceed the
@@ -142,7 +143,7 @@ func (l *layered) forward(r *engine.Recorder, b batch, kept *activations) {
 
 // chunk evaluates count rows of each network, beginning at row first.
 func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, count int) {
-	inputs := l.take(r, b, first, count)
+	inputs := l.take(r, b, kept, first, count)
 	for i, layer := range l.layers {
 		rows := count * layer.places()
 		if i > 0 {

@@ -48,7 +48,7 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 
 // mappedInputs records the gradient at a part of the inputs of a first layer with kernels of its own.
 func (l *layered) mappedInputs(r *engine.Recorder, b batch, kept *activations, k mapped, p part, dz, to Matrix) {
-	at := kept.mapping(0, b.inner, l.take(r, b, 0, b.inner)[0].matrix)
+	at := kept.mapping(0, b.inner, l.retake(r, b, kept)[0].matrix)
 	if len(b.inputs) == 1 {
 		k.backward(r, l, at, dz, to, slope{})
 		return
@@ -68,7 +68,7 @@ func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int,
 	if i > 0 {
 		inputs[0].matrix = kept.matrix(kept.hidden[i-1], l.layers[i-1])
 	} else {
-		inputs = l.take(r, b, 0, b.inner)
+		inputs = l.retake(r, b, kept)
 	}
 	g := Gemm{
 		Members: l.networks, M: layer.In, N: layer.Out, K: b.inner * layer.places(), TransposeA: true, B: dz.byPlace(layer),

@@ -20,14 +20,36 @@ func (l *layered) direct(b batch) bool {
 	return b.normalizer == nil && !b.inputs[0].element.Packed() && b.outer == 1 && (len(b.inputs) == 1 || len(l.scratch) > 0)
 }
 
+// taken says which inputs were last copied. A backward pass finds those of its forward pass, unless other passes of the network came between: they are
+// the same by the contract of Pass.
+type taken struct {
+	recorder     *engine.Recorder
+	kept         *activations // the pass's own
+	first, count int
+}
+
+// retake is take for the backward pass, where all rows may be there already.
+func (l *layered) retake(r *engine.Recorder, b batch, kept *activations) []input {
+	if !l.direct(b) && l.taken == (taken{r, kept, 0, b.inner}) {
+		return l.copied()
+	}
+	return l.take(r, b, kept, 0, b.inner)
+}
+
+// copied returns the inputs as they were last copied.
+func (l *layered) copied() []input {
+	return []input{{matrix: Matrix{Tensor: l.inputs, Stride: l.capacity * l.in, Row: l.in}, features: l.in}}
+}
+
 // take returns the inputs of count rows of each network, beginning at row first. If products cannot read them in
 // place, it records copying them into one matrix.
-func (l *layered) take(r *engine.Recorder, b batch, first, count int) []input {
+func (l *layered) take(r *engine.Recorder, b batch, kept *activations, first, count int) []input {
 	if !l.direct(b) {
 		for i := range b.inputs {
 			l.copy(r, b, i, first, count)
 		}
-		return []input{{matrix: Matrix{Tensor: l.inputs, Stride: l.capacity * l.in, Row: l.in}, features: l.in}}
+		l.taken = taken{r, kept, first, count}
+		return l.copied()
 	}
 	var inputs []input
 	for _, p := range b.inputs {
