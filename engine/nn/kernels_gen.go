@@ -2309,6 +2309,122 @@ func (k poolBackwardKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(poolBackwardShader, &k, x, y, z)
 }
 
+var poolQuadShader = &vk.Shader{
+	Name:  "engine/nn/pool_quad",
+	SPIRV: shaders.Code("engine/nn/pool_quad"),
+	Bindings: []vk.Binding{
+		{Name: "Images", Index: 0, Access: vk.Read},
+		{Name: "images_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Images"},
+		{Name: "Values", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "LARGEST", ID: 10, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// poolQuadKernel is shaders/engine/nn/pool_quad.comp.
+type poolQuadKernel struct {
+	Images vk.Range // readonly vec4
+	Values vk.Range // writeonly vec4
+
+	Rows        uint32 // push constants, in order
+	ImageAt     uint32
+	ImageStride uint32
+	ImageRow    uint32
+	SharedBy    uint32
+	ValueStride uint32
+	ValueRow    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	Largest    bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k poolQuadKernel) call(x, y, z uint32) vk.Call { return vk.Pack(poolQuadShader, &k, x, y, z) }
+
+var poolQuadWideShader = &vk.Shader{
+	Name:  "engine/nn/pool_quad_wide",
+	SPIRV: shaders.Code("engine/nn/pool_quad_wide"),
+	Bindings: []vk.Binding{
+		{Name: "Images", Index: 0, Access: vk.Read},
+		{Name: "images_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Images"},
+		{Name: "Values", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "LARGEST", ID: 10, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// poolQuadWideKernel is shaders/engine/nn/pool_quad_wide.comp.
+type poolQuadWideKernel struct {
+	Images vk.Range // readonly vec4
+	Values vk.Range // writeonly vector
+
+	Rows        uint32 // push constants, in order
+	ImageAt     uint32
+	ImageStride uint32
+	ImageRow    uint32
+	SharedBy    uint32
+	ValueStride uint32
+	ValueRow    uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	Largest    bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k poolQuadWideKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(poolQuadWideShader, &k, x, y, z)
+}
+
 var rowsShader = &vk.Shader{
 	Name:  "engine/nn/rows",
 	SPIRV: shaders.Code("engine/nn/rows"),

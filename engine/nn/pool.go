@@ -66,8 +66,18 @@ func (p pool) forward(r *engine.Recorder, l *layered, at mapping) {
 		Top: uint32(w.Top), Left: uint32(w.Left), OutHeight: uint32(w.OutHeight), OutWidth: uint32(w.OutWidth), Largest: p.largest,
 	}
 	var groups uint32
+	along := l.imageGroups(at.rows, w.Kernel*(w.Kernel+1))
+	if w.Channels%4 == 0 && from.aligned(4) && to.aligned(4) {
+		k.LocalSizeX, groups = r.Invocations(at.Units() / 4)
+		call := poolQuadKernel(k).call(groups, along, uint32(l.networks))
+		if l.wide() {
+			call = poolQuadWideKernel(k).call(groups, along, uint32(l.networks))
+		}
+		r.Dispatch(call)
+		return
+	}
 	k.LocalSizeX, groups = r.Invocations(at.Units())
-	r.Dispatch(k.call(groups, l.imageGroups(at.rows, w.Kernel*(w.Kernel+1)), uint32(l.networks)))
+	r.Dispatch(k.call(groups, along, uint32(l.networks)))
 }
 
 func (p pool) backward(r *engine.Recorder, l *layered, at mapping, dz, to Matrix, by slope) {

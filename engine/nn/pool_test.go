@@ -76,6 +76,9 @@ var pools = []Sequential{
 	{In: Shape{6, 5, 2}, Out: 3, Hidden: []LayerConfig{
 		window(7, 3, 1, Same, Tanh), pooling(MaxPool, 2, 0, Same), window(6, 2, 1, Valid, Swish), units(11, ELU),
 	}, LayerNorm: true},
+	{In: Shape{7, 5, 4}, Out: 3, Hidden: []LayerConfig{ // four channels at once
+		pooling(MaxPool, 3, 2, Same), window(8, 2, 1, Same, Tanh), pooling(AveragePool, 2, 1, Same), pooling(MaxPool, 2, 3, Valid),
+	}},
 }
 
 // Networks with pools agree with float64 in outputs and all gradients, over several members with several networks each.
@@ -87,6 +90,7 @@ func TestPools(t *testing.T) {
 	t.Run("parameters", networkCase{net: pools[0], members: 3, inner: 5, without: []bool{true}}.run)
 	t.Run("inputs", networkCase{net: pools[2], members: 1, inner: 3, withoutParams: true}.run)
 	t.Run("as GPUs", networkCase{net: pools[3], layered: true, gpu: true, members: 1, stack: 2, inner: 7, splits: 2}.run)
+	t.Run("four channels as GPUs", networkCase{net: pools[4], layered: true, gpu: true, members: 1, stack: 2, inner: 7, splits: 2}.run)
 	t.Run("chunks", networkCase{net: pools[3], members: 2, stack: 2, outer: 3, inner: 5, capacity: 4, normalize: true}.run)
 	t.Run("many", networkCase{net: Sequential{In: Shape{3, 3, 1}, Out: 2, Hidden: []LayerConfig{pooling(MaxPool, 2, 1, Same)}}, members: 1, inner: 701}.run)
 }
