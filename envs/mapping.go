@@ -13,7 +13,7 @@ import (
 type Mapping uint32
 
 const (
-	// ByDevice: Cooperative for up to 2048 environments on GPUs with enough shared memory for one, else Lane. The bound is an
+	// ByDevice: Cooperative for up to 2048 environments on GPUs with enough shared memory for one, on Intel's for any number, else Lane. The bound is an
 	// estimate (docs/physics.md).
 	ByDevice Mapping = iota
 	// Lane: each lane computes one environment.
@@ -69,14 +69,15 @@ func (e *Environment) HasCooperative() bool { return e.cooperative != nil }
 
 // mapping returns Lane or Cooperative, chosen by the options, the device and the number of environments.
 func (e *Environment) mapping(o Options, info vk.Info, environments int) (Mapping, error) {
-	const few = 2048
+	const few, intel = 2048, 0x8086
 	t := e.cooperative
+	many := environments > few && info.VendorID != intel // its compiler does not finish Ant's lane form in a quarter of an hour
 	switch {
 	case o.Mapping == Lane || t == nil && o.Mapping == ByDevice:
 		return Lane, nil
 	case t == nil:
 		return Lane, fmt.Errorf("envs: %q has no cooperative form; want the mapping by-device or lane", e.Name)
-	case o.Mapping == ByDevice && (!info.Type.GPU() || environments > few || t.shared > int(info.Limits.MaxSharedBytes)):
+	case o.Mapping == ByDevice && (!info.Type.GPU() || many || t.shared > int(info.Limits.MaxSharedBytes)):
 		return Lane, nil
 	case t.shared > int(info.Limits.MaxSharedBytes):
 		return Lane, fmt.Errorf("envs: the mapping cooperative of %q takes %d bytes of shared memory; the device has %d",

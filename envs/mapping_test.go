@@ -151,6 +151,8 @@ func TestMapping(t *testing.T) {
 	gpu.Limits.MaxSharedBytes = 32 << 10
 	small := gpu
 	small.Limits.MaxSharedBytes = 16 << 10
+	intel := gpu
+	intel.VendorID = 0x8086
 	software := gpu
 	software.Type = vk.CPU
 	for _, c := range []struct {
@@ -163,6 +165,7 @@ func TestMapping(t *testing.T) {
 	}{
 		{"Ant-v5", ByDevice, 64, gpu, Cooperative, false}, {"Humanoid-v5", ByDevice, 2048, gpu, Cooperative, false},
 		{"Humanoid-v5", ByDevice, 2049, gpu, Lane, false}, {"Humanoid-v5", Cooperative, 2049, gpu, Cooperative, false},
+		{"Humanoid-v5", ByDevice, 2049, intel, Cooperative, false}, {"Humanoid-v5", Lane, 64, intel, Lane, false},
 		{"Humanoid-v5", ByDevice, 64, small, Lane, false},
 		{"Humanoid-v5", Cooperative, 64, small, Lane, true}, {"Ant-v5", Lane, 64, gpu, Lane, false}, {"Ant-v5", ByDevice, 64, software, Lane, false},
 		{"Ant-v5", Cooperative, 64, software, Lane, true}, {"Hopper-v5", ByDevice, 64, gpu, Lane, false}, {"Hopper-v5", Cooperative, 64, gpu, Lane, true},

@@ -55,10 +55,11 @@ func unchosen(chosen []pipeline, info vk.Info) ([]pipeline, error) {
 			if suits, err = shaders.Takes(shaders.Files(), kernel, &e); !suits {
 				continue
 			}
-			if err = add(kernel, &e); err != nil {
-				break
+			var both bool
+			if both, err = e.HasCooperative(shaders.Files(), kernel); err == nil && !(both && info.Vendor == "Intel") { // there lanes are only on request
+				err = add(kernel, &e)
 			}
-			if e.Cooperative, err = e.HasCooperative(shaders.Files(), kernel); err == nil && e.Cooperative {
+			if e.Cooperative = both; err == nil && both {
 				err = add(kernel, &e)
 			}
 		}
