@@ -145,7 +145,9 @@ func compileChoices(ctx context.Context, targets []target, o options) ([]result,
 			all = append(all, rest...)
 		}
 		all = slices.DeleteFunc(all, func(p pipeline) bool { return !strings.Contains(p.Shader.Name, o.kernel) })
-		all = onceOnly(all, t)
+		if o.kernel == "" {
+			all = onceOnly(all, t)
+		}
 		done, err := compileAll(ctx, all, t, o.parallel, o.done)
 		if err != nil {
 			return nil, fmt.Errorf("%v: %w", t, err)
@@ -158,7 +160,7 @@ func compileChoices(ctx context.Context, targets []target, o options) ([]result,
 	return results, nil
 }
 
-// onceOnly leaves of the largest robot's kernels, which take minutes each to compile, one configuration's on one target.
+// onceOnly leaves of the largest robot's kernels, which take minutes each to compile, one configuration's on one target, unless they are asked for by name.
 func onceOnly(all []pipeline, t target) []pipeline {
 	const robot, target = "Humanoid", "navi21/64"
 	var of string
