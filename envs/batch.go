@@ -154,6 +154,9 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 	if err != nil {
 		return err
 	}
+	if b.env.stored {
+		return b.recordStored(ctx, dev)
+	}
 	if b.env.bits() {
 		shader, err := b.env.shader(ctx, "envs/bits_rollout", Lane, bitsRolloutShader)
 		if err != nil {

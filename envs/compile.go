@@ -60,7 +60,7 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 	}
 	declared := cartPole().Name
 	switch {
-	case e.Seats() > 1:
+	case e.seated():
 		declared = seatsSample
 	case e.bits():
 		declared = minAtarBreakout().Name
@@ -78,7 +78,7 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 
 // functions returns the declarations of the functions that the GLSL must define.
 func (e *Environment) functions() []string {
-	if e.Seats() > 1 {
+	if e.seated() {
 		return e.seatFunctions()
 	}
 	if e.bits() {

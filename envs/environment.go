@@ -14,6 +14,7 @@ type Environment struct {
 	compiled   compiled
 	constant   [optionConstants]float32 // specialization constants of the options
 	words      bool                     // its GLSL observes words of bits, OBS_WORDS
+	stored     bool                     // its state stays in the buffer, STATE_IN_BUFFER
 	newStepper MakeStepper              // of one that the host steps, which has no GLSL
 	base       *Environment             // the environment that With was first called on; nil: this one
 }
@@ -35,14 +36,15 @@ func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
 	iterate := 0
 	if err == nil {
 		iterate, err = iterations(spec, glsl, defines)
-		err = errors.Join(checkSizes(spec, defines), checkWords(spec, defines), err)
+		err = errors.Join(checkSizes(spec, defines), checkWords(spec, defines), checkStored(defines), err)
 	}
 	if err := errors.Join(wrong, checkFirstLine(spec, glsl), err); err != nil {
 		return nil, fmt.Errorf("envs: environment %q: %w", spec.Name, err)
 	}
 	spec.Iterations = iterate
 	_, words := defines["OBS_WORDS"]
-	e := &Environment{Spec: spec, glsl: glsl, file: file, words: words}
+	_, stored := defines["STATE_IN_BUFFER"]
+	e := &Environment{Spec: spec, glsl: glsl, file: file, words: words, stored: stored}
 	if spec.Options == nil {
 		return e, nil
 	}

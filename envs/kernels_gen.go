@@ -573,7 +573,6 @@ var resetShader = vk.Variants(shaders.Code, vk.Shader{
 	"Swimmer-v5",
 	"TMaze-v0",
 	"Walker2d-v5",
-	"WaterWorld-v0",
 )
 
 // resetKernel is shaders/envs/reset.comp.
@@ -726,7 +725,6 @@ var rolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	"Swimmer-v5",
 	"TMaze-v0",
 	"Walker2d-v5",
-	"WaterWorld-v0",
 )
 
 // rolloutKernel is shaders/envs/rollout.comp.
@@ -865,7 +863,7 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 		{Name: "AUTO_RESET", ID: 12, Default: 0},
 		{Name: "SPARSE_REWARD", ID: 13, Default: 0},
 		{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
-		{Name: "RANDOM", ID: 20, Default: 0},
+		{Name: "POLICY", ID: 20, Default: 0},
 		{Name: "TRAJECTORY", ID: 21, Default: 0},
 		{Name: "HAS_NORMALIZER", ID: 22, Default: 0, Has: "Normalizer"},
 		{Name: "APPLIED", ID: 23, Default: 0},
@@ -906,6 +904,8 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	"SimpleSpeakerListener-v4",
 	"SimpleSpread-v3",
 	"SimpleTag-v3",
+	"WaterWorld-v0",
+	"WaterWorldMulti-v0",
 )
 
 // seatsRolloutKernel is shaders/envs/seats_rollout.comp.
@@ -958,7 +958,7 @@ type seatsRolloutKernel struct {
 	AutoReset    uint32  // default 0
 	SparseReward bool    // default false
 	RewardScale  float32 // default 1
-	Random       bool    // default false
+	Policy       uint32  // default 0
 	Trajectory   bool    // default false
 	Applied      bool    // default false
 	Mode         bool    // default false
@@ -1058,7 +1058,6 @@ var stepShader = vk.Variants(shaders.Code, vk.Shader{
 	"Swimmer-v5",
 	"TMaze-v0",
 	"Walker2d-v5",
-	"WaterWorld-v0",
 )
 
 // stepKernel is shaders/envs/step.comp.

@@ -27,6 +27,9 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	if ro.env.bits() && policy.Placement != Automatic && policy.Placement != PlacementStepped {
 		return network{}, fmt.Errorf("envs: placement %v in %q, which observes words of bits; want %v", policy.Placement, ro.env.Name, PlacementStepped)
 	}
+	if ro.env.stored && policy.Placement != Automatic && policy.Placement != PlacementStepped {
+		return network{}, fmt.Errorf("envs: placement %v in %q, whose state stays in the buffer; want %v", policy.Placement, ro.env.Name, PlacementStepped)
+	}
 	if policy.Perturbation != nil && policy.Placement != Automatic && policy.Placement != PlacementStepped {
 		return network{}, fmt.Errorf("envs: placement %v of networks of low rank; want %v", policy.Placement, PlacementStepped)
 	}

@@ -61,7 +61,7 @@ type Rollout struct {
 	reset   *vk.Shader // nil: RecordReset is not supported
 	mapping Mapping
 	stepped *stepped // nil: fused
-	seated  *seated  // nil: one agent
+	seated  *seated  // of environments of several agents, or whose state stays in the buffer; nil: others
 	hosted  *hosted  // of environments that the host steps; nil: others
 	bitted  *bitted  // of environments that observe words of bits; nil: others
 	packing *packing // of trajectories; nil: observations are floats
@@ -168,7 +168,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	}
 	switch {
 	case env.outside:
-	case env.Seats() > 1:
+	case env.seated():
 		ro.shader, err = env.shader(ctx, "envs/seats_rollout", Lane, seatsRolloutShader)
 	case env.bits():
 		ro.shader, err = env.shader(ctx, "envs/bits_rollout", Lane, bitsRolloutShader)
@@ -228,7 +228,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 			return nil, err
 		}
 	}
-	if env.Seats() > 1 {
+	if env.seated() {
 		return ro, ro.newSeated(s)
 	}
 	if env.bits() {

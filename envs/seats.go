@@ -10,7 +10,10 @@ import (
 // generated. It is not registered.
 const seatsSample = "SeatsSample-v0"
 
-// seated is the form of a rollout in worlds of several agents. At each step the networks are evaluated for all seats,
+// seated reports whether the environment is stepped by the kernels for several agents, which also step those whose state stays in the buffer.
+func (e *Environment) seated() bool { return e.Seats() > 1 || e.stored }
+
+// seated is the form of a rollout in worlds of several agents, and of those whose state stays in the buffer (shaders/envs/stored.glsl). At each step the networks are evaluated for all seats,
 // as batched products (stepped) or row by row (rows), and a second kernel turns their outputs into actions and steps
 // the worlds.
 type seated struct {
@@ -105,10 +108,13 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 		Seed: r.Engine().Seed(), EnvStream: ro.stream, ActionStream: ro.actionStream,
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
 		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()),
-		Mode: c.Mode, Trajectory: c.Trajectory, Random: policy == nil, Applied: c.Actions == Applied,
+		Mode: c.Mode, Trajectory: c.Trajectory, Policy: seatsOutputs, Applied: c.Actions == Applied,
 	}
 	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5,
 		&k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
+	if policy == nil {
+		k.Policy = policyRandom
+	}
 	if w := c.Window; w != nil {
 		k.DrawWindow, k.DrawStride, k.DrawFirst = uint32(w.Count), uint32(w.Population), uint32(firstCandidate)
 		if w.Common {
@@ -162,6 +168,12 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 	return k, nil
 }
 
+// Policies of shaders/envs/seats_rollout.comp, besides policyRandom.
+const (
+	seatsOutputs uint32 = 0
+	seatsGiven   uint32 = 2
+)
+
 // checkRows checks who plays.
 func (st *seated) checkRows(policy *Policy) error {
 	c, rows := st.cfg, policy.Rows
@@ -182,6 +194,12 @@ func (e *Environment) seatFunctions() []string {
 	action := "const float action[AGENTS][ACTION_SIZE]"
 	if e.Action.IsDiscrete() {
 		action = "const uint action[AGENTS]"
+	}
+	if e.stored {
+		return []string{
+			"void env_reset(inout Rng rng)", "void env_step(" + action + ", inout Rng rng, out float reward[AGENTS], out bool terminated)",
+			"void env_observe(uint seat)", "bool env_alive(uint seat)",
+		}
 	}
 	functions := []string{
 		"void env_reset(out float s[STATE_SIZE], inout Rng rng)",

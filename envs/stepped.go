@@ -32,9 +32,7 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 		return false
 	case policy.Perturbation != nil:
 		return true
-	case policy.Placement == Automatic && ro.env.Seats() > 1:
-		return true
-	case ro.env.outside || ro.env.bits():
+	case ro.env.outside || ro.env.bits() || ro.env.stored || policy.Placement == Automatic && ro.env.Seats() > 1:
 		return true
 	case policy.Placement == Automatic:
 		_, err := nn.StreamOf(policy.Network, info, ro.cfg.Environments)

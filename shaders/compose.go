@@ -54,8 +54,9 @@ func ComposeFrom(fsys fs.FS, kernel string, environment *Environment) (string, e
 		return "", fmt.Errorf("%s: the kernel takes no environment (it has no line #include %q), but %q was given",
 			shown(file), environmentInclude, environment.Name)
 	}
-	if environment != nil && c.seated() != (environment.Agents() > 1) {
-		return "", fmt.Errorf("%s: the kernel is not for environments of %d agents, as %q is", shown(file), environment.Agents(), environment.Name)
+	if environment != nil && c.seated() != environment.seated() {
+		return "", fmt.Errorf("%s: the kernel is not for environments of %d agents, with a state in the buffer: %t, as %q is",
+			shown(file), environment.Agents(), environment.Stored(), environment.Name)
 	}
 	if c.version == "" {
 		return "", fmt.Errorf("%s:1: the kernel does not begin with #version (#version 450)", shown(file))

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// seatsInclude is included by the kernels for environments of several agents, and bitsInclude by those for environments whose observations are
-// bits. No others do.
+// seatsInclude is included by the kernels for environments of several agents, or whose state stays in the buffer, and bitsInclude by those for
+// environments whose observations are bits. No others do.
 const (
 	seatsInclude = "envs/seats.glsl"
 	bitsInclude  = "envs/bits.glsl"
@@ -15,6 +15,7 @@ const (
 
 var (
 	agentsLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+AGENTS[ \t]+([0-9]+)`)
+	storedLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+STATE_IN_BUFFER\b`)
 	wordsLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+OBS_WORDS\b`)
 )
 
@@ -34,14 +35,20 @@ func (e *Environment) Agents() int {
 // Bits reports whether the environment's observations are bits: its source defines OBS_WORDS.
 func (e *Environment) Bits() bool { return wordsLine.MatchString(e.Text) }
 
+// Stored reports whether the environment's state stays in the buffer: its source defines STATE_IN_BUFFER.
+func (e *Environment) Stored() bool { return storedLine.MatchString(e.Text) }
+
+// seated reports whether the environment is one for kernels of several agents, which also step those whose state stays in the buffer.
+func (e *Environment) seated() bool { return e.Agents() > 1 || e.Stored() }
+
 // Takes reports whether a kernel is made for an environment: one that includes "ENVIRONMENT" takes environments of one agent whose observations
-// are floats or, if it includes envs/bits.glsl, bits; or, if it includes envs/seats.glsl, of several agents.
+// are floats or, if it includes envs/bits.glsl, bits; or, if it includes envs/seats.glsl, of several agents or whose state stays in the buffer.
 func Takes(fsys fs.FS, kernel string, environment *Environment) (bool, error) {
 	c, err := scan(fsys, kernel)
 	if err != nil {
 		return false, err
 	}
-	return c.usesEnvironment && c.seated() == (environment.Agents() > 1) && c.done[shown(bitsInclude)] == environment.Bits(), nil
+	return c.usesEnvironment && c.seated() == environment.seated() && c.done[shown(bitsInclude)] == environment.Bits(), nil
 }
 
 // seated reports whether the kernel is for several agents.

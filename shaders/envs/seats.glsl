@@ -29,8 +29,17 @@ const uint DONE_TERMINATED = 1u, DONE_TRUNCATED = 2u, DONE_VOID = 4u, DONE_DIVER
 const bool env_diverged = false;
 #endif
 
+// A state in the buffer (envs/stored.glsl) is no parameter.
+#ifdef STATE_IN_BUFFER
+#define STATE_PARAMETER(qualifier)
+#define STATE_ARGUMENT
+#else
+#define STATE_PARAMETER(qualifier) qualifier float s[STATE_SIZE],
+#define STATE_ARGUMENT s,
+#endif
+
 #ifndef ENV_ALIVE
-bool env_alive(const float s[STATE_SIZE], uint seat) { return true; }
+bool env_alive(STATE_PARAMETER(const) uint seat) { return true; }
 #endif
 
 #if DISCRETE
@@ -40,7 +49,7 @@ bool env_alive(const float s[STATE_SIZE], uint seat) { return true; }
 #endif
 
 // Loops over seats are unrolled if there is little in them; then the environment knows the seat at compile time.
-#if AGENTS <= 4 && STATE_SIZE + AGENTS * OBS_SIZE <= 128
+#if AGENTS == 1 || AGENTS <= 4 && STATE_SIZE + AGENTS * OBS_SIZE <= 128
 #define SEATS_LOOP(seat) [[unroll]] for (uint seat = 0u; seat < AGENTS; seat++)
 #else
 #define SEATS_LOOP(seat) [[dont_unroll]] for (uint seat = 0u; seat < AGENTS; seat++)
@@ -61,9 +70,9 @@ Episode episode_unpack(uint word, float ret) { return Episode(word & 0x3FFFFFFFu
 
 // seats_begin begins the episodes of all seats in a new state of the world. A seat whose agent is not alive there takes
 // no part in the world's episode.
-void seats_begin(const float s[STATE_SIZE], out Episode world, out Episode seats[AGENTS]) {
+void seats_begin(STATE_PARAMETER(const) out Episode world, out Episode seats[AGENTS]) {
     world = Episode(0u, 0.0, 0u);
-    SEATS_LOOP(seat) seats[seat] = Episode(0u, 0.0, env_alive(s, seat) ? 0u : DONE_TERMINATED);
+    SEATS_LOOP(seat) seats[seat] = Episode(0u, 0.0, env_alive(STATE_ARGUMENT seat) ? 0u : DONE_TERMINATED);
 }
 
 // seats_step takes one action of every seat in a world whose episode is not over. reward is that of each seat whose
@@ -71,39 +80,39 @@ void seats_begin(const float s[STATE_SIZE], out Episode world, out Episode seats
 //
 // A repeated action stops at the end of the world's episode. That ends when the environment says so, at the time limit,
 // and when no agent is left.
-void seats_step(inout float s[STATE_SIZE], inout Episode world, inout Episode seats[AGENTS], const SEATS_ACTION, inout Rng rng, uint limit,
+void seats_step(STATE_PARAMETER(inout) inout Episode world, inout Episode seats[AGENTS], const SEATS_ACTION, inout Rng rng, uint limit,
                 out float reward[AGENTS]) {
-    bool terminated, truncated;
-    uint taken = 0u;
+    bool terminated = false, truncated = false;
     SEATS_LOOP(seat) reward[seat] = 0.0;
-    do {
+    // No lane leaves the loop before others do: Mesa's software driver repeats a lane's last iteration, with zeros for what it read from buffers.
+    for (uint taken = 0u; taken < ACTION_REPEAT; taken++) {
+        if (terminated || truncated) continue;
         float r[AGENTS];
-        env_step(s, action, rng, r, terminated);
+        env_step(STATE_ARGUMENT action, rng, r, terminated);
         world.step++;
         bool left = true; // every agent has left
         SEATS_LOOP(seat) {
             if (seats[seat].done == 0u) {
                 reward[seat] += r[seat];
                 seats[seat].step++;
-                bool alive = env_alive(s, seat);
+                bool alive = env_alive(STATE_ARGUMENT seat);
                 seats[seat].done = alive ? 0u : DONE_TERMINATED;
                 left = left && !alive;
             }
         }
         terminated = terminated || left;
         truncated = limit != 0u && world.step >= limit;
-        taken++;
-    } while (ACTION_REPEAT > 1u && taken < ACTION_REPEAT && !terminated && !truncated);
+    }
     world.done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
 }
 
 // seats_reset begins the world's next episode, in the step whose random numbers are given.
-void seats_reset(inout float s[STATE_SIZE], inout Rng rng) {
+void seats_reset(STATE_PARAMETER(inout) inout Rng rng) {
     if (AUTO_RESET == AUTO_RESET_FAST) {
         // The first state is not stored: its random numbers come from counters, so the initial reset is repeated.
         rng = rng_new(rng.key.x, rng.key.y, rng.counter.x, rng.counter.y, 0u);
     }
-    env_reset(s, rng);
+    env_reset(STATE_ARGUMENT rng);
 }
 
 // finite_sum adds to a sum that is finite if all of its terms are.

@@ -1,7 +1,7 @@
 #version 450
 
-// One step of worlds with several agents, after other kernels have evaluated the networks of all seats; or none, which
-// only begins episodes, or observes. An invocation has a world and its seats.
+// One step of worlds with several agents, or whose state stays in the buffer (envs/stored.glsl), after other kernels have evaluated the networks of
+// all seats, or with given actions; or none, which only begins episodes, or observes. An invocation has a world and its seats.
 //
 // Groups: x = ceil(members * environments / local size).
 
@@ -14,7 +14,10 @@ layout(local_size_x = 64, local_size_x_id = 6) in;
 #include "envs/seats.glsl"
 
 layout(constant_id = 25) const uint OUT = 1;            // outputs of the network, as the head requires
-layout(constant_id = 20) const bool RANDOM = false;     // actions are uniform over the action space: there is no network
+layout(constant_id = 20) const uint POLICY = 0;         // one of the following
+const uint POLICY_OUTPUTS = 0u;
+const uint POLICY_RANDOM = 1u;                          // uniform over the action space
+const uint POLICY_GIVEN = 2u;                           // the host's; it also gives the seed, in the clock
 layout(constant_id = 21) const bool TRAJECTORY = false; // write every transition
 layout(constant_id = 22) const bool HAS_NORMALIZER = false; // sums of observations are of deviations from its mean
 layout(constant_id = 23) const bool APPLIED = false;    // trajectories store applied actions with their log-probabilities; else sampled ones
@@ -24,7 +27,7 @@ layout(constant_id = 27) const bool HAS_SEEN = false;   // sum the observations
 layout(constant_id = 29) const bool HAS_SKIP = false;   // some members take no steps; only with AUTO_RESET_DISABLED
 layout(constant_id = 32) const bool HAS_ROWS = false;   // rows of parameters play seats; steps of seats that another row than the member's plays are void
 
-layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };       // [M, E, A, OUT]; optional
+layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };       // [M, E, A, OUT], or given actions; optional
 layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };         // [M, row], for the head's parameters; optional
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [M / share, 2, OBS_SIZE]: mean, 1 / std
 layout(std430, set = 0, binding = 3) readonly buffer ActionScale { float action_scale[]; }; // [2, ACTION_SIZE]: middle, half range
@@ -77,27 +80,55 @@ layout(push_constant) uniform Push {
 #define GLOBAL_WRITE(to, i) \
     if (TRAJECTORY) { \
         float g[GLOBAL_SIZE]; \
-        env_global(s, g); \
+        env_global(STATE_ARGUMENT g); \
         [[unroll]] for (uint k = 0u; k < GLOBAL_SIZE; k++) to[(i) * GLOBAL_SIZE + k] = g[k]; \
     }
 #else
 #define GLOBAL_WRITE(to, i)
 #endif
 
+#ifdef STATE_IN_BUFFER
+float written = 0.0; // sum of what state and observations were set to: finite if all of it is
+uint show_at, show_next; // where an observation begins in `observed`, and in next_obs_out
+bool show_acted, shows_next; // it is acted on, else zeros are; it is a transition's next one, too
+
+float state(uint f) { return env_state[f * members * environments + gl_GlobalInvocationID.x]; }
+
+void set_state(uint f, float x) {
+    env_state[f * members * environments + gl_GlobalInvocationID.x] = x;
+    written += x;
+}
+
+void show(uint k, float x) {
+    observed[show_at + k] = show_acted ? x : 0.0;
+    if (TRAJECTORY && shows_next) next_obs_out[show_next + k] = x;
+    written += x;
+}
+#endif
+
 // observe writes what the agents act on next.
-void observe(const float s[STATE_SIZE], const Episode seats[AGENTS], uint at) {
+void observe(STATE_PARAMETER(const) const Episode seats[AGENTS], uint at) {
     SEATS_LOOP(seat) {
+        uint i = (at * AGENTS + seat) * OBS_SIZE;
+        bool acts = seats[seat].done == 0u || POLICY == POLICY_GIVEN;
+#ifdef STATE_IN_BUFFER
+        show_at = i;
+        show_acted = acts;
+        shows_next = false;
+        env_observe(seat);
+#else
         float obs[OBS_SIZE];
         env_observe(s, seat, obs);
-        uint i = (at * AGENTS + seat) * OBS_SIZE;
-        bool acts = seats[seat].done == 0u;
         TRANSFER_STORE(k, OBS_SIZE, obs[k], observed[i + k] = acts ? carried : 0.0)
+#endif
     }
 }
 
 // store writes the state of the world and of its seats.
-void store(const float s[STATE_SIZE], Episode world, const Episode seats[AGENTS], uint at, uint all) {
+void store(STATE_PARAMETER(const) Episode world, const Episode seats[AGENTS], uint at, uint all) {
+#ifndef STATE_IN_BUFFER
     TRANSFER_STORE(f, STATE_SIZE, s[f], env_state[f * all + at] = carried)
+#endif
     world_step[at] = episode_pack(world);
     SEATS_LOOP(seat) {
         episode_step[at * AGENTS + seat] = episode_pack(seats[seat]);
@@ -111,20 +142,26 @@ void main() {
     if (at >= all) return;
     uint member = at / environments, environment = at % environments, places = all * AGENTS;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
-    uint time = clock[1] + first;
+    bool hosts = POLICY == POLICY_GIVEN;
+    uint source = hosts ? clock[0] : seed;
+    uint time = hosts ? clock[1] - 1u : clock[1] + first; // the host counts from 1, and 0 is a reset
 
+#ifndef STATE_IN_BUFFER
     float s[STATE_SIZE];
+#endif
     Episode world, seats[AGENTS];
     if (begin) {
-        Rng rng = rng_new(seed, env_stream, drawer, environment, time);
-        env_reset(s, rng);
-        seats_begin(s, world, seats);
+        Rng rng = rng_new(source, env_stream, drawer, environment, hosts ? 0u : time);
+        env_reset(STATE_ARGUMENT rng);
+        seats_begin(STATE_ARGUMENT world, seats);
         if (HAS_SKIP && skip[member] != 0u) { // its steps come after the end: all are void
             world.done = DONE_TRUNCATED;
             SEATS_LOOP(seat) seats[seat].done = DONE_TRUNCATED;
         }
     } else {
+#ifndef STATE_IN_BUFFER
         TRANSFER_LOAD(s, f, STATE_SIZE, env_state[f * all + at])
+#endif
         world = episode_unpack(world_step[at], 0.0);
         SEATS_LOOP(seat) seats[seat] = episode_unpack(episode_step[at * AGENTS + seat], episode_return[at * AGENTS + seat]);
     }
@@ -138,23 +175,24 @@ void main() {
         }
     }
     bool over = world.done != 0u;
-    if (steps == 0u) {
-        if (over && AUTO_RESET != AUTO_RESET_DISABLED) {
-            Episode next, nexts[AGENTS]; // the state belongs to the next episode already
-            seats_begin(s, next, nexts);
-            observe(s, nexts, at);
-        } else {
-            observe(s, seats, at);
+    bool idle = steps != 0u && over && AUTO_RESET == AUTO_RESET_DISABLED; // of a step after the end only the flags are written
+    if (TRAJECTORY && idle) SEATS_LOOP(seat) done_out[first * places + at * AGENTS + seat] = seats[seat].done | DONE_VOID;
+    if (idle && POLICY != POLICY_GIVEN) return;
+    if (steps == 0u || idle) {
+        Episode next, nexts[AGENTS] = seats;
+        if (over && AUTO_RESET != AUTO_RESET_DISABLED) seats_begin(STATE_ARGUMENT next, nexts); // the state belongs to the next episode already
+        observe(STATE_ARGUMENT nexts, at);
+        store(STATE_ARGUMENT world, seats, at, all);
+        if (TRAJECTORY && idle) { // the host sees that nothing changes
+            SEATS_LOOP(seat) {
+                uint place = at * AGENTS + seat;
+                reward_out[place] = 0.0;
+                [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs_out[place * OBS_SIZE + k] = observed[place * OBS_SIZE + k];
+            }
         }
-        store(s, world, seats, at, all);
         return;
     }
-
-    if (over && AUTO_RESET == AUTO_RESET_DISABLED) { // of a step after the end only the flags are written
-        if (TRAJECTORY) SEATS_LOOP(seat) done_out[first * places + at * AGENTS + seat] = seats[seat].done | DONE_VOID;
-        return;
-    }
-    if (over) seats_begin(s, world, seats);
+    if (over) seats_begin(STATE_ARGUMENT world, seats);
     GLOBAL_WRITE(global_out, first * all + at)
 
     // Actions. An agent that left has the action 0, or the middle of the range.
@@ -171,20 +209,28 @@ void main() {
         broken[seat] = false; // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
         float y[OUT], kept[DIMS], log_prob = 0.0;
         UNROLL for (uint o = 0u; o < OUT; o++) {
-            y[o] = RANDOM ? 0.0 : outputs[place * OUT + o];
+            y[o] = POLICY == POLICY_OUTPUTS ? outputs[place * OUT + o] : 0.0;
             broken[seat] = broken[seat] || isnan(y[o]) || isinf(y[o]);
         }
         float exploration = EXPLORE ? noise[owner] : 0.0;
-        Rng rng = rng_new(seed, action_stream, drawer, environment * AGENTS + seat, time);
+        Rng rng = rng_new(source, action_stream, drawer, environment * AGENTS + seat, time);
 #if DISCRETE
-        HeadAction a = head_act(y, 0u, 0.0, exploration, MODE, rng); // without a network all logits are zero: the uniform distribution
-        action[seat] = acted[seat] ? uint(a.applied) : 0u;
-        kept[0] = a.applied;
-        log_prob = a.log_prob;
+        if (POLICY == POLICY_GIVEN) {
+            kept[0] = float(floatBitsToUint(outputs[place])); // the host's words
+        } else {
+            HeadAction a = head_act(y, 0u, 0.0, exploration, MODE, rng); // without a network all logits are zero: the uniform distribution
+            kept[0] = a.applied;
+            log_prob = a.log_prob;
+        }
+        action[seat] = acted[seat] ? uint(kept[0]) : 0u;
 #else
         UNROLL for (uint o = 0u; o < ACTION_SIZE; o++) {
             float middle = action_scale[o], half_range = action_scale[ACTION_SIZE + o], applied;
-            if (RANDOM) {
+            if (POLICY == POLICY_GIVEN) {
+                action[seat][o] = kept[o] = outputs[place * ACTION_SIZE + o];
+                continue;
+            }
+            if (POLICY == POLICY_RANDOM) {
                 kept[o] = applied = rng_uniform(rng, -1.0, 1.0);
             } else {
                 float parameter = LOG_STD_PARAMETERS && (TRAJECTORY || !MODE) ? params[owner * row + head_base + o] : 0.0;
@@ -216,13 +262,27 @@ void main() {
         }
     }
 
-    Rng rng = rng_new(seed, env_stream, drawer, environment, time + 1u);
+    Rng rng = rng_new(source, env_stream, drawer, environment, time + 1u);
     float reward[AGENTS];
     SEATS_LOOP(seat) reward[seat] = 0.0;
     uint limit = HAS_CAP ? cap[member / share] : 0u;
     if (TIME_LIMIT != 0u) limit = limit == 0u ? TIME_LIMIT : min(limit, TIME_LIMIT);
+    // sum is finite if the state, the rewards and the observations are.
+#ifdef STATE_IN_BUFFER
+    written = 0.0;
+    seats_step(world, seats, action, rng, limit, reward);
+    SEATS_LOOP(seat) {
+        if (!acted[seat]) continue;
+        show_at = (at * AGENTS + seat) * OBS_SIZE;
+        show_next = first * places * OBS_SIZE + show_at;
+        show_acted = shows_next = true;
+        env_observe(seat);
+        written += reward[seat];
+    }
+    float sum = written;
+#else
     seats_step(s, world, seats, action, rng, limit, reward);
-    float sum = 0.0; // finite if the state, the rewards and the observations are
+    float sum = 0.0;
     [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) sum += s[f];
     SEATS_LOOP(seat) {
         if (!acted[seat]) continue;
@@ -234,6 +294,7 @@ void main() {
             TRANSFER_STORE(k, OBS_SIZE, next[k], next_obs_out[i + k] = carried)
         }
     }
+#endif
     bool finite = !isnan(sum) && !isinf(sum);
     bool diverged = env_diverged || !finite;
     if (!finite) world.done |= DONE_TERMINATED;
@@ -266,14 +327,24 @@ void main() {
             done_out[i] = flags | (ended != 0u && diverged ? DONE_DIVERGED : 0u);
         }
     }
-    if (world.done != 0u && AUTO_RESET != AUTO_RESET_DISABLED) {
-        seats_reset(s, rng);
-        Episode next, nexts[AGENTS];
-        seats_begin(s, next, nexts);
-        observe(s, nexts, at);
-    } else {
-        observe(s, seats, at);
+    Episode next, nexts[AGENTS] = seats;
+    bool resets = world.done != 0u && AUTO_RESET != AUTO_RESET_DISABLED;
+    if (resets) {
+        seats_reset(STATE_ARGUMENT rng);
+        seats_begin(STATE_ARGUMENT next, nexts);
     }
+#ifdef STATE_IN_BUFFER
+    if (resets) {
+        observe(nexts, at);
+    } else { // the step's own observations are acted on, but for agents that have left
+        SEATS_LOOP(seat) {
+            if (!acted[seat] || seats[seat].done == 0u || POLICY == POLICY_GIVEN) continue;
+            [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) observed[(at * AGENTS + seat) * OBS_SIZE + k] = 0.0;
+        }
+    }
+#else
+    observe(s, nexts, at);
+#endif
     if (TRAJECTORY) { // the next observation of a step that takes no part is what is acted on next
         SEATS_LOOP(seat) {
             if (acted[seat]) continue;
@@ -281,5 +352,5 @@ void main() {
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs_out[i + k] = observed[place * OBS_SIZE + k];
         }
     }
-    store(s, world, seats, at, all);
+    store(STATE_ARGUMENT world, seats, at, all);
 }

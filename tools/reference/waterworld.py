@@ -3,8 +3,8 @@
     python -m venv /tmp/evojax && /tmp/evojax/bin/pip install evojax==0.2.17 pillow
     /tmp/evojax/bin/python tools/reference/waterworld.py --out envs/testdata
 
-WaterWorld-v0.npz has single steps of the package's own functions in float32: states of short episodes, an action in
-each, and what follows. To keep the files small, a step is kept every few steps, those in which something is touched first.
+WaterWorld-v0.npz and WaterWorldMulti-v0.npz are single steps of the package's own functions in float32: states of short episodes, an action of every
+agent in each, and what follows. To keep the files small, a step is kept every few steps, those in which something is touched first.
 
     meta     uint8 [..]            JSON: environment, source
     before   float32 [steps, S]    the state as in shaders/envs/waterworld.glsl
@@ -31,9 +31,9 @@ for name in ("Image", "ImageDraw"):
 
 import jax
 import jax.numpy as jnp
-from evojax.task import waterworld
+from evojax.task import ma_waterworld, waterworld
 
-NAME, KEPT = "WaterWorld-v0", 120
+KEPT = {"WaterWorld-v0": 120, "WaterWorldMulti-v0": 16}
 
 
 def flat(agents, items):
@@ -48,26 +48,28 @@ def first(tree):
     return jax.tree_util.tree_map(lambda x: x[0], tree)
 
 
-def record():
-    task, dice = waterworld.WaterWorld(max_steps=500), np.random.default_rng(3)
+def record(name):
+    multi = name == "WaterWorldMulti-v0"
+    task = ma_waterworld.MultiAgentWaterWorld(max_steps=500) if multi else waterworld.WaterWorld(max_steps=500)
+    agents, dice = (16, np.random.default_rng(3)) if multi else (1, np.random.default_rng(3))
     steps = []
-    for seed in range(6):
+    for seed in range(2 if multi else 6):
         state = task.reset(jax.random.PRNGKey(seed)[None])
-        held = dice.integers(4, size=1)
+        held = dice.integers(4, size=agents)
         for _ in range(250):
-            turns = dice.random(1) < 0.1
-            held = np.where(turns, dice.integers(4, size=1), held)
+            turns = dice.random(agents) < 0.1
+            held = np.where(turns, dice.integers(4, size=agents), held)
             before = flat(first(state.agent_state), first(state.item_state))
             certain = jax.nn.one_hot(jnp.array(held), 4)
-            state, reward, _ = task.step(state, certain)
+            state, reward, _ = task.step(state, certain[None] if multi else certain)
             after = flat(first(state.agent_state), first(state.item_state))
-            steps.append((before, held.astype(np.uint8), after, np.asarray(state.obs[0]).ravel(), np.asarray(reward, np.float32).reshape(1)))
+            steps.append((before, held.astype(np.uint8), after, np.asarray(state.obs[0]).ravel(), np.asarray(reward, np.float32).reshape(agents)))
     touched = [i for i, s in enumerate(steps) if s[4].any()]
     others = [i for i, s in enumerate(steps) if not s[4].any()]
-    n = min(KEPT, len(steps))
+    n = min(KEPT[name], len(steps))
     kept = sorted(touched[: n // 2] + others[:: max(1, len(others) // (n - min(n // 2, len(touched))))])[:n]
     columns = [np.stack([steps[i][k] for i in kept]) for k in range(5)]
-    meta = {"environment": NAME, "source": f"evojax {importlib.metadata.version('evojax')}, jax {jax.__version__}"}
+    meta = {"environment": name, "source": f"evojax {importlib.metadata.version('evojax')}, jax {jax.__version__}"}
     arrays = dict(zip(("before", "action", "after", "obs", "reward"), columns))
     return {"meta": np.frombuffer(json.dumps(meta).encode(), np.uint8), **arrays}
 
@@ -76,9 +78,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=pathlib.Path, required=True)
     out = parser.parse_args().out
-    arrays = record()
-    np.savez_compressed(out / f"{NAME}.npz", **arrays)
-    print(NAME, {k: v.shape for k, v in arrays.items()}, "rewards", np.unique(arrays["reward"], return_counts=True))
+    for name in KEPT:
+        arrays = record(name)
+        np.savez_compressed(out / f"{name}.npz", **arrays)
+        print(name, {k: v.shape for k, v in arrays.items()}, "rewards", np.unique(arrays["reward"], return_counts=True))
 
 
 if __name__ == "__main__":
