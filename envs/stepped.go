@@ -52,7 +52,7 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 	case c.Policy.Rows != nil:
 		st.indexed, err = nn.NewIndexed(s, model, c.Members*c.Environments)
 	case c.Policy.Perturbation != nil:
-		st.network, err = nn.NewPerturbed(s, model, c.Members/st.share, st.share, c.Environments)
+		st.network, err = nn.NewPerturbed(s, model, c.Policy.Perturbation.Layout.Rank, c.Members/st.share, st.share, c.Environments)
 	default:
 		st.network, err = nn.NewStack(s, model, c.Members/st.share, st.share, c.Environments)
 	}

@@ -63,7 +63,7 @@ func (p *policy) NewLowRank(
 
 // lowRankBytes returns the bytes of a candidate of low rank and its environments.
 func (p *policy) lowRankBytes(of *nn.LowRank, info vk.Info) int {
-	return 4*of.Draw() + p.episodes()*(nn.RowBytes(p.model(), info)+4*(p.env.StateSize()+5))
+	return 4*of.Draw() + p.episodes()*(nn.PerturbedRowBytes(p.model(), of.Rank, info)+4*(p.env.StateSize()+5))
 }
 
 // newRollouts is New for candidates that are rows or, with a layout, perturbations of low rank.

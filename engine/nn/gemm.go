@@ -78,6 +78,10 @@ type Gemm struct {
 	// Padded permits writing anything after the columns of C and Kept, up to a multiple of eight columns.
 	Padded bool
 
+	// lowRank completes the product for rows of networks of low rank; nil: one network. Only for some forms (Gemm.lowRankForm), and not beside an addend,
+	// a bias, a factor or blocks.
+	lowRank *lowRankRows
+
 	// Splits divides the sum over K into parts, each written to its own C, SplitStride floats apart, which the reader
 	// must add. 0: 1.
 	Splits, SplitStride int
@@ -130,6 +134,10 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 	}
 	if g.ofPatches() && !readsPatches(form) {
 		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d of patches; only panels and tiles have them", g.M, g.K, g.N))
+		return
+	}
+	if g.lowRank != nil && !takesLowRank(form) {
+		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d of networks of low rank; only panels and tiles have them", g.M, g.K, g.N))
 		return
 	}
 	for _, call := range form.calls(g) {
@@ -211,6 +219,9 @@ const (
 )
 
 func (f tiledForm) calls(g Gemm) []vk.Call {
+	if g.lowRank != nil {
+		return []vk.Call{f.lowRankCall(g)}
+	}
 	k := gemmKernel{
 		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), C: g.C.Tensor.Range(),
 		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Chunk: uint32(g.chunk()),
@@ -308,6 +319,11 @@ func chooseGemm(info vk.Info, g Gemm) gemmForm {
 }
 
 func (g Gemm) check() error {
+	if g.lowRank != nil {
+		if err := g.checkLowRank(); err != nil {
+			return err
+		}
+	}
 	lies := func(x Matrix, rows, columns, tail int, transposed bool) bool {
 		if transposed {
 			rows, columns = columns, rows

@@ -83,13 +83,39 @@ func (f panelForm) calls(g Gemm) []vk.Call {
 	depth := int(f.depth)
 	end := ceil(g.chunk(), depth) * depth
 	sums := g
-	sums.Alpha, sums.Bias, sums.Activation, sums.Kept, sums.Slope = 1, nil, Linear, nil, Linear
+	sums.Alpha, sums.Bias, sums.Activation, sums.Kept, sums.Slope, sums.lowRank = 1, nil, Linear, nil, Linear, nil
 	var calls []vk.Call
 	begin := 0
 	for ; end-begin > most*depth; begin += most * depth {
 		calls = append(calls, f.call(sums, begin, begin+most*depth))
 	}
+	if g.lowRank != nil {
+		return append(calls, f.lowRankCall(g, begin, end))
+	}
 	return append(calls, f.call(g, begin, end))
+}
+
+// edge returns the largest of 1, 4 and 8 columns that the last panel's columns of C are stored by; 0: C fills all panels.
+func (f panelForm) edge(g Gemm) (edge uint32) {
+	if g.N%int(f.across*f.columns) == 0 && f.across == f.lanes {
+		return 0
+	}
+	for _, n := range []int{1, 4, 8} {
+		if g.N%n == 0 || g.Padded {
+			edge = uint32(n)
+		}
+	}
+	return edge
+}
+
+// alignmentC returns the largest of 1, 4 and 8 floats that rows of C begin at multiples of.
+func (g Gemm) alignmentC() (aligned uint32) {
+	for _, n := range []int{1, 4, 8} {
+		if g.alignedC(n) {
+			aligned = uint32(n)
+		}
+	}
+	return aligned
 }
 
 // followed reports whether something follows the sum.
@@ -112,16 +138,7 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 		Followed: g.followed(), ColumnSums: g.ColumnSums,
 		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0,
 		Activation: uint32(g.Activation), Slope: uint32(g.Slope),
-		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: 1,
-	}
-	columns := int(f.across * f.columns)
-	for _, n := range []int{1, 4, 8} {
-		if g.alignedC(n) {
-			k.AlignedC = uint32(n)
-		}
-		if (g.N%columns != 0 || f.across < f.lanes) && (g.N%n == 0 || g.Padded) {
-			k.Edge = uint32(n)
-		}
+		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: g.alignmentC(), Edge: f.edge(g),
 	}
 	if g.Bias != nil {
 		k.Bias, k.BiasAt, k.BiasStride = g.Bias.Range(), uint32(g.BiasAt), uint32(g.BiasStride)
@@ -144,7 +161,7 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 	if g.Slope.needsInput() {
 		k.Inputs = g.Inputs.Range()
 	}
-	call := k.call(uint32(ceil(g.N, columns)), uint32(ceil(g.rowsOfC(), f.rows)), uint32(g.splits()*g.Members))
+	call := k.call(uint32(ceil(g.N, int(f.across*f.columns))), uint32(ceil(g.rowsOfC(), f.rows)), uint32(g.splits()*g.Members))
 	call.Subgroup = f.lanes
 	return call
 }

@@ -1030,6 +1030,110 @@ func (k gemmFloat16Kernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(gemmFloat16Shader, &k, x, y, z)
 }
 
+var gemmLowRankShader = &vk.Shader{
+	Name:  "engine/nn/gemm_low_rank",
+	SPIRV: shaders.Code("engine/nn/gemm_low_rank"),
+	Bindings: []vk.Binding{
+		{Name: "A", Index: 0, Access: vk.Read},
+		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "A"},
+		{Name: "B", Index: 2, Access: vk.Read},
+		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "B"},
+		{Name: "Projections", Index: 4, Access: vk.Read},
+		{Name: "projections_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Projections"},
+		{Name: "Factors", Index: 6, Access: vk.Read},
+		{Name: "factors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
+		{Name: "Vectors", Index: 8, Access: vk.Read},
+		{Name: "vectors_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
+		{Name: "C", Index: 10, Access: vk.Write},
+		{Name: "C4", Index: 11, Access: vk.Write, View: "C"},
+	},
+	PushBytes: 84,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 256},
+		{Name: "ROWS", ID: 2, Default: 4},
+		{Name: "COLUMNS", ID: 3, Default: 4},
+		{Name: "TILE_WIDTH", ID: 4, Default: 16},
+		{Name: "ALIGNED_A", ID: 7, Default: 0},
+		{Name: "ALIGNED_B", ID: 8, Default: 0},
+		{Name: "ALIGNED_C", ID: 9, Default: 0},
+		{Name: "ACTIVATION", ID: 11, Default: 0},
+		{Name: "EACH", ID: 18, Default: 1},
+		{Name: "HEIGHT", ID: 20, Default: 1},
+		{Name: "WIDTH", ID: 21, Default: 1},
+		{Name: "CHANNELS", ID: 22, Default: 1},
+		{Name: "KERNEL", ID: 23, Default: 1},
+		{Name: "STRIDE", ID: 24, Default: 1},
+		{Name: "TOP", ID: 25, Default: 0},
+		{Name: "LEFT", ID: 26, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 27, Default: 1},
+		{Name: "OUT_WIDTH", ID: 28, Default: 1},
+		{Name: "RANK", ID: 29, Default: 1},
+		{Name: "MIRRORED", ID: 30, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{256, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// gemmLowRankKernel is shaders/engine/nn/gemm_low_rank.comp.
+type gemmLowRankKernel struct {
+	A           vk.Range // readonly vec4
+	B           vk.Range // readonly vec4
+	Projections vk.Range // readonly vec4
+	Factors     vk.Range // readonly vec4
+	Vectors     vk.Range // readonly vec4
+	C           vk.Range // writeonly float
+
+	M         uint32 // push constants, in order
+	N         uint32
+	K         uint32
+	AAt       uint32
+	AStride   uint32
+	ARow      uint32
+	BAt       uint32
+	BStride   uint32
+	BRow      uint32
+	CAt       uint32
+	CStride   uint32
+	CRow      uint32
+	BShared   uint32
+	Component uint32
+	Draws     uint32
+	Networks  uint32
+	Vector    uint32
+	Bias      uint32
+	Factor    uint32
+	FirstRow  uint32
+	First     uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 256
+	Rows       uint32 // default 4
+	Columns    uint32 // default 4
+	TileWidth  uint32 // default 16
+	AlignedA   bool   // default false
+	AlignedB   bool   // default false
+	AlignedC   bool   // default false
+	Activation uint32 // default 0
+	Each       uint32 // default 1
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	Rank       uint32 // default 1
+	Mirrored   bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k gemmLowRankKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(gemmLowRankShader, &k, x, y, z)
+}
+
 var gemmPanelShader = &vk.Shader{
 	Name:  "engine/nn/gemm_panel",
 	SPIRV: shaders.Code("engine/nn/gemm_panel"),
@@ -1176,6 +1280,108 @@ type gemmPanelKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k gemmPanelKernel) call(x, y, z uint32) vk.Call { return vk.Pack(gemmPanelShader, &k, x, y, z) }
+
+var gemmPanelLowRankShader = &vk.Shader{
+	Name:  "engine/nn/gemm_panel_low_rank",
+	SPIRV: shaders.Code("engine/nn/gemm_panel_low_rank"),
+	Bindings: []vk.Binding{
+		{Name: "A", Index: 0, Access: vk.Read},
+		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "A"},
+		{Name: "B", Index: 2, Access: vk.Read},
+		{Name: "b_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "B"},
+		{Name: "Projections", Index: 4, Access: vk.Read},
+		{Name: "projections_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Projections"},
+		{Name: "Factors", Index: 6, Access: vk.Read},
+		{Name: "factors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
+		{Name: "Vectors", Index: 8, Access: vk.Read},
+		{Name: "vectors_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
+		{Name: "Sums", Index: 12, Access: vk.Read},
+		{Name: "sums_texels", Index: 13, Access: vk.Read, Texel: vk.TexelFloat, View: "Sums"},
+		{Name: "SumQuads", Index: 14, Access: vk.Read},
+		{Name: "sum_quads_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, View: "SumQuads"},
+		{Name: "C", Index: 16, Access: vk.Write},
+		{Name: "C4", Index: 17, Access: vk.Write},
+		{Name: "C8", Index: 18, Access: vk.Write},
+	},
+	PushBytes: 96,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "DEPTH", ID: 1, Default: 64},
+		{Name: "COLUMNS", ID: 2, Default: 8},
+		{Name: "ALIGNED_A", ID: 5, Default: 0},
+		{Name: "ALIGNED_B", ID: 6, Default: 0},
+		{Name: "ALIGNED_C", ID: 7, Default: 1},
+		{Name: "ACTIVATION", ID: 9, Default: 0},
+		{Name: "EDGE", ID: 12, Default: 0},
+		{Name: "DEEP", ID: 14, Default: 0},
+		{Name: "EACH", ID: 18, Default: 1},
+		{Name: "ACROSS", ID: 19, Default: 8},
+		{Name: "RANK", ID: 29, Default: 1},
+		{Name: "MIRRORED", ID: 30, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// gemmPanelLowRankKernel is shaders/engine/nn/gemm_panel_low_rank.comp.
+type gemmPanelLowRankKernel struct {
+	A           vk.Range // readonly vec4
+	B           vk.Range // readonly vec4
+	Projections vk.Range // readonly vec4
+	Factors     vk.Range // readonly vec4
+	Vectors     vk.Range // readonly vec4
+	Sums        vk.Range // readonly float
+	SumQuads    vk.Range // readonly vec4
+	C           vk.Range // writeonly float
+	C4          vk.Range // writeonly vector
+	C8          vk.Range // writeonly vector
+
+	M         uint32 // push constants, in order
+	N         uint32
+	K         uint32
+	Rows      uint32
+	Begin     uint32
+	End       uint32
+	AAt       uint32
+	AStride   uint32
+	ARow      uint32
+	BAt       uint32
+	BStride   uint32
+	BRow      uint32
+	CAt       uint32
+	CStride   uint32
+	CRow      uint32
+	BShared   uint32
+	Component uint32
+	Draws     uint32
+	Networks  uint32
+	Vector    uint32
+	Bias      uint32
+	Factor    uint32
+	FirstRow  uint32
+	First     uint32
+
+	Lanes      uint32 // specialization constants, zero for their default 8
+	Depth      uint32 // default 64
+	Columns    uint32 // default 8
+	AlignedA   bool   // default false
+	AlignedB   bool   // default false
+	AlignedC   uint32 // default 1
+	Activation uint32 // default 0
+	Edge       uint32 // default 0
+	Deep       bool   // default false
+	Each       uint32 // default 1
+	Across     uint32 // default 8
+	Rank       uint32 // default 1
+	Mirrored   bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k gemmPanelLowRankKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(gemmPanelLowRankShader, &k, x, y, z)
+}
 
 var headBackwardShader = &vk.Shader{
 	Name:  "engine/nn/head_backward",
@@ -1384,8 +1590,9 @@ var lowRankShader = &vk.Shader{
 		{Name: "OutputQuads", Index: 10, Access: vk.Write},
 		{Name: "Weights", Index: 11, Access: vk.Read, Optional: true},
 		{Name: "weights_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Weights"},
+		{Name: "Projections", Index: 13, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 88,
+	PushBytes: 92,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "WIDTH", ID: 1, Default: 1},
@@ -1397,6 +1604,7 @@ var lowRankShader = &vk.Shader{
 		{Name: "HAS_WEIGHTS", ID: 7, Default: 0, Has: "Weights"},
 		{Name: "FEW_OUTPUTS", ID: 8, Default: 0},
 		{Name: "ALIGNED_W", ID: 9, Default: 0},
+		{Name: "HAS_PROJECTIONS", ID: 10, Default: 0, Has: "Projections"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1413,6 +1621,7 @@ type lowRankKernel struct {
 	Outputs     vk.Range // writeonly float
 	OutputQuads vk.Range // writeonly vec4
 	Weights     vk.Range // readonly vec4, optional
+	Projections vk.Range // writeonly float, optional
 
 	K         uint32 // push constants, in order
 	N         uint32
@@ -1436,6 +1645,7 @@ type lowRankKernel struct {
 	Scale     float32
 	WAt       uint32
 	WStride   uint32
+	Next      uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Width      uint32 // default 1
@@ -1451,6 +1661,65 @@ type lowRankKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k lowRankKernel) call(x, y, z uint32) vk.Call { return vk.Pack(lowRankShader, &k, x, y, z) }
+
+var lowRankProjectShader = &vk.Shader{
+	Name:  "engine/nn/low_rank_project",
+	SPIRV: shaders.Code("engine/nn/low_rank_project"),
+	Bindings: []vk.Binding{
+		{Name: "Inputs", Index: 0, Access: vk.Read},
+		{Name: "inputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
+		{Name: "Factors", Index: 2, Access: vk.Read},
+		{Name: "factors_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
+		{Name: "Deviation", Index: 4, Access: vk.Read},
+		{Name: "Projections", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 48,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "WIDTH", ID: 1, Default: 1},
+		{Name: "ALIGNED", ID: 2, Default: 0},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "RANK", ID: 4, Default: 1},
+		{Name: "MIRRORED", ID: 5, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lowRankProjectKernel is shaders/engine/nn/low_rank_project.comp.
+type lowRankProjectKernel struct {
+	Inputs      vk.Range // readonly vec4
+	Factors     vk.Range // readonly vec4
+	Deviation   vk.Range // readonly float
+	Projections vk.Range // writeonly float
+
+	K         uint32 // push constants, in order
+	XAt       uint32
+	XStride   uint32
+	XRow      uint32
+	Component uint32
+	Draws     uint32
+	Factor    uint32
+	Rows      uint32
+	FirstRow  uint32
+	Each      uint32
+	First     uint32
+	Scale     float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Width      uint32 // default 1
+	Aligned    bool   // default false
+	Activation uint32 // default 0
+	Rank       uint32 // default 1
+	Mirrored   bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lowRankProjectKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(lowRankProjectShader, &k, x, y, z)
+}
 
 var lowRankWideShader = &vk.Shader{
 	Name:  "engine/nn/low_rank_wide",
@@ -1469,8 +1738,9 @@ var lowRankWideShader = &vk.Shader{
 		{Name: "OutputQuads", Index: 10, Access: vk.Write},
 		{Name: "Weights", Index: 11, Access: vk.Read, Optional: true},
 		{Name: "weights_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Weights"},
+		{Name: "Projections", Index: 13, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 88,
+	PushBytes: 92,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "WIDTH", ID: 1, Default: 1},
@@ -1482,6 +1752,7 @@ var lowRankWideShader = &vk.Shader{
 		{Name: "HAS_WEIGHTS", ID: 7, Default: 0, Has: "Weights"},
 		{Name: "FEW_OUTPUTS", ID: 8, Default: 0},
 		{Name: "ALIGNED_W", ID: 9, Default: 0},
+		{Name: "HAS_PROJECTIONS", ID: 10, Default: 0, Has: "Projections"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1498,6 +1769,7 @@ type lowRankWideKernel struct {
 	Outputs     vk.Range // writeonly float
 	OutputQuads vk.Range // writeonly vector
 	Weights     vk.Range // readonly vec4, optional
+	Projections vk.Range // writeonly float, optional
 
 	K         uint32 // push constants, in order
 	N         uint32
@@ -1521,6 +1793,7 @@ type lowRankWideKernel struct {
 	Scale     float32
 	WAt       uint32
 	WStride   uint32
+	Next      uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Width      uint32 // default 1

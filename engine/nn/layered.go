@@ -23,8 +23,11 @@ type layered struct {
 	scratch []*engine.Tensor // [networks, capacity, widest row]: gradients of the backward pass, and layers of evaluations without one
 	rstd    *engine.Tensor   // [networks, capacity, most places], with layer normalization: reciprocal deviations of evaluations without a backward pass
 	patches *engine.Tensor   // [networks, capacity, most floats of an input's patches]: of the convolution at work, then the gradient at them; nil: no convolution
-	holds   gathered         // what the patches are, while a recording goes on
-	taken   taken            // likewise the inputs
+	// projections are those of low-rank perturbations: [networks, capacity · places, rank, rounded up to a multiple of four] (low_rank_project.comp)
+	projections *engine.Tensor
+	apart       bool     // perturbations are added by kernels of their own, whatever products can take
+	holds       gathered // what the patches are, while a recording goes on
+	taken       taken    // likewise the inputs
 }
 
 // newLayered makes the scratch tensors for batches of up to rows rows per network, or fewer if they would exceed the
@@ -143,7 +146,7 @@ func (l *layered) forward(r *engine.Recorder, b batch, kept *activations) {
 
 // chunk evaluates count rows of each network, beginning at row first.
 func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, count int) {
-	inputs := l.take(r, b, kept, first, count)
+	inputs, projected := l.take(r, b, kept, first, count), false // projected: the kernel before has computed a perturbed layer's projections
 	for i, layer := range l.layers {
 		rows := count * layer.places()
 		if i > 0 {
@@ -190,7 +193,7 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 		if b.weights.Perturbation == nil {
 			g.Record(r)
 		} else {
-			l.perturbed(r, b, layer, g, first)
+			projected = l.perturbed(r, b, i, g, first, projected)
 		}
 		if layer.Skip > 0 {
 			to := kept.matrix(kept.hidden[i], layer)

@@ -2,8 +2,10 @@ package nn
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
 
 // NewPerturbed makes, for every member, networks whose matrices differ from shared ones by low rank (Perturbation), with scratch memory for rows rows
@@ -11,7 +13,7 @@ import (
 // Its inputs and outputs are those of a stack (NewStack), each network with rows of its own.
 //
 // Errors: a model that CheckPerturbed refuses.
-func NewPerturbed(s *engine.State, model Model, members, networks, rows int) (*Network, error) {
+func NewPerturbed(s *engine.State, model Model, rank, members, networks, rows int) (*Network, error) {
 	if err := CheckPerturbed(model); err != nil {
 		return nil, err
 	}
@@ -29,11 +31,20 @@ func NewPerturbed(s *engine.State, model Model, members, networks, rows int) (*N
 	if _, err := n.byLayers(s); err != nil {
 		return nil, err
 	}
-	if l := n.form.(*layered); l.norms && l.capacity < networks*rows {
+	l := n.form.(*layered)
+	rowsOf := engine.Axis("row", l.capacity*l.places())
+	l.projections = s.Scratch("projections", engine.Float32, engine.Members(members), rowsOf, engine.Axis("component", Align(rank)))
+	if l.norms && l.capacity < networks*rows {
 		return nil, fmt.Errorf("nn: %v with layer normalization over %d rows each; this device computes %d at once: want fewer networks or rows",
 			n, rows, l.capacity)
 	}
 	return n, s.Err()
+}
+
+// PerturbedRowBytes is RowBytes of networks of low rank.
+func PerturbedRowBytes(model Model, rank int, info vk.Info) int {
+	l := &layered{layers: model.Layers()}
+	return RowBytes(model, info) + 4*l.places()*Align(rank)
 }
 
 // CheckPerturbed returns an error if low-rank perturbations of a model cannot be evaluated.
@@ -72,15 +83,12 @@ func (n *Network) together(t *engine.Tensor) *engine.Tensor {
 	return t.View(engine.Members(members), engine.Axis("row", inner))
 }
 
-// perturbed records a layer's product g of rows from `first` of every member on, with the weights of each row's network: the product with the shared
-// weights, completed in place. Narrow layers take one kernel for both.
-func (l *layered) perturbed(r *engine.Recorder, b batch, layer Layer, g Gemm, first int) {
-	p, activation := b.weights.Perturbation, g.Activation
+// perturbed records a layer's product g of rows from `first` of every member on, with the weights of each row's network: the projections of the rows, and
+// the product with the shared weights, which is completed where its sums are. Narrow layers take one kernel for both; forms of products that cannot
+// complete them leave it to that kernel. projected: the layer's projections are there. It reports whether it has computed those of the next layer.
+func (l *layered) perturbed(r *engine.Recorder, b batch, i int, g Gemm, first int, projected bool) (projects bool) {
+	p, layer, activation := b.weights.Perturbation, l.layers[i], g.Activation
 	g.Bias, g.Activation, g.Kept = nil, Linear, nil
-	few := g.N <= fewOutputs || g.K <= fewInputs && g.N > fewInputs // products that take less than to store and load them again
-	if !few {
-		g.Record(r)
-	}
 	m, err := p.Layout.matrix(layer.Weight)
 	bias, ok := p.Layout.Vector(layer.Bias)
 	if err == nil && (!ok || m.Rows != g.K || m.Columns != g.N) {
@@ -88,9 +96,22 @@ func (l *layered) perturbed(r *engine.Recorder, b batch, layer Layer, g Gemm, fi
 	}
 	if err != nil {
 		r.Fail(err)
-		return
+		return false
 	}
 	networks := p.Vectors.Size(NetworkAxis)
+	each, firstRow := b.inner/networks*layer.places(), first*layer.places()
+	if !few(g.K, g.N) {
+		whole := g
+		whole.Activation, whole.lowRank = activation, &lowRankRows{p, m, bias, firstRow, each, l.projections}
+		if form, ok := g.lowRankForm(l.info); ok && !l.apart {
+			if !projected {
+				r.Dispatch(whole.project(l.lines(g.M), l.normWidth(), l.info.SubgroupSize))
+			}
+			whole.record(r, form)
+			return false
+		}
+		g.Record(r)
+	}
 	k := lowRankKernel{
 		Inputs: g.A.Tensor.Range(), Product: g.C.Tensor.Range(), Outputs: g.C.Tensor.Range(), OutputQuads: g.C.Tensor.Range(),
 		Factors: p.Factors.Range(), Vectors: p.Vectors.Range(), Deviation: p.Deviation.Range(), K: uint32(g.K), N: uint32(g.N),
@@ -98,19 +119,22 @@ func (l *layered) perturbed(r *engine.Recorder, b batch, layer Layer, g Gemm, fi
 		YAt: uint32(g.C.At), YStride: uint32(g.C.Stride), YRow: uint32(g.C.Row),
 		Draws: uint32(p.Draws()), Component: uint32(p.Layout.Component), A: uint32(m.A), B: uint32(m.B),
 		Networks: uint32(networks), Vector: uint32(p.Vectors.Size("float")), Bias: uint32(bias),
-		Rows: uint32(g.M), FirstRow: uint32(first * layer.places()), Each: uint32(b.inner / networks * layer.places()),
+		Rows: uint32(g.M), FirstRow: uint32(firstRow), Each: uint32(each),
 		First: uint32(p.First), Scale: float32(p.Layout.Scale()),
 		Rank: uint32(p.Layout.Rank), Mirrored: p.Mirrored, Activation: uint32(activation),
 		Aligned: g.C.aligned(4) && (g.N%4 == 0 || g.Padded), AlignedX: g.A.aligned(4),
-		Workgroup: l.line(), Width: l.normWidth(),
+		Workgroup: l.lines(g.M), Width: l.normWidth(),
 	}
-	if few {
+	if few(g.K, g.N) {
 		k.Weights, k.WAt, k.WStride, k.AlignedW = g.B.Tensor.Range(), uint32(g.B.At), uint32(g.B.Stride), g.B.At%4 == 0 && g.B.Stride%4 == 0
 		if g.N <= fewOutputs {
 			k.FewOutputs = uint32(g.N)
 		} else {
 			k.AlignedW = k.AlignedW && g.N%4 == 0
 		}
+	}
+	if to, ok := l.projectsTo(p, i, g.M); ok {
+		k.Projections, k.Next, projects = l.projections.Range(), uint32(to.A), true
 	}
 	groups := (k.Rows*k.Width + k.Workgroup - 1) / k.Workgroup
 	call := k.call(groups, uint32(l.networks), 1)
@@ -119,6 +143,35 @@ func (l *layered) perturbed(r *engine.Recorder, b batch, layer Layer, g Gemm, fi
 	}
 	call.Subgroup = l.info.SubgroupSize
 	r.Dispatch(call)
+	return projects
+}
+
+// projectsTo returns the matrix of the layer after layer i if its inputs are layer i's rows of outputs, as they are stored, and it has projections.
+func (l *layered) projectsTo(p *Perturbation, i, rows int) (m LowRankMatrix, ok bool) {
+	layer := l.layers[i]
+	if l.apart || i+1 == len(l.layers) || layer.Kind != Dense || layer.Norms || layer.Skip > 0 || l.layers[i+1].Kind != Dense {
+		return m, false
+	}
+	next := l.layers[i+1]
+	if _, ok = (Gemm{Members: l.networks, M: rows, N: next.Out, K: next.In, Precision: next.Precision}).lowRankForm(l.info); !ok || few(next.In, next.Out) {
+		return m, false
+	}
+	m, err := p.Layout.matrix(next.Weight)
+	return m, err == nil
+}
+
+// lines returns the workgroup size of kernels of rows, each a lane or more: on software drivers small enough that few rows are work for all processors.
+func (l *layered) lines(rows int) uint32 {
+	if l.info.Type != vk.CPU {
+		return l.line()
+	}
+	subgroups := rows / (4 * runtime.NumCPU() * int(l.info.SubgroupSize))
+	return l.info.SubgroupSize * uint32(max(1, min(8, subgroups)))
+}
+
+// few reports whether a layer's product takes less than to store it and load it again.
+func few(inputs, outputs int) bool {
+	return outputs <= fewOutputs || inputs <= fewInputs && outputs > fewInputs
 }
 
 // Layers of so few inputs or outputs are computed by shaders/engine/nn/low_rank.glsl alone.

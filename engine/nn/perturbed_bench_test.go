@@ -27,7 +27,7 @@ func BenchmarkPerturbed(b *testing.B) {
 					weights.Perturbation = NewPerturbation(s, layout, 1, networks, vector(b, s, "deviation", 1, []float32{0.1}), true)
 					fill(b, weights.Perturbation.Factors, normals(weights.Perturbation.Factors.Len()))
 					fill(b, weights.Perturbation.Vectors, normals(weights.Perturbation.Vectors.Len()))
-					n, err = NewPerturbed(s, model, 1, networks, 1)
+					n, err = NewPerturbed(s, model, rank, 1, networks, 1)
 				} else {
 					n, err = New(s, model, 1, networks)
 				}

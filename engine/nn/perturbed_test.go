@@ -18,7 +18,8 @@ type perturbedCase struct {
 	mirrored      bool
 	head          int // parameters behind the model's
 	normalize     bool
-	capacity      int // rows of a member that are computed at once; 0: all
+	capacity      int  // rows of a member that are computed at once; 0: all
+	apart         bool // a kernel of its own completes the products
 }
 
 // parametersOf lists the parameters of a model's row, and those of a head behind them.
@@ -40,6 +41,8 @@ func TestPerturbed(t *testing.T) {
 		"mirrored":   {model: MLP{In: 3, Hidden: []int{33, 18}, Out: 1, Activation: ReLU}, rank: 1, members: 2, each: 10, rows: 3, mirrored: true},
 		"half pairs": {model: MLP{In: 7, Hidden: []int{40, 24}, Out: 6, Activation: Swish}, rank: 3, members: 2, each: 6, rows: 4, first: 5, mirrored: true, head: 1},
 		"wide":       {model: MLP{In: 17, Hidden: []int{256, 256}, Out: 6, Activation: Tanh}, rank: 1, members: 1, each: 12, rows: 2, first: 2, mirrored: true},
+		"panels":     {model: MLP{In: 18, Hidden: []int{70, 41, 24}, Out: 10, Activation: Tanh}, rank: 5, members: 2, each: 9, rows: 3, first: 3, mirrored: true},
+		"long":       {model: MLP{In: 300, Hidden: []int{33}, Out: 12, Activation: ReLU}, rank: 2, members: 2, each: 18, rows: 1, capacity: 17},
 		"normalized": {model: MLP{In: 6, Hidden: []int{20}, Out: 2, Activation: Tanh}, rank: 4, members: 2, each: 3, rows: 6, normalize: true},
 		"layer norm": {model: MLP{In: 6, Hidden: []int{20, 9}, Out: 2, Activation: Tanh, LayerNorm: true}, rank: 2, members: 2, each: 5, rows: 3},
 		"linear":     {model: MLP{In: 9, Out: 5}, rank: 32, members: 2, each: 3, rows: 2},
@@ -50,6 +53,8 @@ func TestPerturbed(t *testing.T) {
 			rank: 1, members: 2, each: 2, rows: 3},
 	} {
 		t.Run(name, c.run)
+		c.apart = true
+		t.Run(name+" apart", c.run)
 	}
 }
 
@@ -61,12 +66,14 @@ func (c perturbedCase) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := NewPerturbed(s, c.model, c.members, c.each, c.rows)
+	n, err := NewPerturbed(s, c.model, c.rank, c.members, c.each, c.rows)
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := n.form.(*layered)
+	l.apart = c.apart
 	if c.capacity > 0 {
-		n.form.(*layered).capacity = c.capacity
+		l.capacity = c.capacity
 	}
 	m := engine.Members(c.members)
 	params := s.Scratch("params", engine.Float32, m, engine.Axis("parameter", row))
@@ -82,7 +89,7 @@ func (c perturbedCase) run(t *testing.T) {
 	fill(t, p.Factors, f)
 	fill(t, p.Vectors, v)
 	fill(t, outputs, nil)
-	for _, scratch := range append(n.form.(*layered).scratch, n.form.(*layered).inputs) {
+	for _, scratch := range append(l.scratch, l.inputs, l.projections) {
 		fill(t, scratch, nil)
 	}
 	given := Inputs{Parts: []*engine.Tensor{inputs}}
@@ -152,7 +159,7 @@ func (p *LowRank) form(row []float64, factors, vectors []float32, s float64) []f
 func TestPerturbedErrors(t *testing.T) {
 	s := testState(t)
 	model := Recurrent{In: 3, Out: 2, Cell: GRU, Units: 4}
-	if _, err := NewPerturbed(s, model, 1, 2, 3); err == nil || !strings.Contains(err.Error(), "has memory") {
+	if _, err := NewPerturbed(s, model, 1, 1, 2, 3); err == nil || !strings.Contains(err.Error(), "has memory") {
 		t.Errorf("%v: %v; want that it has memory", model, err)
 	}
 	if _, err := NewLowRank([]Parameter{{Columns: 4}}, 1); err == nil {

@@ -4,7 +4,7 @@
 //     y = activate(product + s (x A) B' + bias), s = +- deviation / sqrt(RANK)
 //
 // with the A, B and bias of the row's network. The outputs may take the place of the products. Layers with few inputs or outputs have no product from
-// elsewhere: the kernel computes it.
+// elsewhere: the kernel computes it. It also projects the outputs for the layer after it, as low_rank_project.comp does.
 //
 // Groups: x = ceil(rows * WIDTH / local size), y = members.
 
@@ -21,6 +21,8 @@ layout(constant_id = 7) const bool HAS_WEIGHTS = false; // compute the product: 
 layout(constant_id = 8) const uint FEW_OUTPUTS = 0;     // the number of outputs
 layout(constant_id = 9) const bool ALIGNED_W = false;   // rows of weights begin at multiples of four floats; with FEW_OUTPUTS, the first one does
 
+layout(constant_id = 10) const bool HAS_PROJECTIONS = false; // compute s (y A) with the A of the next layer
+
 layout(std430, set = 0, binding = 0) readonly buffer Inputs { vec4 inputs[]; };
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Product { vec4 product[]; };
@@ -34,6 +36,7 @@ layout(std430, set = 0, binding = 9) writeonly buffer Outputs { float outputs[];
 layout(std430, set = 0, binding = 10) writeonly buffer OutputQuads { Quad output_quads[]; }; // the same
 layout(std430, set = 0, binding = 11) readonly buffer Weights { vec4 weights[]; };    // the shared ones; optional
 layout(set = 0, binding = 12, rgba32f) readonly uniform imageBuffer weights_texels;
+layout(std430, set = 0, binding = 13) writeonly buffer Projections { float projections[]; }; // [M, rows, multiple of four]; optional
 
 layout(push_constant) uniform Push {
     uint k, n;                   // inputs and outputs of the layer
@@ -51,6 +54,7 @@ layout(push_constant) uniform Push {
     uint first;                  // index of the first network in its population
     float scale;                 // 1 / sqrt(RANK)
     uint w_at, w_stride;         // of the weights
+    uint next;                   // where the next layer's A is in a component
 };
 
 LOADER(low_rank_inputs, ALIGNED_X, inputs, inputs_texels)
@@ -103,6 +107,8 @@ void main() {
     [[unroll]] for (uint j = 0u; j < FEW_OUTPUTS; j++) y[j] = norm_sum(y[j]);
     [[unroll]] for (uint q = 0u; q < RANK; q++) p[q] = s * norm_sum(p[q]);
     if (!present) return;
+    float projection[RANK];
+    [[unroll]] for (uint q = 0u; q < RANK; q++) projection[q] = 0.0;
     [[dont_unroll]] for (uint i = 4u * part; i < n; i += 4u * WIDTH) {
         uint rest = n - 1u - i, at = y_begin + i;
         vec4 v = vec4(0.0);
@@ -117,5 +123,13 @@ void main() {
                 if (j <= rest) outputs[at + j] = v[j];
             }
         }
+        if (HAS_PROJECTIONS) {
+            v = low_rank_within(v, rest);
+            [[unroll]] for (uint q = 0u; q < RANK; q++) projection[q] += dot(v, LOAD4(factors, factors_texels, (factor + q * component + next + i) >> 2));
+        }
     }
+    if (!HAS_PROJECTIONS) return;
+    [[unroll]] for (uint q = 0u; q < RANK; q++) projection[q] = s * norm_sum(projection[q]);
+    if (part != 0u) return;
+    [[unroll]] for (uint q = 0u; q < RANK; q++) projections[(member * rows + r) * ((RANK + 3u) & ~3u) + q] = projection[q];
 }
