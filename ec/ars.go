@@ -50,7 +50,7 @@ func checkPairs(population int) error {
 // to reinforcement learning", 2018, algorithm 2, version V1-t). V2-t differs only in the policy, which normalizes
 // observations by running statistics.
 type ars struct {
-	spherical
+	perturbed
 	cfg       ARSConfig
 	space     Space
 	optimizer *optim.Optimizer // plain gradient ascent
@@ -71,7 +71,7 @@ func (c ARSConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper,
 	m := engine.Members(space.Members)
 	directions := engine.Axis("direction", c.Population/2)
 	a := &ars{cfg: c, space: space}
-	a.spherical = spherical{noise: NewNoise(s, clock, space, c.Population, true), std: hyper.Add("noise_std", c.NoiseStd)}
+	a.perturbed = perturbed{noise: NewNoise(s, clock, space, c.Population, true), std: hyper.Add("noise_std", c.NoiseStd)}
 	if err := a.noise.UseRank(s, c.Rank); err != nil {
 		return nil, err
 	}

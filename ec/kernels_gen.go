@@ -2312,6 +2312,7 @@ var lowRankFormShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_PICK", ID: 1, Default: 0, Has: "Pick"},
+		{Name: "DIAGONAL", ID: 2, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
 		{Name: "STORED", ID: 23, Default: 0},
@@ -2342,6 +2343,7 @@ type lowRankFormKernel struct {
 	Scale     float32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Diagonal   bool   // default false
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
 	Stored     uint32 // default 0
@@ -2353,6 +2355,92 @@ func (k lowRankFormKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(lowRankFormShader, &k, x, y, z)
 }
 
+var lowRankSquareSumsShader = &vk.Shader{
+	Name:  "ec/low_rank_square_sums",
+	SPIRV: shaders.Code("ec/low_rank_square_sums"),
+	Bindings: []vk.Binding{
+		{Name: "Weight", Index: 0, Access: vk.Read},
+		{Name: "Squares", Index: 1, Access: vk.Read},
+		{Name: "Place", Index: 2, Access: vk.Read},
+		{Name: "Second", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "RANK", ID: 1, Default: 1},
+		{Name: "MIRRORED", ID: 20, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lowRankSquareSumsKernel is shaders/ec/low_rank_square_sums.comp.
+type lowRankSquareSumsKernel struct {
+	Weight  vk.Range // readonly float
+	Squares vk.Range // readonly float
+	Place   vk.Range // readonly uvec2
+	Second  vk.Range // writeonly float
+
+	Matrices   uint32 // push constants, in order
+	Pieces     uint32
+	Draws      uint32
+	First      uint32
+	Population uint32
+	Row        uint32
+	SecondAt   uint32
+	Scale      float32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Rank       uint32 // default 1
+	Mirrored   bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lowRankSquareSumsKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(lowRankSquareSumsShader, &k, x, y, z)
+}
+
+var lowRankSquaresShader = &vk.Shader{
+	Name:  "ec/low_rank_squares",
+	SPIRV: shaders.Code("ec/low_rank_squares"),
+	Bindings: []vk.Binding{
+		{Name: "Factors", Index: 0, Access: vk.Read},
+		{Name: "factors_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
+		{Name: "Shape", Index: 2, Access: vk.Read},
+		{Name: "Squares", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "RANK", ID: 1, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lowRankSquaresKernel is shaders/ec/low_rank_squares.comp.
+type lowRankSquaresKernel struct {
+	Factors vk.Range // readonly vec4
+	Shape   vk.Range // readonly uvec4
+	Squares vk.Range // writeonly float
+
+	Component uint32 // push constants, in order
+	Matrices  uint32
+	Draws     uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Rank       uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lowRankSquaresKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(lowRankSquaresShader, &k, x, y, z)
+}
+
 var lowRankVectorSumsShader = &vk.Shader{
 	Name:  "ec/low_rank_vector_sums",
 	SPIRV: shaders.Code("ec/low_rank_vector_sums"),
@@ -2362,6 +2450,7 @@ var lowRankVectorSumsShader = &vk.Shader{
 		{Name: "Deviation", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Place", Index: 3, Access: vk.Read},
 		{Name: "First", Index: 4, Access: vk.Write},
+		{Name: "Second", Index: 5, Access: vk.Write, Optional: true},
 		{Name: "Clock", Index: 8, Access: vk.Read},
 		{Name: "Table", Index: 9, Access: vk.Read, Optional: true},
 		{Name: "noise_table_texels", Index: 10, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Table"},
@@ -2370,6 +2459,7 @@ var lowRankVectorSumsShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_DEVIATION", ID: 1, Default: 0, Has: "Deviation"},
+		{Name: "HAS_SECOND", ID: 2, Default: 0, Has: "Second"},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
 		{Name: "STORED", ID: 23, Default: 0},
@@ -2385,6 +2475,7 @@ type lowRankVectorSumsKernel struct {
 	Deviation vk.Range // readonly float, optional
 	Place     vk.Range // readonly uint
 	First     vk.Range // writeonly float
+	Second    vk.Range // writeonly float, optional
 	Clock     vk.Range // readonly uint
 	Table     vk.Range // readonly vec4, optional
 
@@ -2425,6 +2516,7 @@ var lowRankVectorsShader = &vk.Shader{
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "DIAGONAL", ID: 1, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
 		{Name: "STORED", ID: 23, Default: 0},
@@ -2453,6 +2545,7 @@ type lowRankVectorsKernel struct {
 	First  uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Diagonal   bool   // default false
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
 	Stored     uint32 // default 0

@@ -93,24 +93,29 @@ type lowRank struct {
 	factors *engine.Tensor // [M, chunk, rank, component]: of draws whose sum is being computed
 	chunk   int            // draws
 	splits  int            // parts of a chunk's sum
+
+	// For sums of squares, of candidates with deviations of their own in every matrix.
+	squares  *engine.Tensor // [M, chunk, matrices, rank]: mean squares of matrices' noise, component by component; nil: there are no such sums
+	shapes   *engine.Tensor // [matrices, 4] u32: see shaders/ec/low_rank_squares.comp
+	elements *engine.Tensor // [matrices, 2] u32: see shaders/ec/low_rank_square_sums.comp
 }
 
-// spherical is the part of strategies whose candidates have one deviation in all parameters. It implements what LowRankStrategy has beyond a Strategy.
-type spherical struct {
+// perturbed is the part of strategies whose candidates are mean + deviation · noise. It implements what LowRankStrategy has beyond a Strategy.
+type perturbed struct {
 	noise     *Noise
-	mean, std *engine.Tensor // [M, row], [M]
+	mean, std *engine.Tensor // [M, row], [M] or [M, row]
 }
 
 // LowRank implements LowRankStrategy.
-func (d *spherical) LowRank() *nn.LowRank { return d.noise.LowRank() }
+func (d *perturbed) LowRank() *nn.LowRank { return d.noise.LowRank() }
 
 // NewPerturbation implements LowRankStrategy.
-func (d *spherical) NewPerturbation(s *engine.State, count int) *nn.Perturbation {
+func (d *perturbed) NewPerturbation(s *engine.State, count int) *nn.Perturbation {
 	return nn.NewPerturbation(s, d.LowRank(), d.noise.space.Members, count, d.std, d.noise.mirrored)
 }
 
 // Perturb implements LowRankStrategy.
-func (d *spherical) Perturb(r *engine.Recorder, first int, into *nn.Perturbation) nn.Weights {
+func (d *perturbed) Perturb(r *engine.Recorder, first int, into *nn.Perturbation) nn.Weights {
 	return d.noise.Perturb(r, d.mean, first, into)
 }
 
@@ -123,8 +128,8 @@ func checkRank(rank int, space Space) error {
 	return err
 }
 
-// UseRank makes candidates mean + deviation · A Bᵀ / √rank in every matrix of the space; vectors keep noise of their own. deviation must be [M].
-// Rank 0 changes nothing.
+// UseRank makes candidates mean + deviation · A Bᵀ / √rank in every matrix of the space; vectors keep noise of their own. deviation is [M], or [M, row] with
+// the same one in all elements of a matrix. Rank 0 changes nothing.
 //
 // Errors: a space without matrices.
 func (n *Noise) UseRank(s *engine.State, rank int) error {
@@ -244,7 +249,7 @@ func (n *Noise) Perturb(r *engine.Recorder, mean *engine.Tensor, first int, into
 	k := lowRankVectorsKernel{
 		Mean: mean.Range(), Deviation: into.Deviation.Range(), Place: of.vectors.Range(), Vectors: into.Vectors.Range(), Clock: n.clock.Tensor().Range(),
 		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(of.Draw()), Size: uint32(of.Rank * of.Component), Floats: uint32(of.vectors.Len()),
-		Row: uint32(n.space.Row()), Count: uint32(count), First: uint32(first), Mirrored: n.mirrored,
+		Row: uint32(n.space.Row()), Count: uint32(count), First: uint32(first), Mirrored: n.mirrored, Diagonal: into.Deviation.Len() == mean.Len(),
 	}
 	groups, size := n.shared(r, count*of.vectors.Len()/4)
 	k.LocalSizeX = size
@@ -274,14 +279,15 @@ func (n *Noise) recordFactors(r *engine.Recorder, into *engine.Tensor, k lowRank
 // lowRankCandidates is Candidates of low rank.
 func (n *Noise) lowRankCandidates(r *engine.Recorder, mean, deviation *engine.Tensor, pick Pick, into *engine.Tensor) {
 	of, members, row := n.lowRank, n.space.Members, n.space.Row()
-	if deviation.Len() != members {
-		r.Fail(fmt.Errorf("ec: candidates of rank %d with deviations %v; want one for each of %d members", of.Rank, deviation, members))
+	if deviation.Len() != members && deviation.Len() != members*row {
+		r.Fail(fmt.Errorf("ec: candidates of rank %d with deviations %v; want one for each of %d members or parameters", of.Rank, deviation, members))
 		return
 	}
 	k := lowRankFormKernel{
 		Mean: mean.Range(), Deviation: deviation.Range(), Place: of.places.Range(), Candidates: into.Range(), Clock: n.clock.Tensor().Range(),
 		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(of.Draw()), Row: uint32(row), Count: uint32(into.Len() / row / members),
 		First: uint32(pick.First), Rank: uint32(of.Rank), Component: uint32(of.Component), Scale: float32(of.Scale()), Mirrored: n.mirrored,
+		Diagonal: deviation.Len() != members,
 	}
 	if pick.Index != nil {
 		k.Pick = pick.Index.Range()
@@ -298,13 +304,17 @@ func (n *Noise) groupsOf(r *engine.Recorder, iterations int) uint32 {
 	return uint32(iterations/(most*int(r.Workgroup()))) + 1
 }
 
-// lowRankSum is Sum of candidates of low rank: for every matrix scale · Σ weight A Bᵀ / √r, the product of all draws' factors side by side.
-func (n *Noise) lowRankSum(r *engine.Recorder, weight *engine.Tensor, scale float64, deviation, first *engine.Tensor) {
+// lowRankSum is Sum of candidates of low rank: for every matrix scale · Σ weight A Bᵀ / √r, the product of all draws' factors side by side. Its second sum is
+// that of the elements' mean square, for all elements.
+func (n *Noise) lowRankSum(r *engine.Recorder, weight *engine.Tensor, scale float64, deviation, first, second *engine.Tensor) {
 	of, members, row := n.lowRank, n.space.Members, n.space.Row()
 	for chunk := range of.chunks(n.pairs()) {
 		k := lowRankFactorsKernel{Weight: weight.Range(), First: uint32(chunk * of.chunk), Scale: float32(scale * of.Scale())}
 		if deviation != nil {
 			k.Deviation = deviation.Range()
+		}
+		if second != nil {
+			n.lowRankSquares(r, weight, scale, chunk, second)
 		}
 		n.recordFactors(r, of.factors, k)
 		for _, m := range of.Matrices {
@@ -328,6 +338,9 @@ func (n *Noise) lowRankSum(r *engine.Recorder, weight *engine.Tensor, scale floa
 	}
 	if deviation != nil {
 		k.Deviation = deviation.Range()
+	}
+	if second != nil {
+		k.Second = second.Range()
 	}
 	groups := (uint32(of.Floats/4) + k.LocalSizeX - 1) / k.LocalSizeX
 	r.Dispatch(k.call(groups, uint32(first.Len()/(members*row)), uint32(members)))

@@ -21,6 +21,27 @@ func rowOf(shapes ...[2]int) (all []nn.Parameter, dim int) {
 	return all, dim
 }
 
+// tied makes references of strategies with a deviation for every matrix.
+func tied(of func(settings, []float64, int) reference, shapes [][2]int) func(settings, []float64, int) reference {
+	return func(h settings, start []float64, population int) reference {
+		var matrices []nn.Parameter
+		all, _ := rowOf(shapes...)
+		for _, p := range all {
+			if p.Rows > 0 {
+				matrices = append(matrices, p)
+			}
+		}
+		made := of(h, start, population)
+		switch r := made.(type) {
+		case *refPGPE:
+			r.tied = matrices
+		case *refSNES:
+			r.tied = matrices
+		}
+		return made
+	}
+}
+
 // TestLowRankUpdates compares generations with candidates of low rank with the references that form every candidate and sum over them.
 func TestLowRankUpdates(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
@@ -38,6 +59,12 @@ func TestLowRankUpdates(t *testing.T) {
 		{updateCase{name: "chunks", algorithm: OpenESConfig{Population: 1700, LearningRate: 0.1, NoiseStd: 0.1, Optimizer: optim.SGD,
 			Shaping: CenteredRank, Rank: 32}, make: newOpenES(false, CenteredRank, optim.SGD, 0)}, odd},
 		{updateCase{name: "matrix", algorithm: VanillaESConfig{Population: 23, Elites: 5, NoiseStd: 0.3, Rank: 3}, make: newVanillaES(5)}, [][2]int{{6, 4}}},
+		{updateCase{name: "pairs", algorithm: PGPEConfig{Population: 12, LearningRate: 0.1, DeviationRate: 0.2, InitStd: 0.4, MaxChange: 0.2, Optimizer: optim.ClipUp,
+			Shaping: CenteredRank, Rank: 1}, make: tied(newPGPE(CenteredRank, optim.ClipUp), odd)}, odd},
+		{updateCase{name: "ranks", algorithm: PGPEConfig{Population: 1400, LearningRate: 0.1, DeviationRate: 0.2, InitStd: 0.4, MaxChange: 0.1, Optimizer: optim.SGD,
+			Shaping: Standardize, Rank: 3}, make: tied(newPGPE(Standardize, optim.SGD), odd)}, odd},
+		{updateCase{name: "one", algorithm: SNESConfig{Population: 25, LearningRate: 0.9, DeviationRate: 0.3, InitStd: 0.5, Rank: 1}, make: tied(newSNES, odd)}, odd},
+		{updateCase{name: "two", algorithm: SNESConfig{Population: 17, LearningRate: 1, DeviationRate: 0.2, InitStd: 1, Rank: 2}, make: tied(newSNES, odd)}, odd},
 		{updateCase{name: "directions", algorithm: ARSConfig{Population: 22, Elites: 4, LearningRate: 0.1, NoiseStd: 0.2, Rank: 1}, make: newARS(4)}, odd},
 	} {
 		t.Run(c.algorithm.Name()+"/"+c.name, func(t *testing.T) {

@@ -161,14 +161,14 @@ const maxPairs = 16384
 
 // Sum records scale · Σ weight · noise over the candidates into first [splits, M, row], to be added over the splits,
 // divided by deviation [M] if that is not nil. If second is not nil it receives scale · Σ weight · noise². weight is
-// [M, N]. Candidates of low rank have no second.
+// [M, N]. Of candidates of low rank, all elements of a matrix have the mean of its noise².
 func (n *Noise) Sum(r *engine.Recorder, weight *engine.Tensor, scale float64, deviation, first, second *engine.Tensor) {
 	if n.lowRank != nil {
-		if second != nil {
-			r.Fail(fmt.Errorf("ec: squares of noise of rank %d; there are none", n.lowRank.Rank))
+		if second != nil && n.lowRank.squares == nil {
+			r.Fail(fmt.Errorf("ec: sums of squares of noise of rank %d without UseSquares", n.lowRank.Rank))
 			return
 		}
-		n.lowRankSum(r, weight, scale, deviation, first)
+		n.lowRankSum(r, weight, scale, deviation, first, second)
 		return
 	}
 	members, row := n.space.Members, n.space.Row()

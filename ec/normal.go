@@ -42,9 +42,9 @@ func (es *openES) Normal() Normal { return Normal{Mean: es.mean, Factor: es.std}
 
 func (es *vanillaES) Normal() Normal { return Normal{Mean: es.mean, Factor: es.std} }
 
-func (p *pgpe) Normal() Normal { return Normal{Mean: p.optimizer.Params(), Deviation: p.deviation} }
+func (p *pgpe) Normal() Normal { return Normal{Mean: p.mean, Deviation: p.std} }
 
-func (es *snes) Normal() Normal { return Normal{Mean: es.mean, Deviation: es.deviation} }
+func (es *snes) Normal() Normal { return Normal{Mean: es.mean, Deviation: es.std} }
 
 func (es *cem) Normal() Normal { return Normal{Mean: es.mean, Deviation: es.deviation} }
 

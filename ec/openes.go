@@ -52,7 +52,7 @@ func (c OpenESConfig) Check(space Space) error {
 // openES is the evolution strategy of T. Salimans et al., "Evolution Strategies as a Scalable Alternative to
 // Reinforcement Learning", 2017, algorithm 1. With a rank, ε has low rank in every matrix (Noise.UseRank); the rest is the same.
 type openES struct {
-	spherical
+	perturbed
 	cfg       OpenESConfig
 	space     Space
 	optimizer *optim.Optimizer
@@ -71,7 +71,7 @@ func (c OpenESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyp
 	rule := optim.Default(c.Optimizer)
 	rule.WeightDecay = c.WeightDecay
 	es := &openES{
-		spherical: spherical{noise: NewNoise(s, clock, space, c.Population, c.Mirrored), std: hyper.Add("noise_std", c.NoiseStd)},
+		perturbed: perturbed{noise: NewNoise(s, clock, space, c.Population, c.Mirrored), std: hyper.Add("noise_std", c.NoiseStd)},
 		cfg:       c, space: space,
 		optimizer: optim.New(s, rule, hyper.Add("learning_rate", c.LearningRate), space.Row()),
 		weights:   s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population)),

@@ -17,6 +17,7 @@ type PGPEConfig struct {
 	MaxChange     float64    `above:"0" below:"1" doc:"Largest relative change of a deviation per generation, per member." member:""`
 	Optimizer     optim.Rule `doc:"Optimizer of the mean: sgd, rmsprop, adam, adamw, clipup."`
 	Shaping       Shaping    `doc:"Transformation of fitness into weights: raw, centered_rank, standardize, normalize."`
+	Rank          int        `min:"0" max:"32" doc:"Candidates differ from the mean by matrices of this rank (EGGROLL); 0: in every parameter."`
 }
 
 // DefaultPGPE has the settings of EvoJAX's PGPE with ClipUp (Y. Tang et al., 2022), with the population of its
@@ -28,14 +29,19 @@ func DefaultPGPE() PGPEConfig {
 // Validate checks constraints across fields.
 func (c PGPEConfig) Validate() error { return checkPairs(c.Population) }
 
+func (c PGPEConfig) rank() int { return c.Rank }
+
+// Check checks the settings against a space of candidates. It needs no device.
+func (c PGPEConfig) Check(space Space) error { return checkRank(c.Rank, space) }
+
 // pgpe is policy gradients with parameter-based exploration and symmetric sampling: F. Sehnke et al.,
 // "Parameter-exploring policy gradients", 2010, section 3, with the optimizer of N. E. Toklu, P. Liskowski, R. K.
-// Srivastava, "ClipUp: A Simple and Powerful Optimizer for Distribution-based Policy Evolution", 2020.
+// Srivastava, "ClipUp: A Simple and Powerful Optimizer for Distribution-based Policy Evolution", 2020. With a rank, ε
+// has low rank in every matrix (Noise.UseRank), all elements of which share a deviation: its gradient is the mean of theirs.
 type pgpe struct {
+	perturbed // std: [M, row]
 	cfg       PGPEConfig
 	space     Space
-	noise     *Noise
-	deviation *engine.Tensor // [M, row]
 	rate      *engine.Tensor // [M]: learning rate of the deviations
 	change    *engine.Tensor // [M]
 	optimizer *optim.Optimizer
@@ -53,8 +59,12 @@ func (c PGPEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	if err := config.Check(c); err != nil {
 		return nil, err
 	}
-	p := &pgpe{cfg: c, space: space, noise: NewNoise(s, clock, space, c.Population, true), deviation: space.Tensor(s, "deviation")}
+	p := &pgpe{cfg: c, space: space, perturbed: perturbed{noise: NewNoise(s, clock, space, c.Population, true), std: space.Tensor(s, "deviation")}}
 	p.optimizer = optim.New(s, optim.Default(c.Optimizer), hyper.Add("learning_rate", c.LearningRate), space.Row())
+	p.mean = p.optimizer.Params()
+	if err := p.noise.useRankAndSquares(s, c.Rank); err != nil {
+		return nil, err
+	}
 	p.rate, p.change = hyper.Add("deviation_rate", c.DeviationRate), hyper.Add("max_change", c.MaxChange)
 	p.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
 	p.first, p.second = p.noise.Sums(s, "first_sums"), p.noise.Sums(s, "second_sums")
@@ -66,7 +76,7 @@ func (p *pgpe) Population() int          { return p.cfg.Population }
 func (p *pgpe) Solution() *engine.Tensor { return p.optimizer.Params() }
 
 func (p *pgpe) Init(ctx context.Context, start []float32) error {
-	if err := p.deviation.Fill(ctx, float32(p.cfg.InitStd)); err != nil {
+	if err := p.std.Fill(ctx, float32(p.cfg.InitStd)); err != nil {
 		return err
 	}
 	return p.optimizer.Params().WriteFloat32(ctx, p.space.Pad(start))
@@ -77,7 +87,7 @@ func (p *pgpe) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy: μ + ε and μ − ε, where ε has deviations σ.
 func (p *pgpe) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	p.noise.Candidates(r, p.optimizer.Params(), p.deviation, pick, into)
+	p.noise.Candidates(r, p.optimizer.Params(), p.std, pick, into)
 }
 
 // Tell implements Strategy: the gradients over the N/2 directions, where b is the mean fitness,
@@ -88,7 +98,7 @@ func (p *pgpe) Tell(r *engine.Recorder, scores Scores) { p.learn(r, scores, p.no
 
 // TellCandidates implements CandidateStrategy: the sums are over single candidates, mirrored or not.
 func (p *pgpe) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
-	p.learn(r, scores, p.noise.Of(r, injected, p.optimizer.Params(), p.deviation, 0))
+	p.learn(r, scores, p.noise.Of(r, injected, p.optimizer.Params(), p.std, 0))
 }
 
 func (p *pgpe) learn(r *engine.Recorder, scores Scores, noise *Noise) {
@@ -96,7 +106,7 @@ func (p *pgpe) learn(r *engine.Recorder, scores Scores, noise *Noise) {
 	noise.Sum(r, p.weights, 1/float64(p.cfg.Population), nil, p.first, p.second)
 	d := p.space.diagonal(r, p.first)
 	r.Dispatch(pgpeKernel{
-		First: p.first.Range(), Second: p.second.Range(), Deviation: p.deviation.Range(),
+		First: p.first.Range(), Second: p.second.Range(), Deviation: p.std.Range(),
 		DeviationRate: p.rate.Range(), MaxChange: p.change.Range(), Gradient: p.gradient.Range(),
 		Splits: d.splits, Row: d.row, LocalSizeX: d.size,
 	}.call(d.groups, d.members, 1))

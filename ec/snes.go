@@ -14,20 +14,24 @@ type SNESConfig struct {
 	LearningRate  float64 `min:"0" doc:"Step size of the mean, per member." member:""`
 	DeviationRate float64 `min:"0" doc:"Step size of the deviations, per member; 0: (3 + ln dim) / (5 sqrt dim)." member:""`
 	InitStd       float64 `above:"0" doc:"Deviation of the initial candidates from their mean."`
+	Rank          int     `min:"0" max:"32" doc:"Candidates differ from the mean by matrices of this rank (EGGROLL), for large networks; 0: in every parameter."`
 }
 
 // DefaultSNES has the paper's settings (D. Wierstra et al., 2014, table 1) and the initial deviation 1.
 func DefaultSNES() SNESConfig { return SNESConfig{LearningRate: 1, InitStd: 1} }
 
+func (c SNESConfig) rank() int { return c.Rank }
+
+// Check checks the settings against a space of candidates. It needs no device.
+func (c SNESConfig) Check(space Space) error { return checkRank(c.Rank, space) }
+
 // snes is the separable natural evolution strategy: T. Schaul, T. Glasmachers, J. Schmidhuber, "High Dimensions and
 // Heavy Tails for Natural Evolution Strategies", 2011; D. Wierstra et al., "Natural Evolution Strategies", 2014,
-// algorithm 6.
+// algorithm 6. With a rank, s has low rank in every matrix (Noise.UseRank), all elements of which share a deviation: its gradient is the mean of theirs.
 type snes struct {
+	perturbed // std: [M, row]
 	cfg       SNESConfig
 	space     Space
-	noise     *Noise
-	mean      *engine.Tensor // [M, row]
-	deviation *engine.Tensor // [M, row]
 	rates     [2]*engine.Tensor
 	utilities *engine.Tensor // [N]
 	weights   *engine.Tensor // [M, N]
@@ -49,8 +53,10 @@ func (c SNESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	if dim := float64(space.Dim); c.DeviationRate == 0 {
 		c.DeviationRate = (3 + math.Log(dim)) / (5 * math.Sqrt(dim))
 	}
-	es := &snes{cfg: c, space: space, noise: NewNoise(s, clock, space, c.Population, false), mean: space.Tensor(s, "mean"),
-		deviation: space.Tensor(s, "deviation")}
+	es := &snes{cfg: c, space: space, perturbed: perturbed{NewNoise(s, clock, space, c.Population, false), space.Tensor(s, "mean"), space.Tensor(s, "deviation")}}
+	if err := es.noise.useRankAndSquares(s, c.Rank); err != nil {
+		return nil, err
+	}
 	es.rates = [2]*engine.Tensor{hyper.Add("learning_rate", c.LearningRate), hyper.Add("deviation_rate", c.DeviationRate)}
 	es.utilities = rankWeights(s, naturalUtilities(c.Population))
 	es.weights = s.Scratch("weights", engine.Float32, engine.Members(space.Members), candidates(c.Population))
@@ -62,7 +68,7 @@ func (es *snes) Population() int          { return es.cfg.Population }
 func (es *snes) Solution() *engine.Tensor { return es.mean }
 
 func (es *snes) Init(ctx context.Context, start []float32) error {
-	if err := es.deviation.Fill(ctx, float32(es.cfg.InitStd)); err != nil {
+	if err := es.std.Fill(ctx, float32(es.cfg.InitStd)); err != nil {
 		return err
 	}
 	return es.mean.WriteFloat32(ctx, es.space.Pad(start))
@@ -88,7 +94,7 @@ func (es *snes) Ask(*engine.Recorder) {}
 
 // Candidates implements Strategy: μ + σ s.
 func (es *snes) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {
-	es.noise.Candidates(r, es.mean, es.deviation, pick, into)
+	es.noise.Candidates(r, es.mean, es.std, pick, into)
 }
 
 // Tell implements Strategy: μ + η_μ σ Σ u s and σ exp(η_σ/2 Σ u (s² − 1)), where the utilities u sum to zero.
@@ -97,7 +103,7 @@ func (es *snes) Tell(r *engine.Recorder, scores Scores) { es.learn(r, scores, es
 // TellCandidates implements CandidateStrategy. Deviations grow with the squares of the noise, so its length is
 // limited.
 func (es *snes) TellCandidates(r *engine.Recorder, injected Injection, scores Scores) {
-	es.learn(r, scores, es.noise.Of(r, injected, es.mean, es.deviation, es.space.stepLimit()))
+	es.learn(r, scores, es.noise.Of(r, injected, es.mean, es.std, es.space.stepLimit()))
 }
 
 func (es *snes) learn(r *engine.Recorder, scores Scores, noise *Noise) {
@@ -106,7 +112,7 @@ func (es *snes) learn(r *engine.Recorder, scores Scores, noise *Noise) {
 	d := es.space.diagonal(r, es.first)
 	r.Dispatch(snesKernel{
 		First: es.first.Range(), Second: es.second.Range(), Mean: es.mean.Range(),
-		Deviation:    es.deviation.Range(),
+		Deviation:    es.std.Range(),
 		LearningRate: es.rates[0].Range(), DeviationRate: es.rates[1].Range(), Splits: d.splits, Row: d.row, LocalSizeX: d.size,
 	}.call(d.groups, d.members, 1))
 }

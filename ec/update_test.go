@@ -345,10 +345,24 @@ func (s *refARS) tell(noise [][]float64, fitness []float64) {
 type separate struct {
 	step
 	deviation []float64
+	tied      []nn.Parameter // matrices whose elements share a deviation
 }
 
 func newSeparate(step step, deviation float64) separate {
-	return separate{step, slices.Repeat([]float64{deviation}, len(step.mean))}
+	return separate{step: step, deviation: slices.Repeat([]float64{deviation}, len(step.mean))}
+}
+
+// tie makes the gradients of deviations that are one their mean.
+func (s *separate) tie(gradient []float64) {
+	for _, m := range s.tied {
+		mean := 0.0
+		for _, g := range gradient[m.At:][:m.Len()] {
+			mean += g / float64(m.Len())
+		}
+		for i := range m.Len() {
+			gradient[m.At+i] = mean
+		}
+	}
 }
 
 func (s *separate) candidate(noise []float64) []float64 {
@@ -407,6 +421,7 @@ func (s *refPGPE) tell(noise [][]float64, fitness []float64) {
 			deviation[i] += ((f[2*d]+f[2*d+1])/2 - baseline) * (e*e - sigma*sigma) / sigma / n
 		}
 	}
+	s.tie(deviation)
 	for i, sigma := range s.deviation {
 		s.deviation[i] = min(max(sigma+s.rate*deviation[i], sigma-s.change*sigma), sigma+s.change*sigma)
 	}
@@ -439,6 +454,7 @@ func (s *refSNES) tell(noise [][]float64, fitness []float64) {
 			log[i] += (u[k]/sum - 1/n) * (z*z - 1)
 		}
 	}
+	s.tie(log)
 	for i, sigma := range s.deviation {
 		s.mean[i] += s.rates[0] * sigma * mean[i]
 		s.deviation[i] *= math.Exp(s.rates[1] / 2 * log[i])

@@ -40,7 +40,7 @@ func checkElites(elites, population int) error {
 // vanillaES is the canonical evolution strategy of P. Chrabaszcz, I. Loshchilov, F. Hutter, "Back to Basics:
 // Benchmarking Canonical Evolution Strategies for Playing Atari", 2018, algorithm 1.
 type vanillaES struct {
-	spherical
+	perturbed
 	cfg       VanillaESConfig
 	space     Space
 	optimizer *optim.Optimizer // plain gradient ascent
@@ -58,7 +58,7 @@ func (c VanillaESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.
 		return nil, err
 	}
 	es := &vanillaES{cfg: c, space: space}
-	es.spherical = spherical{noise: NewNoise(s, clock, space, c.Population, false), std: hyper.Add("noise_std", c.NoiseStd)}
+	es.perturbed = perturbed{noise: NewNoise(s, clock, space, c.Population, false), std: hyper.Add("noise_std", c.NoiseStd)}
 	es.optimizer = optim.New(s, optim.Config{Rule: optim.SGD}, es.std, space.Row())
 	es.mean = es.optimizer.Params()
 	if err := es.noise.UseRank(s, c.Rank); err != nil {

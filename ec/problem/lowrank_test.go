@@ -19,6 +19,20 @@ func lowRankES(population, rank int, mirrored bool) ec.OpenESConfig {
 	return cfg
 }
 
+// lowRankPGPE is PGPE of a rank for tests.
+func lowRankPGPE(population, rank int) ec.PGPEConfig {
+	cfg := ec.DefaultPGPE()
+	cfg.Population, cfg.Rank, cfg.InitStd = population, rank, 0.3
+	return cfg
+}
+
+// lowRankSNES is SNES of a rank for tests.
+func lowRankSNES(population, rank int) ec.SNESConfig {
+	cfg := ec.DefaultSNES()
+	cfg.Population, cfg.Rank, cfg.InitStd = population, rank, 0.3
+	return cfg
+}
+
 // newLowRank makes a search and begins it.
 func newLowRank(t *testing.T, seed uint32, algo ec.Algorithm, problem ec.Problem, members int) *ec.Search {
 	t.Helper()
@@ -66,25 +80,26 @@ func TestLowRankFitness(t *testing.T) {
 		norms      bool
 		sample     bool
 		population int
-		mirrored   bool
+		algo       ec.Algorithm
 	}{
-		{"Pendulum-v1", false, true, 6, true}, {"Pendulum-v1", true, false, 5, false}, {"CartPole-v1", false, false, 8, true},
+		{"Pendulum-v1", false, true, 6, lowRankES(6, 2, true)}, {"Pendulum-v1", true, false, 5, lowRankES(5, 2, false)},
+		{"CartPole-v1", false, false, 8, lowRankES(8, 2, true)}, {"Pendulum-v1", false, true, 6, lowRankPGPE(6, 2)},
+		{"Pendulum-v1", true, true, 7, lowRankSNES(7, 3)},
 	} {
-		t.Run(c.env, func(t *testing.T) {
+		t.Run(c.algo.Name()+"/"+c.env, func(t *testing.T) {
 			const members, generations = 2, 3
 			network, cfg := DefaultNetwork(), DefaultPolicy()
-			network.Hidden, network.LayerNorm, network.NormalizeObs = []int{13, 9}, c.norms, Running
+			network.Hidden, network.LayerNorm, network.NormalizeObs = []int{13, 21, 9}, c.norms, Running
 			cfg.Episodes, cfg.Sample = 2, c.sample
 			p := Policy(lookup(t, c.env), envs.Options{TimeLimit: 20}, network, cfg).(*policy)
 			rows := *p
 			rows.cfg.Placement = envs.PlacementStepped
 			eng := engine.New(open(t), engine.Seed(7))
-			algo := lowRankES(c.population, 2, c.mirrored)
 			space := p.Space(members)
 			s := eng.NewState()
 			defer func() { _ = s.Close() }()
 			clock, hyper := engine.NewClock(s), engine.NewHyper(s, members)
-			g, err := ec.NewGeneration(s, clock, hyper, algo, space)
+			g, err := ec.NewGeneration(s, clock, hyper, c.algo, space)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +191,7 @@ func TestLowRankResume(t *testing.T) {
 	p := Policy(lookup(t, "CartPole-v1"), envs.Options{TimeLimit: 30}, DefaultNetwork(), DefaultPolicy())
 	for _, algo := range []ec.Algorithm{
 		lowRankES(6, 1, true), ec.VanillaESConfig{Population: 5, Elites: 2, NoiseStd: 0.2, Rank: 2},
-		ec.ARSConfig{Population: 6, Elites: 2, NoiseStd: 0.2, LearningRate: 0.1, Rank: 1},
+		ec.ARSConfig{Population: 6, Elites: 2, NoiseStd: 0.2, LearningRate: 0.1, Rank: 1}, lowRankPGPE(6, 2), lowRankSNES(5, 1),
 	} {
 		s := newLowRank(t, 5, algo, p, 2)
 		generations(t, s, 2)

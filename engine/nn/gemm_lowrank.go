@@ -55,6 +55,7 @@ func (g Gemm) project(workgroup, width, subgroup uint32) vk.Call {
 		Rows: uint32(g.M), FirstRow: uint32(of.first), Each: uint32(of.each), First: uint32(of.First), Scale: float32(of.Layout.Scale()),
 		Workgroup: workgroup, Width: width, Aligned: g.A.aligned(4), Rank: uint32(of.Layout.Rank), Mirrored: of.Mirrored,
 	}
+	k.DeviationStride, k.DeviationAt = of.deviation(of.matrix)
 	call := k.call((k.Rows*width+workgroup-1)/workgroup, uint32(g.Members), 1)
 	call.Subgroup = subgroup
 	return call

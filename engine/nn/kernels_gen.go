@@ -1592,7 +1592,7 @@ var lowRankShader = &vk.Shader{
 		{Name: "weights_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Weights"},
 		{Name: "Projections", Index: 13, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 92,
+	PushBytes: 104,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "WIDTH", ID: 1, Default: 1},
@@ -1623,29 +1623,32 @@ type lowRankKernel struct {
 	Weights     vk.Range // readonly vec4, optional
 	Projections vk.Range // writeonly float, optional
 
-	K         uint32 // push constants, in order
-	N         uint32
-	XAt       uint32
-	XStride   uint32
-	XRow      uint32
-	YAt       uint32
-	YStride   uint32
-	YRow      uint32
-	Draws     uint32
-	Component uint32
-	A         uint32
-	B         uint32
-	Networks  uint32
-	Vector    uint32
-	Bias      uint32
-	Rows      uint32
-	FirstRow  uint32
-	Each      uint32
-	First     uint32
-	Scale     float32
-	WAt       uint32
-	WStride   uint32
-	Next      uint32
+	K               uint32 // push constants, in order
+	N               uint32
+	XAt             uint32
+	XStride         uint32
+	XRow            uint32
+	YAt             uint32
+	YStride         uint32
+	YRow            uint32
+	Draws           uint32
+	Component       uint32
+	A               uint32
+	B               uint32
+	Networks        uint32
+	Vector          uint32
+	Bias            uint32
+	Rows            uint32
+	FirstRow        uint32
+	Each            uint32
+	First           uint32
+	Scale           float32
+	WAt             uint32
+	WStride         uint32
+	DeviationStride uint32
+	DeviationAt     uint32
+	Next            uint32
+	NextDeviationAt uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Width      uint32 // default 1
@@ -1673,7 +1676,7 @@ var lowRankProjectShader = &vk.Shader{
 		{Name: "Deviation", Index: 4, Access: vk.Read},
 		{Name: "Projections", Index: 5, Access: vk.Write},
 	},
-	PushBytes: 48,
+	PushBytes: 56,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "WIDTH", ID: 1, Default: 1},
@@ -1694,18 +1697,20 @@ type lowRankProjectKernel struct {
 	Deviation   vk.Range // readonly float
 	Projections vk.Range // writeonly float
 
-	K         uint32 // push constants, in order
-	XAt       uint32
-	XStride   uint32
-	XRow      uint32
-	Component uint32
-	Draws     uint32
-	Factor    uint32
-	Rows      uint32
-	FirstRow  uint32
-	Each      uint32
-	First     uint32
-	Scale     float32
+	K               uint32 // push constants, in order
+	XAt             uint32
+	XStride         uint32
+	XRow            uint32
+	Component       uint32
+	Draws           uint32
+	Factor          uint32
+	Rows            uint32
+	FirstRow        uint32
+	Each            uint32
+	First           uint32
+	Scale           float32
+	DeviationStride uint32
+	DeviationAt     uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Width      uint32 // default 1
@@ -1740,7 +1745,7 @@ var lowRankWideShader = &vk.Shader{
 		{Name: "weights_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Weights"},
 		{Name: "Projections", Index: 13, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 92,
+	PushBytes: 104,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "WIDTH", ID: 1, Default: 1},
@@ -1771,29 +1776,32 @@ type lowRankWideKernel struct {
 	Weights     vk.Range // readonly vec4, optional
 	Projections vk.Range // writeonly float, optional
 
-	K         uint32 // push constants, in order
-	N         uint32
-	XAt       uint32
-	XStride   uint32
-	XRow      uint32
-	YAt       uint32
-	YStride   uint32
-	YRow      uint32
-	Draws     uint32
-	Component uint32
-	A         uint32
-	B         uint32
-	Networks  uint32
-	Vector    uint32
-	Bias      uint32
-	Rows      uint32
-	FirstRow  uint32
-	Each      uint32
-	First     uint32
-	Scale     float32
-	WAt       uint32
-	WStride   uint32
-	Next      uint32
+	K               uint32 // push constants, in order
+	N               uint32
+	XAt             uint32
+	XStride         uint32
+	XRow            uint32
+	YAt             uint32
+	YStride         uint32
+	YRow            uint32
+	Draws           uint32
+	Component       uint32
+	A               uint32
+	B               uint32
+	Networks        uint32
+	Vector          uint32
+	Bias            uint32
+	Rows            uint32
+	FirstRow        uint32
+	Each            uint32
+	First           uint32
+	Scale           float32
+	WAt             uint32
+	WStride         uint32
+	DeviationStride uint32
+	DeviationAt     uint32
+	Next            uint32
+	NextDeviationAt uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Width      uint32 // default 1

@@ -70,6 +70,14 @@ func (p *LowRank) Draw() int { return p.Rank*p.Component + p.Floats }
 // Scale returns 1 / √r.
 func (p *LowRank) Scale() float64 { return 1 / math.Sqrt(float64(p.Rank)) }
 
+// last returns the first parameter of the last matrix.
+func (p *LowRank) last() (last int) {
+	for _, m := range p.Matrices {
+		last = max(last, m.At)
+	}
+	return last
+}
+
 // matrix returns the matrix that begins at float `at` of a row.
 func (p *LowRank) matrix(at int) (LowRankMatrix, error) {
 	for _, m := range p.Matrices {
@@ -103,12 +111,12 @@ type Perturbation struct {
 	Layout    *LowRank
 	Factors   *engine.Tensor // [M, draws, rank, component]: of the networks' draws, from First's on
 	Vectors   *engine.Tensor // [M, S, floats]: each network's, whole: mean and noise
-	Deviation *engine.Tensor // [M]: σ
+	Deviation *engine.Tensor // [M], or [M, parameter], where a matrix has that of its first element: σ
 	First     int
 	Mirrored  bool // networks 2 q and 2 q + 1 share a draw, the second with the opposite sign
 }
 
-// NewPerturbation makes the tensors of a perturbation of the given number of networks of every member; deviation is [M].
+// NewPerturbation makes the tensors of a perturbation of the given number of networks of every member; deviation is [M] or [M, parameter].
 func NewPerturbation(s *engine.State, layout *LowRank, members, networks int, deviation *engine.Tensor, mirrored bool) *Perturbation {
 	m := engine.Members(members)
 	return &Perturbation{
@@ -122,6 +130,15 @@ func NewPerturbation(s *engine.State, layout *LowRank, members, networks int, de
 // Draws returns the draws of each member.
 func (p *Perturbation) Draws() int { return p.Factors.Size("draw") }
 
+// deviation returns where the deviations of a matrix are: floats from member to member, and the first member's.
+func (p *Perturbation) deviation(m LowRankMatrix) (stride, at uint32) {
+	each := p.Deviation.Len() / p.Factors.Size(engine.MemberAxis)
+	if each == 1 {
+		return 1, 0
+	}
+	return uint32(each), uint32(m.At)
+}
+
 // check checks that a perturbation is of so many networks of every member.
 func (p *Perturbation) check(network fmt.Stringer, members, networks int) error {
 	switch f := p.Factors; {
@@ -130,8 +147,8 @@ func (p *Perturbation) check(network fmt.Stringer, members, networks int) error 
 			p.Layout.Rank, p.Layout.Component)
 	case p.Vectors.Size(engine.MemberAxis) != members || p.Vectors.Size(NetworkAxis) != networks:
 		return fmt.Errorf("nn: %v: vectors %v; want those of %d networks of %d members", network, p.Vectors, networks, members)
-	case p.Deviation.Len() != members:
-		return fmt.Errorf("nn: %v: deviation %v; want one for each of %d members", network, p.Deviation, members)
+	case p.Deviation.Len() != members && (p.Deviation.Len()%members != 0 || p.Deviation.Len()/members <= p.Layout.last()):
+		return fmt.Errorf("nn: %v: deviation %v; want one for each of %d members, or for each of their parameters", network, p.Deviation, members)
 	}
 	return nil
 }

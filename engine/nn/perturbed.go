@@ -125,6 +125,7 @@ func (l *layered) perturbed(r *engine.Recorder, b batch, i int, g Gemm, first in
 		Aligned: g.C.aligned(4) && (g.N%4 == 0 || g.Padded), AlignedX: g.A.aligned(4),
 		Workgroup: l.lines(g.M), Width: l.normWidth(),
 	}
+	k.DeviationStride, k.DeviationAt = p.deviation(m)
 	if few(g.K, g.N) {
 		k.Weights, k.WAt, k.WStride, k.AlignedW = g.B.Tensor.Range(), uint32(g.B.At), uint32(g.B.Stride), g.B.At%4 == 0 && g.B.Stride%4 == 0
 		if g.N <= fewOutputs {
@@ -135,6 +136,7 @@ func (l *layered) perturbed(r *engine.Recorder, b batch, i int, g Gemm, first in
 	}
 	if to, ok := l.projectsTo(p, i, g.M); ok {
 		k.Projections, k.Next, projects = l.projections.Range(), uint32(to.A), true
+		_, k.NextDeviationAt = p.deviation(to)
 	}
 	groups := (k.Rows*k.Width + k.Workgroup - 1) / k.Workgroup
 	call := k.call(groups, uint32(l.networks), 1)

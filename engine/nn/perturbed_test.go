@@ -19,6 +19,7 @@ type perturbedCase struct {
 	head          int // parameters behind the model's
 	normalize     bool
 	capacity      int  // rows of a member that are computed at once; 0: all
+	diagonal      bool // every matrix has a deviation of its own
 	apart         bool // a kernel of its own completes the products
 }
 
@@ -43,6 +44,8 @@ func TestPerturbed(t *testing.T) {
 		"wide":       {model: MLP{In: 17, Hidden: []int{256, 256}, Out: 6, Activation: Tanh}, rank: 1, members: 1, each: 12, rows: 2, first: 2, mirrored: true},
 		"panels":     {model: MLP{In: 18, Hidden: []int{70, 41, 24}, Out: 10, Activation: Tanh}, rank: 5, members: 2, each: 9, rows: 3, first: 3, mirrored: true},
 		"long":       {model: MLP{In: 300, Hidden: []int{33}, Out: 12, Activation: ReLU}, rank: 2, members: 2, each: 18, rows: 1, capacity: 17},
+		"diagonal": {model: MLP{In: 7, Hidden: []int{21, 13, 30}, Out: 3, Activation: Tanh}, rank: 2, members: 2, each: 12, rows: 2,
+			mirrored: true, diagonal: true},
 		"normalized": {model: MLP{In: 6, Hidden: []int{20}, Out: 2, Activation: Tanh}, rank: 4, members: 2, each: 3, rows: 6, normalize: true},
 		"layer norm": {model: MLP{In: 6, Hidden: []int{20, 9}, Out: 2, Activation: Tanh, LayerNorm: true}, rank: 2, members: 2, each: 5, rows: 3},
 		"linear":     {model: MLP{In: 9, Out: 5}, rank: 32, members: 2, each: 3, rows: 2},
@@ -77,7 +80,14 @@ func (c perturbedCase) run(t *testing.T) {
 	}
 	m := engine.Members(c.members)
 	params := s.Scratch("params", engine.Float32, m, engine.Axis("parameter", row))
-	deviation := vector(t, s, "deviation", c.members, []float32{0.3, 0.2, 0.4}[:c.members])
+	sigma := []float32{0.3, 0.2, 0.4}[:c.members]
+	if c.diagonal {
+		sigma = make([]float32, c.members*row)
+		for i := range sigma {
+			sigma[i] = 0.1 + float32(i%row)/float32(row)
+		}
+	}
+	deviation := vector(t, s, "deviation", len(sigma), sigma)
 	p := NewPerturbation(s, layout, c.members, c.each, deviation, c.mirrored)
 	p.First = c.first
 	in, out := c.model.Inputs().Size(), c.model.Outputs()
@@ -108,7 +118,12 @@ func (c perturbedCase) run(t *testing.T) {
 			}
 			factors := f[(member*p.Draws()+draw)*layout.Rank*layout.Component:][:layout.Rank*layout.Component]
 			ref := newReference(c.model, w[member*row:][:row])
-			formed := layout.form(ref.row, factors, v[(member*c.each+network)*p.Vectors.Size("float"):], sign*float64([]float32{0.3, 0.2, 0.4}[member]))
+			formed := layout.form(ref.row, factors, v[(member*c.each+network)*p.Vectors.Size("float"):], func(m LowRankMatrix) float64 {
+				if c.diagonal {
+					return sign * float64(sigma[member*row+m.At])
+				}
+				return sign * float64(sigma[member])
+			})
 			ref.row = formed
 			for i := range c.rows {
 				at := (member*c.each+network)*c.rows + i
@@ -131,7 +146,7 @@ func (c perturbedCase) run(t *testing.T) {
 }
 
 // form returns W + s A Bᵀ / √r for matrices, and the vectors in their places.
-func (p *LowRank) form(row []float64, factors, vectors []float32, s float64) []float64 {
+func (p *LowRank) form(row []float64, factors, vectors []float32, s func(LowRankMatrix) float64) []float64 {
 	out := append([]float64(nil), row...)
 	for _, m := range p.Matrices {
 		for i := range m.Rows {
@@ -139,7 +154,7 @@ func (p *LowRank) form(row []float64, factors, vectors []float32, s float64) []f
 				for q := range p.Rank {
 					of := factors[q*p.Component:]
 					if at := m.At + i*m.Columns + j; at < len(out) {
-						out[at] += s / math.Sqrt(float64(p.Rank)) * float64(of[m.A+i]) * float64(of[m.B+j])
+						out[at] += s(m) / math.Sqrt(float64(p.Rank)) * float64(of[m.A+i]) * float64(of[m.B+j])
 					}
 				}
 			}

@@ -9,9 +9,10 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 1) const bool HAS_PICK = false; // candidates are in `pick`, else they are from `first` on
+layout(constant_id = 2) const bool DIAGONAL = false; // every parameter has a deviation
 
 layout(std430, set = 0, binding = 0) readonly buffer Mean { float mean[]; };               // [M, row]
-layout(std430, set = 0, binding = 1) readonly buffer Deviation { float deviation[]; };     // [M]
+layout(std430, set = 0, binding = 1) readonly buffer Deviation { float deviation[]; };     // [M], or [M, row]
 layout(std430, set = 0, binding = 2) readonly buffer Pick { uint pick[]; };                // [M, count]
 layout(std430, set = 0, binding = 3) readonly buffer Place { uvec2 place[]; };             // [row]: see below
 layout(std430, set = 0, binding = 4) writeonly buffer Candidates { float candidates[]; };  // [M, count, row]
@@ -52,6 +53,6 @@ void main() {
         } else if (at.x != NONE) {
             z = noise1(search, pair, at.x);
         }
-        candidates[search * count * row + i] = mean[search * row + j] + deviation[search] * noise_sign(candidate) * z;
+        candidates[search * count * row + i] = mean[search * row + j] + deviation[DIAGONAL ? search * row + j : search] * noise_sign(candidate) * z;
     }
 }

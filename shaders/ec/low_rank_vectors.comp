@@ -7,10 +7,11 @@
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 1) const bool DIAGONAL = false; // every parameter has a deviation
 
 layout(std430, set = 0, binding = 0) readonly buffer Mean { vec4 mean[]; };             // [M, row]
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer mean_texels;
-layout(std430, set = 0, binding = 2) readonly buffer Deviation { float deviation[]; };  // [M]
+layout(std430, set = 0, binding = 2) readonly buffer Deviation { float deviation[]; };  // [M], or [M, row]
 layout(std430, set = 0, binding = 3) readonly buffer Place { uint place[]; };           // [floats]: where in a row; row and more: nowhere
 layout(std430, set = 0, binding = 4) writeonly buffer Vectors { vec4 vectors[]; };      // [M, count, floats]
 
@@ -27,6 +28,8 @@ layout(push_constant) uniform Push {
 
 #include "ec/noise.glsl"
 
+float vector_deviation(uint search, uint at) { return !DIAGONAL ? deviation[search] : at < row ? deviation[search * row + at] : 0.0; }
+
 float vector_mean(uint search, uint at) { return at < row ? LOAD1(mean, mean_texels, search * row + at) : 0.0; }
 
 void main() {
@@ -37,6 +40,8 @@ void main() {
         vec4 z = noise_sign(candidate) * noise4(search, noise_pair(candidate), size / 4u + block);
         vec4 m = vec4(vector_mean(search, place[4u * block]), vector_mean(search, place[4u * block + 1u]),
                       vector_mean(search, place[4u * block + 2u]), vector_mean(search, place[4u * block + 3u]));
-        vectors[search * count * fours + i] = m + deviation[search] * z;
+        vec4 s = vec4(vector_deviation(search, place[4u * block]), vector_deviation(search, place[4u * block + 1u]),
+                      vector_deviation(search, place[4u * block + 2u]), vector_deviation(search, place[4u * block + 3u]));
+        vectors[search * count * fours + i] = m + s * z;
     }
 }

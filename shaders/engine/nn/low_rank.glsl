@@ -31,7 +31,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Factors { vec4 factors[]; }
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer factors_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Vectors { vec4 vectors[]; };     // [M, networks, vector]
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer vectors_texels;
-layout(std430, set = 0, binding = 8) readonly buffer Deviation { float deviation[]; }; // [M]
+layout(std430, set = 0, binding = 8) readonly buffer Deviation { float deviation[]; }; // [M], or [M, parameter]
 layout(std430, set = 0, binding = 9) writeonly buffer Outputs { float outputs[]; };   // laid out like Product
 layout(std430, set = 0, binding = 10) writeonly buffer OutputQuads { Quad output_quads[]; }; // the same
 layout(std430, set = 0, binding = 11) readonly buffer Weights { vec4 weights[]; };    // the shared ones; optional
@@ -54,7 +54,10 @@ layout(push_constant) uniform Push {
     uint first;                  // index of the first network in its population
     float scale;                 // 1 / sqrt(RANK)
     uint w_at, w_stride;         // of the weights
+    uint deviation_stride;       // from member to member
+    uint deviation_at;           // where that of the layer's matrix is
     uint next;                   // where the next layer's A is in a component
+    uint next_deviation_at;
 };
 
 LOADER(low_rank_inputs, ALIGNED_X, inputs, inputs_texels)
@@ -77,8 +80,7 @@ void main() {
     bool present = r < rows; // all lanes take part in the sums
     uint row = min(r, rows - 1u), network = (first_row + row) / each, candidate = first + network;
     uint draw = MIRRORED ? (candidate >> 1) - (first >> 1) : network;
-    float s = scale * deviation[member];
-    if (MIRRORED && (candidate & 1u) != 0u) s = -s;
+    float turned = MIRRORED && (candidate & 1u) != 0u ? -scale : scale, s = turned * deviation[member * deviation_stride + deviation_at];
     uint factor = (member * draws + draw) * RANK * component, x_begin = x_at + member * x_stride + row * x_row;
     uint y_begin = y_at + member * y_stride + row * y_row, bias_begin = (member * networks + network) * vector + bias;
 
@@ -129,6 +131,7 @@ void main() {
         }
     }
     if (!HAS_PROJECTIONS) return;
+    s = turned * deviation[member * deviation_stride + next_deviation_at];
     [[unroll]] for (uint q = 0u; q < RANK; q++) projection[q] = s * norm_sum(projection[q]);
     if (part != 0u) return;
     [[unroll]] for (uint q = 0u; q < RANK; q++) projections[(member * rows + r) * ((RANK + 3u) & ~3u) + q] = projection[q];

@@ -15,7 +15,7 @@ layout(std430, set = 0, binding = 0) readonly buffer Inputs { vec4 inputs[]; };
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Factors { vec4 factors[]; };      // [M, draws, RANK, component]
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer factors_texels;
-layout(std430, set = 0, binding = 4) readonly buffer Deviation { float deviation[]; }; // [M]
+layout(std430, set = 0, binding = 4) readonly buffer Deviation { float deviation[]; }; // [M], or [M, parameter]
 layout(std430, set = 0, binding = 5) writeonly buffer Projections { float projections[]; }; // [M, rows, multiple of four]
 
 layout(push_constant) uniform Push {
@@ -29,6 +29,8 @@ layout(push_constant) uniform Push {
     uint each;                  // rows of a network
     uint first;                 // index of the first network in its population
     float scale;                // 1 / sqrt(RANK)
+    uint deviation_stride;      // from member to member
+    uint deviation_at;          // where that of the layer's matrix is
 };
 
 LOADER(low_rank_inputs, ALIGNED, inputs, inputs_texels)
@@ -38,7 +40,7 @@ void main() {
     bool present = r < rows; // all lanes take part in the sums
     uint row = min(r, rows - 1u), candidate = first + (first_row + row) / each;
     uint draw = MIRRORED ? (candidate >> 1) - (first >> 1) : candidate - first;
-    float s = scale * deviation[member];
+    float s = scale * deviation[member * deviation_stride + deviation_at];
     if (MIRRORED && (candidate & 1u) != 0u) s = -s;
     uint begin = (member * draws + draw) * RANK * step + factor, x_begin = x_at + member * x_stride + row * x_row;
     float p[RANK];
