@@ -38,10 +38,6 @@ func placements() []Case {
 // placed measures environment steps with networks in the given placement. What Automatic chooses was measured before, unless that case was not selected.
 func placed(placement envs.Placement, environments int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
-		members, horizon := 16, 25
-		if b.eng.Device().Info().Type.GPU() {
-			members, horizon = 1024, 250
-		}
 		env, err := envs.Lookup("CartPoleSwingUp-easy")
 		if err != nil {
 			return figure{}, err
@@ -50,6 +46,11 @@ func placed(placement envs.Placement, environments int) func(context.Context, *b
 		defer s.Close()
 		clock := engine.NewClock(s)
 		mlp := nn.MLP{In: env.ObsSize(), Out: env.Action.Size(), Hidden: []int{256, 256}, Activation: nn.Tanh}
+		row := nn.Align(mlp.Size() + mlp.Out)
+		members, horizon := 16, 25
+		if info := b.eng.Device().Info(); info.Type.GPU() {
+			members, horizon = min(1024, int(info.Limits.MaxStorageRange)/(4*row)), 250
+		}
 		policy := &envs.Policy{Network: mlp, Head: env.Action.Head(), Placement: placement}
 		ro, err := envs.NewRollout(ctx, s, env, envs.RolloutConfig{
 			Members: members, Environments: environments, Horizon: horizon, Mode: true, Begin: true, Options: envs.Options{AutoReset: envs.Disabled},
@@ -58,7 +59,7 @@ func placed(placement envs.Placement, environments int) func(context.Context, *b
 		if err != nil {
 			return figure{}, err
 		}
-		params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", nn.Align(mlp.Size()+mlp.Out)))
+		params := s.Tensor("params", engine.Float32, engine.Members(members), engine.Axis("parameter", row))
 		if err := s.Zero(ctx); err != nil { // zero networks: no episode ends, since the cart hardly moves
 			return figure{}, err
 		}
