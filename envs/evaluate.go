@@ -10,13 +10,14 @@ import (
 // Evaluator runs whole episodes of every member, all members × episodes in one batch, without auto-reset and with the
 // mode of the policy's distribution as action. Rewards are the environment's own; reward scale and sparsity of the
 // training options are ignored. In a world of several agents a member's policy plays all seats, and an episode's return
-// is the mean over the seats.
+// is the mean over the seats; against a pool of opponents (Against) it plays one, and the return is that seat's.
 type Evaluator struct {
 	eng     *engine.Engine
 	env     *Environment
 	options Options
 	policy  *Policy
 	members int
+	against *opposed // nil: a member plays all seats
 
 	runs map[int]*evaluation // by episodes per member
 }
@@ -24,7 +25,14 @@ type Evaluator struct {
 type evaluation struct {
 	state   *engine.State
 	rollout *Rollout
+	acts    *Policy
 	program *engine.Program
+}
+
+// opposed says who plays other seats than a member's.
+type opposed struct {
+	policy  *Policy
+	matches MatchConfig
 }
 
 // NewEvaluator makes an evaluator of a policy. Its tensors are made when a number of episodes is first requested, and
@@ -52,6 +60,10 @@ func (ev *Evaluator) steps() int {
 	return (ev.options.TimeLimit + ev.options.ActionRepeat - 1) / ev.options.ActionRepeat
 }
 
+// Against makes every member play one seat, drawn anew for each episode, against rows of a pool in the others: policy has the members' rows and the
+// pool's, and cfg says which play, except for the sizes and the seat. Call it before the first evaluation.
+func (ev *Evaluator) Against(policy *Policy, cfg MatchConfig) { ev.against = &opposed{policy, cfg} }
+
 // Policy returns the evaluated policy.
 func (ev *Evaluator) Policy() *Policy { return ev.policy }
 
@@ -61,12 +73,16 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 	if err := engine.Require(map[string]any{"state": s}); err != nil {
 		return nil, fmt.Errorf("envs: the fitness of a policy: %w", err)
 	}
-	rollout, err := ev.newRollout(ctx, s, episodes)
+	rollout, acts, err := ev.newRollout(ctx, s, episodes)
 	if err != nil {
 		return nil, err
 	}
 	return func(r *engine.Recorder, fitness *engine.Tensor) {
-		rollout.Record(r, clock, ev.policy)
+		rollout.Record(r, clock, acts)
+		if ev.against != nil && fitness.Len() != ev.members {
+			r.Fail(fmt.Errorf("envs: the returns %v of single episodes against opponents; want the mean of each of %d members", fitness, ev.members))
+			return
+		}
 		if rollout.seated != nil && fitness.Len() == rollout.seated.world.Len() {
 			rollout.seated.recordMeans(r, fitness)
 			return
@@ -79,12 +95,25 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 	}, nil
 }
 
-// newRollout makes a rollout of the given number of episodes per member, with tensors in s.
-func (ev *Evaluator) newRollout(ctx context.Context, s *engine.State, episodes int) (*Rollout, error) {
-	return NewRollout(ctx, s, ev.env, RolloutConfig{
+// newRollout makes a rollout of the given number of episodes per member, with tensors in s, and what acts in it.
+func (ev *Evaluator) newRollout(ctx context.Context, s *engine.State, episodes int) (*Rollout, *Policy, error) {
+	acts := ev.policy
+	if ev.against != nil {
+		cfg := ev.against.matches
+		cfg.Members, cfg.Environments, cfg.Seat = ev.members, episodes, AnySeat
+		m, err := NewMatches(s, ev.env, cfg)
+		if err != nil {
+			return nil, nil, err
+		}
+		with := *ev.against.policy
+		with.Rows, with.Matches = m.Rows(), m
+		acts = &with
+	}
+	rollout, err := NewRollout(ctx, s, ev.env, RolloutConfig{
 		Members: ev.members, Environments: episodes, Horizon: ev.steps(), Options: ev.options, Mode: true, Begin: true, Evaluation: true,
-		Policy: ev.policy,
+		Policy: acts,
 	})
+	return rollout, acts, err
 }
 
 // Run runs the given number of episodes of every member. Their random numbers depend on the clock's count, so that
@@ -106,11 +135,20 @@ func (ev *Evaluator) Run(ctx context.Context, clock engine.Clock, episodes int) 
 		return engine.Evaluation{}, err
 	}
 	seats := ev.env.Seats()
-	all := seatReturns(returns, words)
-	returns, words = meanEpisodes(returns, words, seats)
+	var all []float32
+	if ev.against == nil {
+		all = seatReturns(returns, words)
+		returns, words = meanEpisodes(returns, words, seats)
+	} else {
+		rows, err := run.acts.Rows.ReadUint32(ctx)
+		if err != nil {
+			return engine.Evaluation{}, err
+		}
+		returns, words = ownEpisodes(returns, words, rows, seats, episodes)
+	}
 	out := engine.Evaluation{Returns: make([][]float32, ev.members), Lengths: make([][]float32, ev.members)}
 	for p := range ev.members {
-		if seats > 1 {
+		if all != nil && seats > 1 {
 			out.Seats = append(out.Seats, all[p*episodes*seats:(p+1)*episodes*seats])
 		}
 		out.Returns[p] = returns[p*episodes : (p+1)*episodes]
@@ -145,13 +183,13 @@ func (ev *Evaluator) Prepare(ctx context.Context, clock engine.Clock, episodes i
 }
 
 func (run *evaluation) build(ctx context.Context, ev *Evaluator, clock engine.Clock, episodes int) (err error) {
-	if run.rollout, err = ev.newRollout(ctx, run.state, episodes); err != nil {
+	if run.rollout, run.acts, err = ev.newRollout(ctx, run.state, episodes); err != nil {
 		return err
 	}
 	if err := run.state.Zero(ctx); err != nil {
 		return err
 	}
-	run.program, err = ev.eng.Record("evaluate", func(r *engine.Recorder) { run.rollout.Record(r, clock, ev.policy) })
+	run.program, err = ev.eng.Record("evaluate", func(r *engine.Recorder) { run.rollout.Record(r, clock, run.acts) })
 	return err
 }
 

@@ -451,11 +451,17 @@ var matchesShader = &vk.Shader{
 		{Name: "Weights", Index: 1, Access: vk.Read, Optional: true},
 		{Name: "Clock", Index: 2, Access: vk.Read},
 		{Name: "Rows", Index: 3, Access: vk.Write},
+		{Name: "Returns", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "Facing", Index: 5, Access: vk.ReadWrite, Optional: true},
+		{Name: "Results", Index: 6, Access: vk.ReadWrite, Optional: true},
 	},
-	PushBytes: 40,
+	PushBytes: 48,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_WEIGHTS", ID: 1, Default: 0, Has: "Weights"},
+		{Name: "HAS_RESULTS", ID: 2, Default: 0, Has: "Results"},
+		{Name: "HAS_RETURNS", ID: 3, Default: 0, Has: "Returns"},
+		{Name: "HAS_FACING", ID: 4, Default: 0, Has: "Facing"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -467,6 +473,9 @@ type matchesKernel struct {
 	Weights   vk.Range // readonly float, optional
 	Clock     vk.Range // readonly uint
 	Rows      vk.Range // writeonly uint
+	Returns   vk.Range // readonly float, optional
+	Facing    vk.Range // read-write uint, optional
+	Results   vk.Range // read-write uint, optional
 
 	Members      uint32 // push constants, in order
 	Environments uint32
@@ -474,6 +483,8 @@ type matchesKernel struct {
 	Own          uint32
 	First        uint32
 	Count        uint32
+	Apart        uint32
+	Alone        float32
 	Step         uint32
 	Seed         uint32
 	Stream       uint32
@@ -484,6 +495,37 @@ type matchesKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k matchesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(matchesShader, &k, x, y, z) }
+
+var matchesForgetShader = &vk.Shader{
+	Name:  "envs/matches_forget",
+	SPIRV: shaders.Code("envs/matches_forget"),
+	Bindings: []vk.Binding{
+		{Name: "Slots", Index: 0, Access: vk.Read},
+		{Name: "Facing", Index: 1, Access: vk.ReadWrite},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// matchesForgetKernel is shaders/envs/matches_forget.comp.
+type matchesForgetKernel struct {
+	Slots  vk.Range // readonly uint
+	Facing vk.Range // read-write uint
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k matchesForgetKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(matchesForgetShader, &k, x, y, z)
+}
 
 var memoryShader = &vk.Shader{
 	Name:  "envs/memory",

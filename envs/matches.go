@@ -11,8 +11,13 @@ import (
 type MatchConfig struct {
 	Members, Environments int  // of the rollout
 	First, Count          int  // the pool's first row, and its number of rows
+	Apart                 bool // every member has a pool of its own: member m's begins at row First + m · Count; else they share one
 	Seat                  int  // the seat of a member's own row; AnySeat: drawn
 	Weighted              bool // rows are drawn in proportion to Weights, else uniformly
+
+	Given   *engine.Tensor // the weights [M, Count] if they are somebody else's; nil: a tensor is made if Weighted
+	Alone   float64        // probability that a member's own row plays all seats
+	Results bool           // games of two seats are counted; see Matches.Results
 }
 
 // AnySeat as MatchConfig.Seat draws a member's own seat.
@@ -27,6 +32,8 @@ type Matches struct {
 	stream  uint32
 	rows    *engine.Tensor
 	weights *engine.Tensor
+	facing  *engine.Tensor // [M, E] u32, see shaders/envs/matches.comp
+	results *engine.Tensor // nil: games are not counted
 }
 
 // NewMatches makes the tensors in s.
@@ -44,14 +51,25 @@ func NewMatches(s *engine.State, env *Environment, cfg MatchConfig) (*Matches, e
 	case cfg.Members < 1 || cfg.Environments < 1 || cfg.First < 0 || cfg.Count < 1 || cfg.Weighted && cfg.Count > most:
 		return nil, fmt.Errorf("envs: matches of %d members × %d environments with rows %d to %d; want at least one of each, and at most %d rows with weights",
 			cfg.Members, cfg.Environments, cfg.First, cfg.First+cfg.Count-1, most)
+	case cfg.Results && seats != 2:
+		return nil, fmt.Errorf("envs: the results of matches of %d seats in %q; want two", seats, env.Name)
+	case !(cfg.Alone >= 0 && cfg.Alone <= 1):
+		return nil, fmt.Errorf("envs: matches of a row alone with probability %g; want 0 to 1", cfg.Alone)
+	case cfg.Given != nil && (!cfg.Weighted || cfg.Given.Len() != cfg.Members*cfg.Count):
+		return nil, fmt.Errorf("envs: matches drawn by the weights %v; want one for each of %d members × %d rows, and Weighted", cfg.Given, cfg.Members, cfg.Count)
 	case cfg.Seat < AnySeat || cfg.Seat >= seats:
 		return nil, fmt.Errorf("envs: matches in which a member has seat %d of %q; want 0 to %d, or %d (any)", cfg.Seat, env.Name, seats-1, AnySeat)
 	}
 	m := &Matches{cfg: cfg, seats: seats, stream: s.Stream("match")}
 	p := engine.Members(cfg.Members)
 	m.rows = s.Tensor("match_rows", engine.Uint32, p, engine.Environments(cfg.Environments), engine.Axis("seat", seats))
-	if cfg.Weighted {
+	if m.weights = cfg.Given; cfg.Weighted && m.weights == nil {
 		m.weights = s.Tensor("match_weights", engine.Float32, p, engine.Axis("row", cfg.Count))
+	}
+	if cfg.Results {
+		e := engine.Environments(cfg.Environments)
+		m.facing = s.Tensor("match_facing", engine.Uint32, p, e)
+		m.results = s.Scratch("match_results", engine.Uint32, p, e, engine.Axis("row", cfg.Count), engine.Axis("result", 3))
 	}
 	return m, s.Err()
 }
@@ -62,6 +80,26 @@ func (m *Matches) Rows() *engine.Tensor { return m.rows }
 // Weights returns the weights [M, Count] of the pool's rows, at least 0; if all are 0 the draw is uniform. nil unless
 // MatchConfig.Weighted.
 func (m *Matches) Weights() *engine.Tensor { return m.weights }
+
+// Results returns how many games each world's member won, drew and lost against each row of the pool since RecordClear, [M, E, Count, 3] u32; nil
+// unless MatchConfig.Results. The greater return wins. A game is counted when the next one begins; games of a row against itself are not.
+func (m *Matches) Results() *engine.Tensor { return m.results }
+
+// RecordClear records setting the results to zero.
+func (m *Matches) RecordClear(r *engine.Recorder) { r.Fill(m.results, 0) }
+
+// RecordForget records that games in progress against a row of each member's pool, [M] u32, are not counted, since it is about to be another
+// player. A row that the pool does not have stands for none.
+func (m *Matches) RecordForget(r *engine.Recorder, rows *engine.Tensor) {
+	if m.facing == nil || rows.Len() != m.cfg.Members {
+		r.Fail(fmt.Errorf("envs: forgetting the games against rows %v of %d members; want one each, and results", rows, m.cfg.Members))
+		return
+	}
+	size, groups := r.Invocations(m.facing.Len())
+	r.Dispatch(matchesForgetKernel{
+		Slots: rows.Range(), Facing: m.facing.Range(), Members: uint32(m.cfg.Members), Environments: uint32(m.cfg.Environments), LocalSizeX: size,
+	}.call(groups, 1, 1))
+}
 
 // record records the draws before step number step after the clock's count.
 func (m *Matches) record(r *engine.Recorder, st *seated, clock engine.Clock, step int) {
@@ -79,7 +117,13 @@ func (m *Matches) record(r *engine.Recorder, st *seated, clock engine.Clock, ste
 		WorldStep: st.world.Range(), Clock: clock.Tensor().Range(), Rows: m.rows.Range(),
 		Members: uint32(m.cfg.Members), Environments: uint32(m.cfg.Environments), Seats: uint32(m.seats), Own: own,
 		First: uint32(m.cfg.First), Count: uint32(m.cfg.Count), Step: uint32(step), Seed: r.Engine().Seed(), Stream: m.stream,
-		Resets: st.options.AutoReset != Disabled, LocalSizeX: size,
+		Resets: st.options.AutoReset != Disabled, Alone: float32(m.cfg.Alone), LocalSizeX: size,
+	}
+	if m.cfg.Apart {
+		k.Apart = uint32(m.cfg.Count)
+	}
+	if m.results != nil {
+		k.Returns, k.Facing, k.Results = st.ret.Range(), m.facing.Range(), m.results.Range()
 	}
 	if m.weights != nil {
 		k.Weights = m.weights.Range()

@@ -1,6 +1,7 @@
 package envs
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -145,6 +146,79 @@ func TestMatchesResume(t *testing.T) {
 	}
 }
 
+// TestMatchesResults: every game is counted once, when the next one begins, for the row that the member faced, unless that row was forgotten or the
+// member faced itself. Members have pools of their own.
+func TestMatchesResults(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(5))
+	w := sampleWorld(t)
+	const members, each, alone = 2, 3, 0.25
+	f := pooled(t, eng, w.env, members, members+members*each, Options{TimeLimit: 9, AutoReset: Fast},
+		MatchConfig{First: members, Count: each, Apart: true, Seat: AnySeat, Alone: alone, Results: true}, nil)
+	m, environments := f.policy.Matches, f.ro.cfg.Environments
+	worlds := members * environments
+	want, forgotten := make([]uint32, m.results.Len()), f.state.Tensor("forgotten", engine.Uint32, engine.Members(members))
+	if err := f.state.Allocate(); err != nil {
+		t.Fatal(err)
+	}
+	if err := forgotten.WriteUint32(t.Context(), []uint32{1, each}); err != nil { // the second member's has no such row
+		t.Fatal(err)
+	}
+	f.run(func(r *engine.Recorder) { m.RecordClear(r) })
+	playing := make([]struct {
+		rows      []uint32
+		sums      [2]float32
+		forgotten bool
+		over      bool
+		ended     int // 1 + the result's place; 0: no game waits to be counted
+	}, worlds)
+	games, mirrors := 0, 0
+	for step := range 200 {
+		f.run(func(r *engine.Recorder) {
+			if step%50 == 20 {
+				m.RecordForget(r, forgotten)
+			}
+			f.ro.record(r, f.clock, f.policy, 0, 1, false, 0)
+			f.clock.Tick(r, 0, 1)
+		})
+		rows, reward, done := f.words(f.policy.Rows), f.floats(f.ro.Reward), f.words(f.ro.Done)
+		for i := range worlds {
+			g, member := &playing[i], i/environments
+			forgets := step%50 == 20 && member == 0 && slices.Contains(g.rows, members+1)
+			if g.forgotten = g.forgotten || forgets; g.ended > 0 && !g.forgotten {
+				want[g.ended-1]++
+				games++
+			}
+			if g.rows == nil || g.over {
+				g.rows, g.sums, g.forgotten, g.over, g.ended = slices.Clone(rows[2*i:2*i+2]), [2]float32{}, false, false, 0
+			}
+			if !slices.Equal(g.rows, rows[2*i:2*i+2]) {
+				t.Fatalf("step %d, world %d: rows %v play; want %v until the episode ends", step, i, rows[2*i:2*i+2], g.rows)
+			}
+			g.sums[0], g.sums[1] = g.sums[0]+reward[2*i], g.sums[1]+reward[2*i+1]
+			if !Done(done[2*i]).Over() || !Done(done[2*i+1]).Over() {
+				continue
+			}
+			own := slices.Index(g.rows, uint32(member))
+			other := int(g.rows[1-own]) - members - member*each
+			switch {
+			case own < 0 || other >= each || other < 0 && int(g.rows[1-own]) != member:
+				t.Fatalf("world %d of member %d: rows %v play; want its own and one of its pool", i, member, g.rows)
+			case other < 0:
+				mirrors++
+			default: // counted when another one begins
+				g.ended = 1 + (i*each+other)*3 + 1 - cmp.Compare(g.sums[own], g.sums[1-own])
+			}
+			g.over = true
+		}
+	}
+	if got := f.words(m.Results()); !slices.Equal(got, want) {
+		t.Errorf("results %v; want %v", got, want)
+	}
+	if games < 50 || mirrors < games/6 || mirrors > games {
+		t.Errorf("%d games, and %d of a row against itself; want more, and a share of %g", games, mirrors, alone)
+	}
+}
+
 func TestMatchesRefused(t *testing.T) {
 	eng := engine.New(open(t))
 	s := eng.NewState()
@@ -159,6 +233,8 @@ func TestMatchesRefused(t *testing.T) {
 		{w.env, MatchConfig{Members: 1, Environments: 1}, "at least one of each"},
 		{w.env, MatchConfig{Members: 1, Environments: 1, Count: 1 << 20, Weighted: true}, "rows with weights"},
 		{w.env, MatchConfig{Members: 1, Environments: 1, Count: 1, Seat: 2}, "seat 2"},
+		{w.env, MatchConfig{Members: 1, Environments: 1, Count: 1, Alone: 1.5}, "probability 1.5"},
+		{w.env, MatchConfig{Members: 1, Environments: 1, Count: 1, Given: s.Scratch("given", engine.Float32, engine.Members(1))}, "and Weighted"},
 	} {
 		if _, err := NewMatches(s, c.env, c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v; want %q in it", c.cfg, err, c.want)

@@ -20,6 +20,19 @@ func meanEpisodes(returns []float32, words []uint32, seats int) ([]float32, []ui
 	return means, lengths
 }
 
+// ownEpisodes returns the return and the episode of the seat that each world's member plays itself, by the rows of all seats.
+func ownEpisodes(returns []float32, words, rows []uint32, seats, environments int) ([]float32, []uint32) {
+	own, lengths := make([]float32, len(words)/seats), make([]uint32, len(words)/seats)
+	for i := range own {
+		for seat := range seats {
+			if at := i*seats + seat; int(rows[at]) == i/environments {
+				own[i], lengths[i] = returns[at], words[at]
+			}
+		}
+	}
+	return own, lengths
+}
+
 // seatReturns returns the returns of all seats, NaN for a seat that took no part in its episode.
 func seatReturns(returns []float32, words []uint32) []float32 {
 	out := slices.Clone(returns)

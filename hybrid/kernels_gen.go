@@ -499,6 +499,117 @@ type perturbKernel struct {
 // call dispatches x × y × z workgroups.
 func (k perturbKernel) call(x, y, z uint32) vk.Call { return vk.Pack(perturbShader, &k, x, y, z) }
 
+var selfPlayAppendShader = &vk.Shader{
+	Name:  "hybrid/self_play_append",
+	SPIRV: shaders.Code("hybrid/self_play_append"),
+	Bindings: []vk.Binding{
+		{Name: "Payoff", Index: 0, Access: vk.ReadWrite},
+		{Name: "Recent", Index: 1, Access: vk.ReadWrite},
+		{Name: "Serial", Index: 2, Access: vk.ReadWrite},
+		{Name: "Since", Index: 3, Access: vk.ReadWrite},
+		{Name: "Entries", Index: 4, Access: vk.ReadWrite},
+		{Name: "Slots", Index: 5, Access: vk.Write},
+	},
+	PushBytes:     28,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// selfPlayAppendKernel is shaders/hybrid/self_play_append.comp.
+type selfPlayAppendKernel struct {
+	Payoff  vk.Range // read-write uint
+	Recent  vk.Range // read-write float
+	Serial  vk.Range // read-write uint
+	Since   vk.Range // read-write uint
+	Entries vk.Range // read-write uint
+	Slots   vk.Range // writeonly uint
+
+	Members  uint32 // push constants, in order
+	Capacity uint32
+	Steps    uint32
+	Samples  uint32
+	WinRate  float32
+	Games    uint32
+	First    bool
+}
+
+// call dispatches x × y × z workgroups.
+func (k selfPlayAppendKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(selfPlayAppendShader, &k, x, y, z)
+}
+
+var selfPlayTallyShader = &vk.Shader{
+	Name:  "hybrid/self_play_tally",
+	SPIRV: shaders.Code("hybrid/self_play_tally"),
+	Bindings: []vk.Binding{
+		{Name: "Results", Index: 0, Access: vk.Read},
+		{Name: "Payoff", Index: 1, Access: vk.ReadWrite},
+		{Name: "Recent", Index: 2, Access: vk.ReadWrite},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// selfPlayTallyKernel is shaders/hybrid/self_play_tally.comp.
+type selfPlayTallyKernel struct {
+	Results vk.Range // readonly uint
+	Payoff  vk.Range // read-write uint
+	Recent  vk.Range // read-write float
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	Capacity     uint32
+	Keep         float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k selfPlayTallyKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(selfPlayTallyShader, &k, x, y, z)
+}
+
+var selfPlayWeightsShader = &vk.Shader{
+	Name:  "hybrid/self_play_weights",
+	SPIRV: shaders.Code("hybrid/self_play_weights"),
+	Bindings: []vk.Binding{
+		{Name: "Recent", Index: 0, Access: vk.Read},
+		{Name: "Serial", Index: 1, Access: vk.Read},
+		{Name: "Weights", Index: 2, Access: vk.ReadWrite},
+		{Name: "Filled", Index: 3, Access: vk.Write},
+		{Name: "WinRate", Index: 4, Access: vk.Write},
+		{Name: "Worst", Index: 5, Access: vk.Write},
+		{Name: "Size", Index: 6, Access: vk.Write},
+	},
+	PushBytes:     12,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// selfPlayWeightsKernel is shaders/hybrid/self_play_weights.comp.
+type selfPlayWeightsKernel struct {
+	Recent  vk.Range // readonly float
+	Serial  vk.Range // readonly uint
+	Weights vk.Range // read-write float
+	Filled  vk.Range // writeonly float
+	WinRate vk.Range // writeonly float
+	Worst   vk.Range // writeonly float
+	Size    vk.Range // writeonly float
+
+	Members   uint32 // push constants, in order
+	Capacity  uint32
+	Opponents uint32
+}
+
+// call dispatches x × y × z workgroups.
+func (k selfPlayWeightsKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(selfPlayWeightsShader, &k, x, y, z)
+}
+
 var spreadShader = &vk.Shader{
 	Name:  "hybrid/spread",
 	SPIRV: shaders.Code("hybrid/spread"),

@@ -1015,6 +1015,41 @@ func (k noisyWeightsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(noisyWeightsShader, &k, x, y, z)
 }
 
+var opponentsEnterShader = &vk.Shader{
+	Name:  "rl/opponents_enter",
+	SPIRV: shaders.Code("rl/opponents_enter"),
+	Bindings: []vk.Binding{
+		{Name: "From", Index: 0, Access: vk.Read},
+		{Name: "Slots", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Rows", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_SLOTS", ID: 1, Default: 0, Has: "Slots"},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// opponentsEnterKernel is shaders/rl/opponents_enter.comp.
+type opponentsEnterKernel struct {
+	From  vk.Range // readonly float
+	Slots vk.Range // readonly uint, optional
+	Rows  vk.Range // writeonly float
+
+	Members uint32 // push constants, in order
+	Size    uint32
+	Width   uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k opponentsEnterKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(opponentsEnterShader, &k, x, y, z)
+}
+
 var priorityDrawShader = &vk.Shader{
 	Name:  "rl/priority_draw",
 	SPIRV: shaders.Code("rl/priority_draw"),

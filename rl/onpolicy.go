@@ -27,6 +27,7 @@ type onPolicy struct {
 	actorLoss   *lane.Loss
 	criticLoss  *lane.Loss
 	evaluator   *envs.Evaluator
+	opponents   *Opponents // nil: a member plays all seats
 	rates       *rates
 	rows        onPolicyRows
 }
@@ -131,7 +132,7 @@ func (o *onPolicy) make(
 		err = build(with.network)
 	}
 	if err == nil {
-		err = o.complete(ctx, with.options, record)
+		err = o.complete(ctx, with, record)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("rl: %s on %q: %w", o.name, o.env.Name, err), o.Close())
@@ -147,10 +148,16 @@ func (o *onPolicy) replays(network NetworkConfig) {
 }
 
 // complete makes collector, metrics and evaluator around the learner. record records an iteration.
-func (o *onPolicy) complete(ctx context.Context, options envs.Options, record func(*engine.Recorder, func(*engine.Recorder))) (err error) {
-	c, s, m := o.common, o.State(), o.Metrics()
-	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.agent.behaviour(), o.env, envs.RolloutConfig{
-		Members: c.Members, Environments: c.Environments / o.env.Seats(), Horizon: c.RolloutLength, Options: options,
+func (o *onPolicy) complete(ctx context.Context, with settings, record func(*engine.Recorder, func(*engine.Recorder))) (err error) {
+	c, s, m, behaves := o.common, o.State(), o.Metrics(), o.agent.behaviour()
+	if with.opponents > 0 {
+		if o.opponents, err = newOpponents(s.Sub("opponents"), o.env, o.agent, c, with); err != nil {
+			return err
+		}
+		behaves.policy = o.opponents.policy
+	}
+	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, behaves, o.env, envs.RolloutConfig{
+		Members: c.Members, Environments: c.Environments / o.env.Seats(), Horizon: c.RolloutLength, Options: with.options,
 		Packed: o.packs(),
 	})
 	if err != nil {
@@ -161,8 +168,11 @@ func (o *onPolicy) complete(ctx context.Context, options envs.Options, record fu
 		actorLoss: m.Row("loss/actor"), criticLoss: m.Row("loss/critic"), entropy: m.Row("policy/entropy"),
 		divergence: m.Row("policy/kl"), clipped: m.Row("policy/clipped"), norm: m.Row("gradient/norm"), refused: m.Row("gradient/refused"),
 	}
-	if o.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), o.env, options, o.agent.Policy()); err != nil {
+	if o.evaluator, err = envs.NewEvaluator(ctx, s.Sub("evaluation"), o.env, with.options, o.agent.Policy()); err != nil {
 		return err
+	}
+	if o.opponents != nil {
+		o.opponents.evaluate(o.evaluator)
 	}
 	return o.Complete(engine.Parts{Description: o.description(), Record: record, Init: o.begin, Evaluator: o.evaluator})
 }
@@ -227,7 +237,12 @@ func (o *onPolicy) description() engine.Description {
 
 // begin starts a run: new parameters, new episodes.
 func (o *onPolicy) begin(ctx context.Context) error {
-	begin, err := o.State().Engine().Record(o.name+": first episodes", func(r *engine.Recorder) { o.collector.RecordFirst(r) })
+	begin, err := o.State().Engine().Record(o.name+": first episodes", func(r *engine.Recorder) {
+		o.collector.RecordFirst(r)
+		if o.opponents != nil {
+			o.opponents.refresh(r)
+		}
+	})
 	if err != nil {
 		return err
 	}
@@ -240,6 +255,9 @@ func (o *onPolicy) Evaluator() *envs.Evaluator { return o.evaluator }
 
 // Agent returns the actors and critics of all members.
 func (o *onPolicy) Agent() *Agent { return o.agent }
+
+// Opponents returns the pools of opponents; nil without the option Pool.
+func (o *onPolicy) Opponents() *Opponents { return o.opponents }
 
 // Environment returns the environment in which the agents act.
 func (o *onPolicy) Environment() *envs.Environment { return o.env }

@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
@@ -23,6 +24,9 @@ type settings struct {
 	err        error
 
 	criticsFirst bool
+
+	opponents int     // in a member's pool; 0: it plays all seats
+	alone     float64 // share of the episodes in which it does
 }
 
 // newSettings returns an algorithm's defaults, changed by options.
@@ -70,6 +74,13 @@ func Objectives(n int) Option {
 	return func(s *settings) { s.objectives = n; s.count("Objectives", n) }
 }
 
+// Pool gives each member of PPO or A2C, in a world of two agents, a pool of n opponents, which play one of the seats in its training episodes and its
+// evaluations; in a share `alone` of the training episodes it plays itself. Who is in the pool, and how often it plays, is the enclosing method's affair
+// (hybrid.SelfPlay): see Opponents. Default: a member plays all seats.
+func Pool(n int, alone float64) Option {
+	return func(s *settings) { s.opponents, s.alone = n, alone; s.count("Pool", n) }
+}
+
 // maxAgents bounds the agents and actors of a member.
 const maxAgents = 1 << 20
 
@@ -110,6 +121,9 @@ func (s settings) check() error {
 	}
 	if s.replay == nil {
 		return nil
+	}
+	if s.opponents > 0 {
+		return errors.New("a pool of opponents of an agent with a replay; want PPO or A2C")
 	}
 	if s.objectives > 1 && (s.actors > 1 || !s.replay.Shared) {
 		return config.Invalid("replay.shared", "%d agents of a member, with %d actors each, learn from the same transitions; want true, and one actor",

@@ -147,6 +147,9 @@ func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.recordUpdates(r)
 	p.collector.Finish(r)
 	p.recordMetrics(r)
+	if p.opponents != nil {
+		p.opponents.refresh(r)
+	}
 	p.End(r, rows, p.cfg.RolloutLength)
 }
 

@@ -1,7 +1,8 @@
 #version 450
 
 // Draws which rows of parameters play the seats of every world whose episode begins: the member's own row, whose index is
-// the member's, in one seat, and rows of a pool in the others. Groups: x = ceil(worlds / local size).
+// the member's, in one seat, and rows of a pool in the others; or the member's own row in all. With results, the game that
+// ended before is counted for the row that the member faced. Groups: x = ceil(worlds / local size).
 
 #extension GL_EXT_control_flow_attributes : require
 
@@ -10,11 +11,17 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 #include "engine/rng.glsl"
 
 layout(constant_id = 1) const bool HAS_WEIGHTS = false; // rows are drawn in proportion to weights; else uniformly
+layout(constant_id = 2) const bool HAS_RESULTS = false; // games of two seats are counted
+layout(constant_id = 3) const bool HAS_RETURNS = false; // with results
+layout(constant_id = 4) const bool HAS_FACING = false;  // with results
 
 layout(std430, set = 0, binding = 0) readonly buffer WorldStep { uint world_step[]; }; // [M, E]: step, and in the high two bits how it ended
 layout(std430, set = 0, binding = 1) readonly buffer Weights { float weights[]; };     // [M, K]: at least 0
 layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; };          // [1]: environment steps per environment so far
 layout(std430, set = 0, binding = 3) writeonly buffer Rows { uint rows[]; };           // [M, E, A]
+layout(std430, set = 0, binding = 4) readonly buffer Returns { float returns[]; };     // [M, E, A]: of the last episode, until another begins
+layout(std430, set = 0, binding = 5) buffer Facing { uint facing[]; };                 // [M, E]: 1 + 2 × the pool's row + the member's seat; 0: no game that counts
+layout(std430, set = 0, binding = 6) buffer Results { uint results[]; };               // [M, E, K, 3]: games that the member won, drew and lost
 
 layout(push_constant) uniform Push {
     uint members;
@@ -23,6 +30,8 @@ layout(push_constant) uniform Push {
     uint own;    // the seat of the member's own row; the number of seats if that is drawn, too
     uint first;  // row of the pool's first
     uint count;  // rows of the pool
+    uint apart;  // rows from a member's pool to the next one's; 0: members share one
+    float alone; // probability that the member's own row plays all seats
     uint step;   // steps since the clock's count
     uint seed;
     uint stream;
@@ -35,9 +44,16 @@ void main() {
     uint word = world_step[at], member = at / environments;
     bool begins = (word & 0x3FFFFFFFu) == 0u && (word >> 30) == 0u || resets && (word >> 30) != 0u;
     if (!begins) return;
+    if (HAS_RESULTS && HAS_RETURNS && HAS_FACING && (word >> 30) != 0u && facing[at] != 0u) {
+        uint slot = (facing[at] - 1u) / 2u, seat = (facing[at] - 1u) % 2u;
+        float difference = returns[at * 2u + seat] - returns[at * 2u + 1u - seat];
+        if (!isnan(difference)) results[(at * count + slot) * 3u + (difference > 0.0 ? 0u : difference == 0.0 ? 1u : 2u)]++;
+    }
     Rng rng = rng_new(seed, stream, member, at % environments, clock[1] + step);
     float u = rng_uniform(rng);
     uint mine = own < seats ? own : min(uint(u * float(seats)), seats - 1u);
+    bool mirror = alone > 0.0 && rng_uniform(rng) < alone;
+    uint faced = 0u;
     float sum = 0.0;
     if (HAS_WEIGHTS) {
         [[dont_unroll]] for (uint k = 0u; k < count; k++) sum += weights[member * count + k];
@@ -57,6 +73,9 @@ void main() {
                 }
             }
         }
-        rows[at * seats + seat] = seat == mine ? member : first + chosen;
+        bool other = seat != mine && !mirror;
+        rows[at * seats + seat] = other ? first + member * apart + chosen : member;
+        if (other) faced = 1u + 2u * chosen + mine;
     }
+    if (HAS_FACING) facing[at] = faced;
 }

@@ -1,0 +1,76 @@
+package hybrid
+
+import (
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+)
+
+// SelfPlayConfig are the settings of self-play. Over names the agent in configurations; NewSelfPlay is given the workflow itself.
+type SelfPlayConfig struct {
+	Over string `doc:"Agent that learns; its sections become part of the configuration."`
+
+	Capacity  int     `min:"1" max:"1024" doc:"Opponents in a member's pool; a further one takes the place of the oldest."`
+	Opponents Draw    `doc:"Opponents of training episodes: uniform, newest, prioritised (low win rate more often), prioritised_even (win rate near 1/2)."`
+	Latest    float64 `min:"0" max:"1" doc:"Share of training episodes that a member plays against itself, as it is; both seats learn."`
+
+	AppendSamples int     `min:"0" max:"2147483647" doc:"Environment steps of a member after which it enters its pool; 0: never for that reason."`
+	AppendWinRate float64 `min:"0" max:"1" doc:"Win rate since its last entry, draws half, with which a member enters its pool; 0: never for that reason."`
+	AppendGames   int     `min:"1" max:"16777216" doc:"Games since its last entry by which append_win_rate counts."`
+
+	Keep float64 `above:"0" max:"1" doc:"Factor by which a game counts less, with every later one against the same opponent, in recent win rates."`
+}
+
+// DefaultSelfPlay has the settings of Lamarckian's self-play in OpenAI Five's form (C. Berner et al., 2019, appendix N): of the episodes 80 % against
+// itself, and the rest against older opponents alike. Recent win rates are as AlphaStar's (O. Vinyals et al., 2019).
+func DefaultSelfPlay() SelfPlayConfig {
+	return SelfPlayConfig{Over: "ppo", Capacity: 100, Opponents: UniformDraw, Latest: 0.8, AppendSamples: 1_000_000, AppendGames: 100, Keep: 0.99}
+}
+
+// Validate checks constraints across fields.
+func (c SelfPlayConfig) Validate() error {
+	if c.AppendSamples == 0 && c.AppendWinRate == 0 {
+		return config.Invalid("append_samples", "the pool would keep its first opponent, which is untrained; want append_samples or append_win_rate above 0")
+	}
+	return nil
+}
+
+// Check checks the settings in an environment, for an agent with the given number of environments per member.
+func (c SelfPlayConfig) Check(env *envs.Environment, environments int) error {
+	const most = 50000 // loop iterations of a kernel's invocation
+	switch n := env.Seats(); {
+	case n == 1:
+		return config.Invalid("env", "%q has one agent, and self-play needs an opponent; want a world of two, such as \"PongDuel-v0\"", env.Name)
+	case n != 2:
+		return config.Invalid("env", "%q has %d agents, and games of self-play are between two; want a world of two, such as \"PongDuel-v0\"", env.Name, n)
+	case environments > most:
+		return config.Invalid(c.Over+".environments", "results of %d environments per member; want at most %d with self-play", environments, most)
+	}
+	return nil
+}
+
+// Draw selects how opponents are drawn from a pool.
+type Draw uint32
+
+const (
+	// UniformDraw draws all opponents alike.
+	UniformDraw Draw = iota
+	// NewestDraw takes the opponent that entered last.
+	NewestDraw
+	// PrioritisedDraw draws in proportion to (w_max - w)^3, w being the recent win rate against the opponent, w_max the largest (prioritised fictitious play).
+	// Opponents against which fewer than nine games count have the largest weight.
+	PrioritisedDraw
+	// PrioritisedEvenDraw is PrioritisedDraw with |w - 1/2| for w: opponents of like strength.
+	PrioritisedEvenDraw
+)
+
+var drawNames = []string{"uniform", "newest", "prioritised", "prioritised_even"}
+
+func (d Draw) String() string { return config.NameOf(d, drawNames) }
+
+// UnmarshalText parses a name: uniform, newest, prioritised or prioritised_even.
+func (d *Draw) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(d, "opponents", drawNames, text)
+}
+
+// MarshalText returns the name.
+func (d Draw) MarshalText() ([]byte, error) { return config.MarshalName(d, "opponents", drawNames) }

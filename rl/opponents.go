@@ -1,0 +1,90 @@
+package rl
+
+import (
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+)
+
+// Opponents are pools of parameter rows, one for each member, which play the other seat of its worlds: opponents of its episodes and of its
+// evaluations. The pools are part of the state. An enclosing method lets members enter, and sets the weights by which opponents are drawn.
+type Opponents struct {
+	members, size int
+	agent         *Agent
+	rows          *engine.Tensor // [M + M·n, row]: the members' own rows, then each member's pool
+	normalizers   *engine.Tensor // [M + M·n, 2, O]; nil: none
+	filled        *engine.Tensor // [M, n]
+	matches       *envs.Matches
+	policy        *envs.Policy
+}
+
+func newOpponents(s *engine.State, env *envs.Environment, a *Agent, c onPolicyConfig, with settings) (*Opponents, error) {
+	if env.Seats() != 2 {
+		return nil, fmt.Errorf("a pool of opponents in %q, whose episodes have %d seats; want two", env.Name, env.Seats())
+	}
+	o := &Opponents{members: c.Members, size: with.opponents, agent: a}
+	all := engine.Members(c.Members + c.Members*o.size)
+	// Copies of a member keep their own pool: its rows would be in the wrong places.
+	o.rows = s.Tensor("rows", engine.Float32, all, engine.Axis("parameter", a.Actor().Size("parameter"))).Own()
+	if a.normalizer != nil {
+		o.normalizers = s.Tensor("normalizers", engine.Float32, all, engine.Axis("moment", 2), engine.Axis("feature", env.ObsSize())).Own()
+	}
+	o.filled = s.Tensor("filled", engine.Float32, engine.Members(c.Members), engine.Axis("row", o.size)).Own()
+	var err error
+	o.matches, err = envs.NewMatches(s, env, envs.MatchConfig{
+		Members: c.Members, Environments: c.Environments / env.Seats(), First: c.Members, Count: o.size, Apart: true,
+		Seat: envs.AnySeat, Weighted: true, Alone: with.alone, Results: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.policy = a.Policy()
+	o.policy.Params, o.policy.Normalizer, o.policy.Rows, o.policy.Matches = o.rows, o.normalizers, o.matches.Rows(), o.matches
+	return o, s.Err()
+}
+
+// evaluate makes evaluations run against all opponents of the pools alike.
+func (o *Opponents) evaluate(ev *envs.Evaluator) {
+	ev.Against(o.policy, envs.MatchConfig{First: o.members, Count: o.size, Apart: true, Weighted: true, Given: o.filled})
+}
+
+// Size returns the number of places in a member's pool.
+func (o *Opponents) Size() int { return o.size }
+
+// Rows returns the parameters [M + M·n, row]: the members' own, as at the end of the last iteration, then those of each member's pool.
+func (o *Opponents) Rows() *engine.Tensor { return o.rows }
+
+// Matches returns the draws of opponents, with their weights and the results of games.
+func (o *Opponents) Matches() *envs.Matches { return o.matches }
+
+// Filled returns [M, n]: 1 for the places of the pools that evaluations play against, 0 for others.
+func (o *Opponents) Filled() *engine.Tensor { return o.filled }
+
+// Enter records that every member, as it is now, takes a place of its pool, places [M] u32; n stands for none. Games in progress against the opponent that
+// was there are not counted.
+func (o *Opponents) Enter(r *engine.Recorder, places *engine.Tensor) {
+	o.matches.RecordForget(r, places)
+	o.copy(r, places)
+}
+
+// refresh records that the members' own rows are as they are now.
+func (o *Opponents) refresh(r *engine.Recorder) { o.copy(r, nil) }
+
+// copy records copying the members' rows, to places of their pools or, if these are nil, to the members' own.
+func (o *Opponents) copy(r *engine.Recorder, places *engine.Tensor) {
+	for _, t := range [][2]*engine.Tensor{{o.agent.Actor(), o.rows}, {o.agent.normalizerValues(), o.normalizers}} {
+		from, to := t[0], t[1]
+		if from == nil {
+			continue
+		}
+		size, groups := r.Invocations(from.Len() / o.members)
+		k := opponentsEnterKernel{
+			From: from.Range(), Rows: to.Range(), Members: uint32(o.members), Size: uint32(o.size), Width: uint32(from.Len() / o.members), LocalSizeX: size,
+		}
+		if places != nil {
+			k.Slots = places.Range()
+		}
+		r.Dispatch(k.call(groups, uint32(o.members), 1))
+	}
+}

@@ -1,0 +1,53 @@
+#version 450
+
+// Decides for every member whether the learner enters its pool, and in whose place: the first empty one, else the oldest
+// opponent's. The learner's row of the payoff matrix becomes the new opponent's, and begins anew; what is known of the opponent
+// that leaves is forgotten. Groups: x = ceil(members / local size).
+
+layout(local_size_x = 8) in;
+
+layout(std430, set = 0, binding = 0) buffer Payoff { uint payoff[]; };         // [M, C + 1, C, 3]: games won, drawn and lost; row C is the learner's
+layout(std430, set = 0, binding = 1) buffer Recent { float recent[]; };        // [M, C, 2]
+layout(std430, set = 0, binding = 2) buffer Serial { uint serial[]; };         // [M, C]: number of the entry, from 1; 0: empty
+layout(std430, set = 0, binding = 3) buffer Since { uint since[]; };           // [M]: steps since the last entry
+layout(std430, set = 0, binding = 4) buffer Entries { uint entries[]; };       // [M]: made so far
+layout(std430, set = 0, binding = 5) writeonly buffer Slots { uint slots[]; }; // [M]: the place that is entered; C: none
+
+layout(push_constant) uniform Push {
+    uint members;
+    uint capacity;
+    uint steps;       // of an iteration
+    uint samples;     // steps after which the learner enters; 0: never for that reason
+    float win_rate;   // with which it enters; 0: never for that reason
+    uint games;       // by which the win rate counts
+    bool first;       // the pool is empty
+};
+
+void main() {
+    uint m = gl_GlobalInvocationID.x;
+    if (m >= members) return;
+    uint learner = (m * (capacity + 1u) + capacity) * capacity * 3u, played = 0u, slot = 0u;
+    float score = 0.0;
+    for (uint c = 0u; c < capacity; c++) {
+        uint won = payoff[learner + 3u * c], drew = payoff[learner + 3u * c + 1u];
+        played += won + drew + payoff[learner + 3u * c + 2u];
+        score += float(won) + 0.5 * float(drew);
+        if (serial[m * capacity + c] < serial[m * capacity + slot]) slot = c;
+    }
+    uint passed = first ? 0u : since[m] > 0xFFFFFFFFu - steps ? 0xFFFFFFFFu : since[m] + steps;
+    bool enters = first || samples > 0u && passed >= samples || win_rate > 0.0 && played >= games && score >= win_rate * float(played);
+    since[m] = enters ? 0u : passed;
+    slots[m] = enters ? slot : capacity;
+    if (!enters) return;
+    entries[m]++;
+    serial[m * capacity + slot] = entries[m];
+    recent[2u * (m * capacity + slot)] = recent[2u * (m * capacity + slot) + 1u] = 0.0;
+    uint all = m * (capacity + 1u) * capacity * 3u, entered = all + slot * capacity * 3u;
+    for (uint i = 0u; i < capacity * 3u; i++) {
+        payoff[entered + i] = i / 3u == slot ? 0u : payoff[learner + i];
+        payoff[learner + i] = 0u;
+    }
+    for (uint row = 0u; row < capacity; row++) {
+        for (uint k = 0u; k < 3u; k++) payoff[all + (row * capacity + slot) * 3u + k] = 0u;
+    }
+}
