@@ -59,7 +59,7 @@ func TestBuild(t *testing.T) {
 // composed reports whether a workflow is composed of others, or its members depend on each other; PBT cannot train
 // it.
 func composed(w evorl.Workflow) bool {
-	return slices.Contains([]string{"dvd", "dvd-es", "pga-me", "qd-pg"}, w.Name) || strings.HasPrefix(w.Name, "pbt")
+	return slices.Contains([]string{"dvd", "dvd-es", "pga-me", "qd-pg", "self-play"}, w.Name) || strings.HasPrefix(w.Name, "pbt")
 }
 
 // home returns an environment in which an agent can act; ok is false for workflows without an agent of their own.
@@ -69,6 +69,8 @@ func home(w evorl.Workflow) (env string, ok bool) {
 		return "CartPole-v1", true
 	case "cem-rl", "ddpg", "dvd", "dvd-es", "erl", "pga-me", "qd-pg", "redq", "sac", "td3":
 		return "Pendulum-v1", true
+	case "self-play":
+		return "PongDuel-v0", true
 	}
 	return "", false
 }

@@ -68,6 +68,9 @@ func TestEqualRuns(t *testing.T) {
 				"network.hidden=[4]")
 		case w.Name == "dvd-es":
 			equal(w.Name, of(w.Name, at), "network.hidden=[4]", "environment.time_limit=10", "dvd-es.agents=2")
+		case w.Name == "self-play":
+			equal(w.Name, of(w.Name, at), "ppo.members=2", "ppo.environments=2", "ppo.rollout_length=8", "network.hidden=[4]", "task.rounds=1",
+				"environment.time_limit=10", "self-play.append_samples=16", "self-play.capacity=2")
 		case composed(w): // agents and archives are compared in TestGuided
 		case agent:
 			set := []string{w.Name + ".members=2", w.Name + ".environments=2", w.Name + ".rollout_length=8", "network.hidden=[4]"}

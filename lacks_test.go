@@ -24,7 +24,7 @@ func TestLacks(t *testing.T) {
 		{"ppo-lstm", "CartPole-v1", "memory is a layer"}, {"rppo", "CartPole-v1", "memory is a layer"}, {"ppo_rnn", "CartPole-v1", "memory is a layer"},
 		{"mappo", "CartPole-v1", "without a critic that sees all"}, {"ppo", "overcooked", "particle worlds, WaterWorld and Pong only"},
 		{"ppo", "Pong-v4", `did you mean "Pong-v0"?`},
-		{"self-play", "CartPole-v1", "no self-play"}, {"cluster", "CartPole-v1", "one device of one machine"},
+		{"league", "CartPole-v1", "without leagues"}, {"cluster", "CartPole-v1", "one device of one machine"},
 		{"muzero", "CartPole-v1", "does not plan"}, {"cql", "CartPole-v1", "not offline"}, {"neat", "CartPole-v1", "topology"},
 		{"pgpe", "es-clip", "no image models"}, {"pgpe", "abstract_painting", "no image models"},
 		{"ppo", "CartPol", `did you mean "CartPole-v1"?`}, {"ppo", "ant", `did you mean "Ant-v5"?`}, {"pp0", "CartPole-v1", `did you mean "ppo"?`},

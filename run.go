@@ -16,6 +16,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/records"
 )
 
@@ -166,6 +167,12 @@ func (r *Run) values(ctx context.Context, report engine.Report) (map[string]floa
 	volumes, err := records.Hypervolumes(ctx, r.workflow, r.cfg.Front(records.FrontPoints))
 	if err == nil && volumes != nil {
 		metrics.AddStatistics(values, "hypervolume", volumes)
+	}
+	if of, ok := r.workflow.(*hybrid.SelfPlay); ok && err == nil {
+		var standings []float64
+		if standings, err = of.Standings(ctx); err == nil {
+			metrics.AddStatistics(values, "opponents/rating", standings)
+		}
 	}
 	return values, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/cmd/internal/progress"
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -71,6 +72,9 @@ func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, dev *vk.Device, path
 	measure := ""
 	if metric, ok := shownMeasures[cfg.Measure()]; ok {
 		l.metric, measure = metric, cfg.Measure()
+	}
+	if cfg.Run.Workflow == "self-play" { // whose returns are against opponents that grow with it
+		l.metric, measure = hybrid.WinRateMetric, "win rate"
 	}
 	l.log.Measure = measure
 	l.log.Event("run", fmt.Sprintf("%s on %s, seed %d, on %s\nin %s", cfg.Run.Workflow, cfg.Run.Env, cfg.Run.Seed, device, path),

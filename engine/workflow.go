@@ -42,7 +42,8 @@ type Description struct {
 type Evaluation struct {
 	Returns [][]float32 // [M][episodes]: undiscounted
 	Lengths [][]float32 // [M][episodes]: environment steps
-	Seats   [][]float32 // [M][episodes·A], seat fastest: the returns of each seat, NaN if it took no part; nil with one agent
+	Seats   [][]float32 // [M][episodes·A], seat fastest: the returns of each seat, NaN if it took no part; nil with one agent, and with Others
+	Others  [][]float32 // [M][episodes]: the largest return of the seats that opponents played; nil without opponents
 }
 
 // Means returns the mean return of each member; NaN: it has no episodes.

@@ -135,7 +135,7 @@ func (ev *Evaluator) Run(ctx context.Context, clock engine.Clock, episodes int) 
 		return engine.Evaluation{}, err
 	}
 	seats := ev.env.Seats()
-	var all []float32
+	var all, others []float32
 	if ev.against == nil {
 		all = seatReturns(returns, words)
 		returns, words = meanEpisodes(returns, words, seats)
@@ -144,12 +144,15 @@ func (ev *Evaluator) Run(ctx context.Context, clock engine.Clock, episodes int) 
 		if err != nil {
 			return engine.Evaluation{}, err
 		}
-		returns, words = ownEpisodes(returns, words, rows, seats, episodes)
+		returns, others, words = ownEpisodes(returns, words, rows, seats, episodes)
 	}
 	out := engine.Evaluation{Returns: make([][]float32, ev.members), Lengths: make([][]float32, ev.members)}
 	for p := range ev.members {
 		if all != nil && seats > 1 {
 			out.Seats = append(out.Seats, all[p*episodes*seats:(p+1)*episodes*seats])
+		}
+		if others != nil {
+			out.Others = append(out.Others, others[p*episodes:(p+1)*episodes])
 		}
 		out.Returns[p] = returns[p*episodes : (p+1)*episodes]
 		out.Lengths[p] = make([]float32, episodes)

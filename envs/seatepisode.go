@@ -20,17 +20,21 @@ func meanEpisodes(returns []float32, words []uint32, seats int) ([]float32, []ui
 	return means, lengths
 }
 
-// ownEpisodes returns the return and the episode of the seat that each world's member plays itself, by the rows of all seats.
-func ownEpisodes(returns []float32, words, rows []uint32, seats, environments int) ([]float32, []uint32) {
-	own, lengths := make([]float32, len(words)/seats), make([]uint32, len(words)/seats)
+// ownEpisodes returns the return and the episode of the seat that each world's member plays itself, by the rows of all seats, and the largest return of
+// the others.
+func ownEpisodes(returns []float32, words, rows []uint32, seats, environments int) (own, others []float32, lengths []uint32) {
+	own, others, lengths = make([]float32, len(words)/seats), make([]float32, len(words)/seats), make([]uint32, len(words)/seats)
 	for i := range own {
+		others[i] = float32(math.Inf(-1))
 		for seat := range seats {
 			if at := i*seats + seat; int(rows[at]) == i/environments {
 				own[i], lengths[i] = returns[at], words[at]
+			} else {
+				others[i] = max(others[i], returns[at])
 			}
 		}
 	}
-	return own, lengths
+	return own, others, lengths
 }
 
 // seatReturns returns the returns of all seats, NaN for a seat that took no part in its episode.

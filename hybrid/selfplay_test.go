@@ -154,7 +154,8 @@ func TestSelfPlayRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rl.NewPPO(t.Context(), eng, cartPole, small(1), network(), smallPool().Pool()); err == nil || !strings.Contains(err.Error(), "1 seats; want two") {
+	_, err = rl.NewPPO(t.Context(), eng, cartPole, small(1), network(), smallPool().Pool())
+	if err == nil || !strings.Contains(err.Error(), "1 seats; want two") {
 		t.Errorf("a pool with one agent: %v", err)
 	}
 	if _, err := rl.NewSAC(t.Context(), eng, cartPole, rl.DefaultSAC(), smallPool().Pool()); err == nil || !strings.Contains(err.Error(), "with a replay") {

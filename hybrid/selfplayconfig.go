@@ -20,7 +20,7 @@ type SelfPlayConfig struct {
 	Keep float64 `above:"0" max:"1" doc:"Factor by which a game counts less, with every later one against the same opponent, in recent win rates."`
 }
 
-// DefaultSelfPlay has the settings of Lamarckian's self-play in OpenAI Five's form (C. Berner et al., 2019, appendix N): of the episodes 80 % against
+// DefaultSelfPlay has the settings of Lamarckian's self-play in OpenAI Five's form (C. Berner et al., 2019): of the episodes 80 % against
 // itself, and the rest against older opponents alike. Recent win rates are as AlphaStar's (O. Vinyals et al., 2019).
 func DefaultSelfPlay() SelfPlayConfig {
 	return SelfPlayConfig{Over: "ppo", Capacity: 100, Opponents: UniformDraw, Latest: 0.8, AppendSamples: 1_000_000, AppendGames: 100, Keep: 0.99}

@@ -107,7 +107,7 @@ const ownSource = "this program's own"
 
 // Workflows lists all workflows, in the order in which they are documented, the program's own last.
 func (c *Catalog) Workflows() []Workflow {
-	all := slices.Concat(agents, populations, guides, hybrids, searches)
+	all := slices.Concat(agents, populations, guides, hybrids, games, searches)
 	if c == nil {
 		return all
 	}

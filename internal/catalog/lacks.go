@@ -35,8 +35,8 @@ var lacks = []lack{
 		"of worlds of several agents evorl has particle worlds, WaterWorld and Pong only",
 	},
 	{
-		regexp.MustCompile(`self-?play|league|alpha-?star|psro|elo\b`),
-		"evorl has no self-play",
+		regexp.MustCompile(`league|alpha-?star|psro|exploiter|co-?evolution`),
+		"self-play of evorl is an agent against its earlier versions, without leagues of several agents and without exploiters",
 	},
 	{
 		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x`),

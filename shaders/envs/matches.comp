@@ -20,7 +20,7 @@ layout(std430, set = 0, binding = 1) readonly buffer Weights { float weights[]; 
 layout(std430, set = 0, binding = 2) readonly buffer Clock { uint clock[]; };          // [1]: environment steps per environment so far
 layout(std430, set = 0, binding = 3) writeonly buffer Rows { uint rows[]; };           // [M, E, A]
 layout(std430, set = 0, binding = 4) readonly buffer Returns { float returns[]; };     // [M, E, A]: of the last episode, until another begins
-layout(std430, set = 0, binding = 5) buffer Facing { uint facing[]; };                 // [M, E]: 1 + 2 × the pool's row + the member's seat; 0: no game that counts
+layout(std430, set = 0, binding = 5) buffer Facing { uint facing[]; };                 // [M, E]: 1 + 2 × row + the member's seat; 0: nothing counts
 layout(std430, set = 0, binding = 6) buffer Results { uint results[]; };               // [M, E, K, 3]: games that the member won, drew and lost
 
 layout(push_constant) uniform Push {
