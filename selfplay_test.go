@@ -1,6 +1,8 @@
 package evorl_test
 
 import (
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,5 +34,64 @@ func TestWrongSelfPlay(t *testing.T) {
 				t.Errorf("%s: error %v; want %q in it", c.text, err, want)
 			}
 		}
+	}
+}
+
+// Two runs play each other: a policy against itself wins half of its games, the games of a seed are the same every time, and the sides are opposite.
+func TestPlay(t *testing.T) {
+	dev := openDevice(t)
+	trained := func(seed, rounds string, set ...string) *evorl.Restored {
+		t.Helper()
+		cfg, err := parse(t, pongOfTwo, append(set, "seed="+seed, "task.rounds="+rounds, "iterations=2", "evaluation.every=0", "evaluation.episodes=1",
+			"evaluation.best_episodes=0", "environment.time_limit=120", "ppo.environments=2", "ppo.rollout_length=8", "network.hidden=[4]")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "run")
+		if err := learn(t, evorl.Start, dev, cfg, path).Close(); err != nil {
+			t.Fatal(err)
+		}
+		restored, err := evorl.Restore(t.Context(), dev, cfg, path, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = restored.Close() })
+		return restored
+	}
+	a, b := evorl.Side{Run: trained("1", "1")}, evorl.Side{Run: trained("2", "1")}
+	const games = 40
+	play := func(a, b evorl.Side) evorl.Match {
+		t.Helper()
+		m, err := evorl.Play(t.Context(), dev, a, b, games, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Won+m.Drew+m.Lost != games || !(m.Low <= m.WinRate && m.WinRate <= m.High) || !(m.High-m.Low < 0.4) {
+			t.Errorf("%+v; want %d games, and an interval about the win rate", m, games)
+		}
+		return m
+	}
+	first := play(a, b)
+	if again := play(a, b); again != first {
+		t.Errorf("%+v, and again %+v", first, again)
+	}
+	if other := play(b, a); !(float64(first.WinRate+other.WinRate) > 0.6 && float64(first.WinRate+other.WinRate) < 1.4) {
+		t.Errorf("win rates %v and, with the sides exchanged, %v; want a sum near 1", first.WinRate, other.WinRate)
+	}
+	if same := play(a, a); !(same.WinRate > 0.2 && same.WinRate < 0.8) {
+		t.Errorf("a policy against itself has win rate %v; want about 0.5", same.WinRate)
+	}
+	var world *evorl.WorldError
+	_, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: trained("1", "2")}, 1, 5)
+	if !errors.As(err, &world) || !strings.Contains(err.Error(), "task.rounds is 1") {
+		t.Errorf("worlds of other options: %v", err)
+	}
+	if _, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: trained("1", "1", "network.hidden=[5]")}, 1, 5); err == nil ||
+		!strings.Contains(err.Error(), "networks differ") {
+		t.Errorf("other networks: %v", err)
+	}
+	var member *evorl.MemberError
+	if _, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: b.Run, Member: 1}, 1, 5); !errors.As(err, &member) {
+		t.Errorf("a member that there is not: %v", err)
 	}
 }

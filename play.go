@@ -1,0 +1,177 @@
+package evorl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
+)
+
+// Side is a policy in a Match: a member of a restored run.
+type Side struct {
+	Run    *Restored
+	Member int
+}
+
+// Match is the result of games between two policies. A game is won by the greater return.
+type Match struct {
+	Env     string   `json:"env"`
+	Seed    uint32   `json:"seed"` // of the games
+	Sides   [2]Place `json:"sides"`
+	Games   int      `json:"games"`
+	Won     int      `json:"won"` // by the first side
+	Drew    int      `json:"drew"`
+	Lost    int      `json:"lost"`
+	WinRate Number   `json:"win_rate"` // of the first side, draws half
+	Low     Number   `json:"low"`      // of the win rate's 95 % interval, E. B. Wilson's of 1927; draws make it wider than need be
+	High    Number   `json:"high"`
+}
+
+// Place says where a policy of a Match is from.
+type Place struct {
+	Path      string `json:"path"`
+	Workflow  string `json:"workflow"`
+	Iteration int    `json:"iteration"`
+	Member    int    `json:"member"`
+}
+
+// Play lets two policies play games of a world of two seats, with their most likely actions. Which of them has the first seat is drawn for each game. Both
+// runs must have the same world and the same networks; their states stay as they are.
+//
+// Errors: a *WorldError, a *MemberError, networks that differ, and networks of layers that are not dense.
+func Play(ctx context.Context, dev *vk.Device, a, b Side, games int, seed uint32) (Match, error) {
+	if a.Run == nil || b.Run == nil {
+		return Match{}, errors.New("evorl: a side of a match has no run: want one made by Restore")
+	}
+	if err := errors.Join(checkArguments(dev, a.Run.cfg), engine.CheckEpisodes(games), a.Run.check(a.Member), b.Run.check(b.Member)); err != nil {
+		return Match{}, err
+	}
+	if err := checkWorlds(a.Run, b.Run); err != nil {
+		return Match{}, err
+	}
+	s := engine.New(dev, engine.Seed(seed)).NewState()
+	defer s.Close()
+	ev, clock, err := opposing(ctx, s, a, b)
+	if err != nil {
+		return Match{}, err
+	}
+	defer ev.Close()
+	of, err := ev.Run(ctx, clock, games)
+	if err != nil {
+		return Match{}, err
+	}
+	m := Match{Env: a.Run.cfg.Run.Env, Seed: seed, Games: games, Sides: [2]Place{a.place(), b.place()}}
+	for i, own := range of.Returns[0] {
+		switch other := of.Others[0][i]; {
+		case own > other:
+			m.Won++
+		case own < other:
+			m.Lost++
+		default:
+			m.Drew++
+		}
+	}
+	rate, low, high := winRate(float64(m.Won)+float64(m.Drew)/2, float64(games))
+	m.WinRate, m.Low, m.High = Number(rate), Number(low), Number(high)
+	return m, nil
+}
+
+func (s Side) place() Place {
+	return Place{Path: s.Run.path, Workflow: s.Run.cfg.Run.Workflow, Iteration: s.Run.Iteration(), Member: s.Member}
+}
+
+// winRate returns points per game with the Wilson interval of 95 %.
+func winRate(points, games float64) (rate, low, high float64) {
+	const z = 1.959964
+	rate = points / games
+	middle := (rate + z*z/(2*games)) / (1 + z*z/games)
+	half := z / (1 + z*z/games) * math.Sqrt(rate*(1-rate)/games+z*z/(4*games*games))
+	return rate, max(0, middle-half), min(1, middle+half)
+}
+
+// WorldError reports two runs whose policies cannot play each other, since their worlds differ or are not of two seats.
+type WorldError struct {
+	Paths [2]string
+	What  string
+}
+
+func (e *WorldError) Error() string {
+	return fmt.Sprintf("%s and %s cannot play each other: %s", e.Paths[0], e.Paths[1], e.What)
+}
+
+// checkWorlds returns a *WorldError if two runs cannot play each other.
+func checkWorlds(a, b *Restored) error {
+	failed := func(format string, args ...any) error {
+		return &WorldError{[2]string{a.path, b.path}, fmt.Sprintf(format, args...)}
+	}
+	if x, y := a.cfg.Run.Env, b.cfg.Run.Env; x != y {
+		return failed("their worlds are %q and %q; want one world", x, y)
+	}
+	if env := a.cfg.Env(); env == nil || env.Seats() != 2 {
+		return failed("%q is no game of two; want a world of two seats, such as \"PongDuel-v0\"", a.cfg.Run.Env)
+	}
+	trained := []string{"environment.auto_reset", "environment.reward_scale", "environment.sparse_reward"} // which evaluations leave out
+	var differ []string
+	for _, d := range a.cfg.Differences(b.cfg) {
+		if a.cfg.OfTask(d.Key) && !slices.Contains(trained, d.Key) {
+			differ = append(differ, fmt.Sprintf("%s is %s and %s", d.Key, orNotSet(d.Value), orNotSet(d.Other)))
+		}
+	}
+	if len(differ) > 0 {
+		return failed("%s; want one world", strings.Join(differ, ", "))
+	}
+	return nil
+}
+
+// opposing makes an evaluator in which a's policy plays against b's, with tensors in s.
+func opposing(ctx context.Context, s *engine.State, a, b Side) (*envs.Evaluator, engine.Clock, error) {
+	clock := engine.NewClock(s)
+	var policies [2]*envs.Policy
+	var rows, moments []float32
+	for i, side := range []Side{a, b} {
+		from, err := side.Run.evaluator(ctx)
+		if err != nil {
+			return nil, clock, err
+		}
+		policies[i] = from.Policy()
+		row, normalizer, err := policies[i].Member(ctx, side.Member)
+		if err != nil {
+			return nil, clock, err
+		}
+		rows, moments = append(rows, row...), append(moments, normalizer...)
+	}
+	p, q := policies[0], policies[1]
+	if fmt.Sprint(p.Network) != fmt.Sprint(q.Network) || p.Row() != q.Row() || p.Head.Kind != q.Head.Kind || p.Head.Constants() != q.Head.Constants() ||
+		(p.Normalizer == nil) != (q.Normalizer == nil) || p.ObsLimit != q.ObsLimit {
+		return nil, clock, fmt.Errorf("%s and %s cannot play each other: their networks differ, %v and %v, or how observations are normalized; want the same",
+			a.Run.path, b.Run.path, p.Network, q.Network)
+	}
+	both := *p
+	both.Weights, both.Placement = nn.Weights{Params: s.Tensor("params", engine.Float32, engine.Members(2), engine.Axis("parameter", p.Row()))}, envs.Automatic
+	first := both
+	first.Params = s.Tensor("first", engine.Float32, engine.Members(1), engine.Axis("parameter", p.Row()))
+	both.Head.Noise, first.Head.Noise = nil, nil
+	if p.Normalizer != nil {
+		both.Normalizer = s.Tensor("normalizers", engine.Float32, engine.Members(2), engine.Axis("moment", 2), engine.Axis("feature", p.Network.Inputs().Size()))
+	}
+	if err := errors.Join(s.Err(), s.Zero(ctx), both.Params.WriteFloat32(ctx, rows)); err != nil {
+		return nil, clock, err
+	}
+	if p.Normalizer != nil {
+		if err := both.Normalizer.WriteFloat32(ctx, moments); err != nil {
+			return nil, clock, err
+		}
+	}
+	ev, err := envs.NewEvaluator(ctx, s, a.Run.cfg.Env(), a.Run.cfg.Environment, &first)
+	if err == nil {
+		ev.Against(&both, envs.MatchConfig{First: 1, Count: 1})
+	}
+	return ev, clock, err
+}
