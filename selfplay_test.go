@@ -42,8 +42,8 @@ func TestPlay(t *testing.T) {
 	dev := openDevice(t)
 	trained := func(seed, rounds string, set ...string) *evorl.Restored {
 		t.Helper()
-		cfg, err := parse(t, pongOfTwo, append(set, "seed="+seed, "task.rounds="+rounds, "iterations=2", "evaluation.every=0", "evaluation.episodes=1",
-			"evaluation.best_episodes=0", "environment.time_limit=120", "ppo.environments=2", "ppo.rollout_length=8", "network.hidden=[4]")...)
+		cfg, err := parse(t, pongOfTwo, append([]string{"seed=" + seed, "task.rounds=" + rounds, "iterations=2", "evaluation.every=0", "evaluation.episodes=1",
+			"evaluation.best_episodes=0", "environment.time_limit=120", "ppo.environments=2", "ppo.rollout_length=8", "network.hidden=[4]"}, set...)...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -127,6 +127,8 @@ func tests(t *testing.T, folder, word string) bool {
 func TestReadmeCommands(t *testing.T) {
 	b := newBox(t)
 	b.write("study.toml", "config = \"tiny.toml\"\nset = [\"iterations=2\"]\n[keys.\"ppo.epochs\"]\nvalues = [1, 2]\n")
+	b.write("duel.toml", "workflow = \"ppo\"\nenv = \"PongDuel-v0\"\niterations = 1\n[environment]\ntime_limit = 40\n"+
+		"[ppo]\nenvironments = 2\nrollout_length = 8\n[network]\nhidden = [4]\n")
 	values := map[string][]string{
 		"CONFIG.toml": {"tiny.toml"}, "FILE.toml": {"study.toml"}, "RUN_DIR": {"r"}, "RUN_DIR...": {"r", "study/trial-0"}, "FILE...": {"a.json", "a.json"},
 		"WORKFLOW": {"ppo"}, "ENV": {"Hopper-v5"}, "DIR": {"man"},
@@ -154,6 +156,10 @@ func TestReadmeCommands(t *testing.T) {
 			} else {
 				t.Fatalf("README.md: evorl %s: no value of %s is known here", strings.Join(words, " "), w)
 			}
+		}
+		if words[0] == "play" { // a run of a game of two
+			b.must("run", "--out", "duel", "duel.toml")
+			args = []string{"play", "--games", "4", "duel", "duel"}
 		}
 		if len(words) == 1 || words[1] != "compare" {
 			args = append(args, options[words[0]]...)
