@@ -241,29 +241,34 @@ func TestLowRankRefused(t *testing.T) {
 	}
 }
 
-// TestLowRankLearns: OpenES of rank 1 balances the pole.
+// TestLowRankLearns: OpenES, PGPE and SNES of rank 1 balance the pole.
 func TestLowRankLearns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("learns for seconds; make validate runs it")
 	}
-	cfg, network := lowRankES(64, 1, true), DefaultNetwork()
-	cfg.NoiseStd, cfg.WeightDecay = 0.1, 0
-	network.Hidden = []int{32, 32}
-	s := newLowRank(t, 1, cfg, Policy(lookup(t, "CartPole-v1"), envs.Options{TimeLimit: 200}, network, DefaultPolicy()), 1)
-	generations(t, s, 25)
-	ev, err := s.Evaluator(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	of, err := ev.Run(t.Context(), s.Clock(), 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := 0.0
-	for _, r := range of.Returns[0] {
-		sum += float64(r) / 20
-	}
-	if t.Logf("mean return %.0f", sum); sum < 150 {
-		t.Errorf("mean return %.0f of 200; want at least 150", sum)
+	openES, pgpe, snes := lowRankES(64, 1, true), lowRankPGPE(64, 1), lowRankSNES(64, 1)
+	openES.NoiseStd, openES.WeightDecay, pgpe.InitStd, snes.InitStd = 0.1, 0, 0.1, 0.1
+	for _, algo := range []ec.Algorithm{openES, pgpe, snes} {
+		t.Run(algo.Name(), func(t *testing.T) {
+			network := DefaultNetwork()
+			network.Hidden = []int{32, 32}
+			s := newLowRank(t, 1, algo, Policy(lookup(t, "CartPole-v1"), envs.Options{TimeLimit: 200}, network, DefaultPolicy()), 1)
+			generations(t, s, 25)
+			ev, err := s.Evaluator(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			of, err := ev.Run(t.Context(), s.Clock(), 20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := 0.0
+			for _, r := range of.Returns[0] {
+				sum += float64(r) / 20
+			}
+			if t.Logf("mean return %.0f", sum); sum < 150 {
+				t.Errorf("mean return %.0f of 200; want at least 150", sum)
+			}
+		})
 	}
 }
