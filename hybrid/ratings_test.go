@@ -81,4 +81,8 @@ func TestPoolOf(t *testing.T) {
 			t.Errorf("rating %d is %g; want %g", i, got, want[i])
 		}
 	}
+	clear(payoff[capacity*capacity*3:]) // the learner has just entered
+	if pool := poolOf(payoff, []uint32{4, 0, 5}); math.IsNaN(pool.Learner) || pool.Learner != pool.Opponents[1].Rating {
+		t.Errorf("a learner without games has rating %g; want that of its last entry, %g", pool.Learner, pool.Opponents[1].Rating)
+	}
 }

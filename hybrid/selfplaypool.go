@@ -1,11 +1,15 @@
 package hybrid
 
-import "context"
+import (
+	"context"
+	"math"
+)
 
 // Pool is what is known of a member's opponents: the results of the games that were played in training.
 type Pool struct {
 	Opponents []Opponent // oldest first
-	// Learner is the member's rating since its last entry, in the scale of the opponents'; NaN: it has played nobody.
+	// Learner is the member's rating since its last entry, in the scale of the opponents'; before its first game since then that of the entry. NaN: neither
+	// has played anybody.
 	Learner float64
 }
 
@@ -75,6 +79,9 @@ func poolOf(payoff, serial []uint32) Pool {
 	pool := Pool{Learner: ratings[len(ratings)-1]}
 	for a, place := range players[:len(players)-1] {
 		pool.Opponents = append(pool.Opponents, Opponent{Number: int(serial[place]), Rating: ratings[a], Results: between(capacity, place)})
+	}
+	if last := len(pool.Opponents) - 1; last >= 0 && math.IsNaN(pool.Learner) {
+		pool.Learner = pool.Opponents[last].Rating
 	}
 	return pool
 }
