@@ -500,7 +500,7 @@ var matchesForgetShader = &vk.Shader{
 	Name:  "envs/matches_forget",
 	SPIRV: shaders.Code("envs/matches_forget"),
 	Bindings: []vk.Binding{
-		{Name: "Slots", Index: 0, Access: vk.Read},
+		{Name: "Places", Index: 0, Access: vk.Read},
 		{Name: "Facing", Index: 1, Access: vk.ReadWrite},
 	},
 	PushBytes: 8,
@@ -513,7 +513,7 @@ var matchesForgetShader = &vk.Shader{
 
 // matchesForgetKernel is shaders/envs/matches_forget.comp.
 type matchesForgetKernel struct {
-	Slots  vk.Range // readonly uint
+	Places vk.Range // readonly uint
 	Facing vk.Range // read-write uint
 
 	Members      uint32 // push constants, in order

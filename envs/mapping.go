@@ -71,7 +71,7 @@ func (e *Environment) HasCooperative() bool { return e.cooperative != nil }
 func (e *Environment) mapping(o Options, info vk.Info, environments int) (Mapping, error) {
 	const few, intel = 2048, 0x8086
 	t := e.cooperative
-	many := environments > few && info.VendorID != intel // its compiler does not finish Ant's lane form in a quarter of an hour
+	many := environments > few && info.VendorID != intel // its compiler did not finish Ant's lane form in a quarter of an hour
 	switch {
 	case o.Mapping == Lane || t == nil && o.Mapping == ByDevice:
 		return Lane, nil

@@ -97,7 +97,7 @@ func (m *Matches) RecordForget(r *engine.Recorder, rows *engine.Tensor) {
 	}
 	size, groups := r.Invocations(m.facing.Len())
 	r.Dispatch(matchesForgetKernel{
-		Slots: rows.Range(), Facing: m.facing.Range(), Members: uint32(m.cfg.Members), Environments: uint32(m.cfg.Environments), LocalSizeX: size,
+		Places: rows.Range(), Facing: m.facing.Range(), Members: uint32(m.cfg.Members), Environments: uint32(m.cfg.Environments), LocalSizeX: size,
 	}.call(groups, 1, 1))
 }
 

@@ -508,7 +508,7 @@ var selfPlayAppendShader = &vk.Shader{
 		{Name: "Serial", Index: 2, Access: vk.ReadWrite},
 		{Name: "Since", Index: 3, Access: vk.ReadWrite},
 		{Name: "Entries", Index: 4, Access: vk.ReadWrite},
-		{Name: "Slots", Index: 5, Access: vk.Write},
+		{Name: "Places", Index: 5, Access: vk.Write},
 	},
 	PushBytes:     28,
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -522,7 +522,7 @@ type selfPlayAppendKernel struct {
 	Serial  vk.Range // read-write uint
 	Since   vk.Range // read-write uint
 	Entries vk.Range // read-write uint
-	Slots   vk.Range // writeonly uint
+	Places  vk.Range // writeonly uint
 
 	Members  uint32 // push constants, in order
 	Capacity uint32

@@ -118,7 +118,7 @@ func (p *SelfPlay) recordEntries(r *engine.Recorder, first bool) {
 	d := p.Describe()
 	k := selfPlayAppendKernel{
 		Payoff: p.payoff.Range(), Recent: p.recent.Range(), Serial: p.serial.Range(), Since: p.since.Range(), Entries: p.entries.Range(),
-		Slots: p.places.Range(), Members: uint32(p.members), Capacity: uint32(p.cfg.Capacity), Steps: uint32(d.StepsPerIter / d.Members / seatsOfDuel),
+		Places: p.places.Range(), Members: uint32(p.members), Capacity: uint32(p.cfg.Capacity), Steps: uint32(d.StepsPerIter / d.Members / seatsOfDuel),
 		Samples: uint32(p.cfg.AppendSamples), WinRate: float32(p.cfg.AppendWinRate), Games: uint32(p.cfg.AppendGames), First: first,
 	}
 	r.Dispatch(k.call(p.memberGroups(), 1, 1))

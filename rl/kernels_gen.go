@@ -1020,13 +1020,13 @@ var opponentsEnterShader = &vk.Shader{
 	SPIRV: shaders.Code("rl/opponents_enter"),
 	Bindings: []vk.Binding{
 		{Name: "From", Index: 0, Access: vk.Read},
-		{Name: "Slots", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Places", Index: 1, Access: vk.Read, Optional: true},
 		{Name: "Rows", Index: 2, Access: vk.Write},
 	},
 	PushBytes: 12,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
-		{Name: "HAS_SLOTS", ID: 1, Default: 0, Has: "Slots"},
+		{Name: "HAS_PLACES", ID: 1, Default: 0, Has: "Places"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1034,9 +1034,9 @@ var opponentsEnterShader = &vk.Shader{
 
 // opponentsEnterKernel is shaders/rl/opponents_enter.comp.
 type opponentsEnterKernel struct {
-	From  vk.Range // readonly float
-	Slots vk.Range // readonly uint, optional
-	Rows  vk.Range // writeonly float
+	From   vk.Range // readonly float
+	Places vk.Range // readonly uint, optional
+	Rows   vk.Range // writeonly float
 
 	Members uint32 // push constants, in order
 	Size    uint32

@@ -83,7 +83,7 @@ func (o *Opponents) copy(r *engine.Recorder, places *engine.Tensor) {
 			From: from.Range(), Rows: to.Range(), Members: uint32(o.members), Size: uint32(o.size), Width: uint32(from.Len() / o.members), LocalSizeX: size,
 		}
 		if places != nil {
-			k.Slots = places.Range()
+			k.Places = places.Range()
 		}
 		r.Dispatch(k.call(groups, uint32(o.members), 1))
 	}

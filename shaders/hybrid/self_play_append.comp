@@ -11,7 +11,7 @@ layout(std430, set = 0, binding = 1) buffer Recent { float recent[]; };        /
 layout(std430, set = 0, binding = 2) buffer Serial { uint serial[]; };         // [M, C]: number of the entry, from 1; 0: empty
 layout(std430, set = 0, binding = 3) buffer Since { uint since[]; };           // [M]: steps since the last entry
 layout(std430, set = 0, binding = 4) buffer Entries { uint entries[]; };       // [M]: made so far
-layout(std430, set = 0, binding = 5) writeonly buffer Slots { uint slots[]; }; // [M]: the place that is entered; C: none
+layout(std430, set = 0, binding = 5) writeonly buffer Places { uint places[]; }; // [M]: the place that is entered; C: none
 
 layout(push_constant) uniform Push {
     uint members;
@@ -26,28 +26,28 @@ layout(push_constant) uniform Push {
 void main() {
     uint m = gl_GlobalInvocationID.x;
     if (m >= members) return;
-    uint learner = (m * (capacity + 1u) + capacity) * capacity * 3u, played = 0u, slot = 0u;
+    uint learner = (m * (capacity + 1u) + capacity) * capacity * 3u, played = 0u, place = 0u;
     float score = 0.0;
     for (uint c = 0u; c < capacity; c++) {
         uint won = payoff[learner + 3u * c], drew = payoff[learner + 3u * c + 1u];
         played += won + drew + payoff[learner + 3u * c + 2u];
         score += float(won) + 0.5 * float(drew);
-        if (serial[m * capacity + c] < serial[m * capacity + slot]) slot = c;
+        if (serial[m * capacity + c] < serial[m * capacity + place]) place = c;
     }
     uint passed = first ? 0u : since[m] > 0xFFFFFFFFu - steps ? 0xFFFFFFFFu : since[m] + steps;
     bool enters = first || samples > 0u && passed >= samples || win_rate > 0.0 && played >= games && score >= win_rate * float(played);
     since[m] = enters ? 0u : passed;
-    slots[m] = enters ? slot : capacity;
+    places[m] = enters ? place : capacity;
     if (!enters) return;
     entries[m]++;
-    serial[m * capacity + slot] = entries[m];
-    recent[2u * (m * capacity + slot)] = recent[2u * (m * capacity + slot) + 1u] = 0.0;
-    uint all = m * (capacity + 1u) * capacity * 3u, entered = all + slot * capacity * 3u;
+    serial[m * capacity + place] = entries[m];
+    recent[2u * (m * capacity + place)] = recent[2u * (m * capacity + place) + 1u] = 0.0;
+    uint all = m * (capacity + 1u) * capacity * 3u, entered = all + place * capacity * 3u;
     for (uint i = 0u; i < capacity * 3u; i++) {
-        payoff[entered + i] = i / 3u == slot ? 0u : payoff[learner + i];
+        payoff[entered + i] = i / 3u == place ? 0u : payoff[learner + i];
         payoff[learner + i] = 0u;
     }
     for (uint row = 0u; row < capacity; row++) {
-        for (uint k = 0u; k < 3u; k++) payoff[all + (row * capacity + slot) * 3u + k] = 0u;
+        for (uint k = 0u; k < 3u; k++) payoff[all + (row * capacity + place) * 3u + k] = 0u;
     }
 }

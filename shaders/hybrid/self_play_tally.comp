@@ -22,15 +22,15 @@ layout(push_constant) uniform Push {
 };
 
 void main() {
-    uint at = gl_GlobalInvocationID.x, member = at / capacity, slot = at % capacity;
+    uint at = gl_GlobalInvocationID.x, member = at / capacity, place = at % capacity;
     if (member >= members) return;
     uint n[3];
     [[unroll]] for (uint k = 0u; k < 3u; k++) n[k] = 0u;
     for (uint e = 0u; e < environments; e++) {
-        uint from = ((member * environments + e) * capacity + slot) * 3u;
+        uint from = ((member * environments + e) * capacity + place) * 3u;
         [[unroll]] for (uint k = 0u; k < 3u; k++) n[k] += results[from + k];
     }
-    uint to = ((member * (capacity + 1u) + capacity) * capacity + slot) * 3u;
+    uint to = ((member * (capacity + 1u) + capacity) * capacity + place) * 3u;
     [[unroll]] for (uint k = 0u; k < 3u; k++) payoff[to + k] += n[k];
     uint games = n[0] + n[1] + n[2];
     if (games == 0u) return;

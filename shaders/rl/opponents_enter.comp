@@ -5,10 +5,10 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(constant_id = 1) const bool HAS_SLOTS = false; // into the pools; else to the members' own places
+layout(constant_id = 1) const bool HAS_PLACES = false; // into the pools; else to the members' own places
 
 layout(std430, set = 0, binding = 0) readonly buffer From { float from[]; };  // [M, width]
-layout(std430, set = 0, binding = 1) readonly buffer Slots { uint slots[]; }; // [M]: the place in the pool; n: none
+layout(std430, set = 0, binding = 1) readonly buffer Places { uint places[]; }; // [M]: the place in the pool; n: none
 layout(std430, set = 0, binding = 2) writeonly buffer Rows { float rows[]; }; // [M + M · n, width]
 
 layout(push_constant) uniform Push {
@@ -20,10 +20,10 @@ layout(push_constant) uniform Push {
 void main() {
     uint i = gl_GlobalInvocationID.x, member = gl_WorkGroupID.y, row = member;
     if (i >= width) return;
-    if (HAS_SLOTS) {
-        uint slot = slots[member];
-        if (slot >= size) return;
-        row = members + member * size + slot;
+    if (HAS_PLACES) {
+        uint place = places[member];
+        if (place >= size) return;
+        row = members + member * size + place;
     }
     rows[row * width + i] = from[member * width + i];
 }
