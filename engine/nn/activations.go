@@ -16,6 +16,7 @@ type activations struct {
 	// affine holds the affine outputs with swish and GELU, the normalized values with layer normalization, and nil otherwise.
 	affine []*engine.Tensor // [networks, rows, width]
 	rstd   []*engine.Tensor // [networks, rows, places]: reciprocal standard deviations of layer normalization
+	pooled []bool           // layers that are computed together with the pool after them, without values of their own; nil: none
 }
 
 // matrix describes the tensor t of a layer's values as a matrix operand with a row for each input.
@@ -80,9 +81,13 @@ func (l *layered) keep(s *engine.State, rows int) *activations {
 	return a
 }
 
-// passing returns the activations of an evaluation without a backward pass: hidden layers take turns in the scratch tensors.
-func (l *layered) passing() *activations {
+// passing returns the activations of an evaluation without a backward pass: hidden layers take turns in the scratch tensors. b: the batch, for which
+// layers may be computed together; nil: the values of each are wanted.
+func (l *layered) passing(b *batch) *activations {
 	a := &activations{of: l, rows: l.capacity}
+	for i := range l.hidden() {
+		a.pooled = append(a.pooled, b != nil && l.poolable(*b, i))
+	}
 	var inputs *engine.Tensor // of layer i
 	for i, h := range l.hidden() {
 		free := without(l.scratch, inputs, l.skipped(a, i))
@@ -91,7 +96,9 @@ func (l *layered) passing() *activations {
 			affine = free[1]
 		}
 		a.hidden, a.affine, a.rstd = append(a.hidden, hidden), append(a.affine, affine), append(a.rstd, l.rstd)
-		inputs = hidden
+		if !a.pooled[i] { // else the pool's values come here
+			inputs = hidden
+		}
 	}
 	return a
 }

@@ -729,6 +729,80 @@ type columnsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k columnsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(columnsShader, &k, x, y, z) }
 
+var convolutionPoolShader = &vk.Shader{
+	Name:  "engine/nn/convolution_pool",
+	SPIRV: shaders.Code("engine/nn/convolution_pool"),
+	Bindings: []vk.Binding{
+		{Name: "Images", Index: 0, Access: vk.Read},
+		{Name: "images_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Images"},
+		{Name: "Params", Index: 2, Access: vk.Read},
+		{Name: "params_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "Values", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 44,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "ACTIVATION", ID: 10, Default: 0},
+		{Name: "POOL_WIDTH", ID: 11, Default: 1},
+		{Name: "POOL_HEIGHT", ID: 12, Default: 1},
+		{Name: "QUADS", ID: 13, Default: 0},
+		{Name: "ODD", ID: 14, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// convolutionPoolKernel is shaders/engine/nn/convolution_pool.comp.
+type convolutionPoolKernel struct {
+	Images vk.Range // readonly vec4
+	Params vk.Range // readonly vec4
+	Values vk.Range // writeonly vector
+
+	Rows         uint32 // push constants, in order
+	N            uint32
+	ImageAt      uint32
+	ImageStride  uint32
+	ImageRow     uint32
+	SharedBy     uint32
+	WeightAt     uint32
+	BiasAt       uint32
+	WeightStride uint32
+	ValueStride  uint32
+	ValueRow     uint32
+
+	Lanes      uint32 // specialization constants, zero for their default 8
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	Activation uint32 // default 0
+	PoolWidth  uint32 // default 1
+	PoolHeight uint32 // default 1
+	Quads      bool   // default false
+	Odd        bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k convolutionPoolKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(convolutionPoolShader, &k, x, y, z)
+}
+
 var forwardShader = &vk.Shader{
 	Name:  "engine/nn/forward",
 	SPIRV: shaders.Code("engine/nn/forward"),

@@ -136,7 +136,7 @@ func (l *layered) splits(rows int) int {
 
 func (l *layered) forward(r *engine.Recorder, b batch, kept *activations) {
 	if kept == nil {
-		kept = l.passing()
+		kept = l.passing(&b)
 	}
 	all := b.outer * b.inner
 	for first := 0; first < all; first += kept.rows {
@@ -148,9 +148,16 @@ func (l *layered) forward(r *engine.Recorder, b batch, kept *activations) {
 func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, count int) {
 	inputs, projected := l.take(r, b, kept, first, count), false // projected: the kernel before has computed a perturbed layer's projections
 	for i, layer := range l.layers {
+		if i > 0 && kept.together(i-1) {
+			continue
+		}
 		rows := count * layer.places()
 		if i > 0 {
 			inputs = []input{{matrix: kept.matrix(kept.hidden[i-1], l.layers[i-1]), features: layer.In}}
+		}
+		if kept.together(i) {
+			l.pool(r, b, kept, i, count, inputs[0].matrix)
+			continue
 		}
 		if k, ok := layer.Kind.mapped(); ok {
 			k.forward(r, l, kept.mapping(i, count, inputs[0].matrix))

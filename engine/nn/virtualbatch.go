@@ -130,7 +130,7 @@ func (v *VirtualBatch) Record(r *engine.Recorder, params *engine.Tensor, in Inpu
 // fold records computing the rows of networks of member m, from the one with index first on.
 func (v *VirtualBatch) fold(r *engine.Recorder, params *engine.Tensor, row, m, first int) {
 	l := v.layers
-	kept, features := l.passing(), l.in
+	kept, features := l.passing(nil), l.in
 	inputs := Matrix{
 		Tensor: v.inputs, At: m * v.rows * features, Stride: v.rows * features, Row: features, Shared: l.networks,
 	}
