@@ -16,7 +16,7 @@ func runs(kernel string, info vk.Info) bool {
 	switch kernel {
 	case "engine/nn/gemm_float16":
 		return len(info.MatrixProducts) > 0
-	case "engine/nn/gemm_panel", "engine/nn/gemm_panel_low_rank", "rl/internal/lane/policy_update",
+	case "engine/nn/convolution_pool", "engine/nn/gemm_panel", "engine/nn/gemm_panel_low_rank", "rl/internal/lane/policy_update",
 		"rl/internal/lane/deterministic_update", "rl/internal/lane/dqn_update", "rl/internal/lane/soft_update": // for software drivers
 		return false
 	}
