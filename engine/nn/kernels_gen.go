@@ -2664,6 +2664,160 @@ func (k poolBackwardKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(poolBackwardShader, &k, x, y, z)
 }
 
+var poolBackwardQuadShader = &vk.Shader{
+	Name:  "engine/nn/pool_backward_quad",
+	SPIRV: shaders.Code("engine/nn/pool_backward_quad"),
+	Bindings: []vk.Binding{
+		{Name: "AtValues", Index: 0, Access: vk.Read},
+		{Name: "at_values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "AtValues"},
+		{Name: "Images", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "images_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Images"},
+		{Name: "AtImages", Index: 4, Access: vk.Write},
+		{Name: "Addend", Index: 10, Access: vk.Read, Optional: true},
+		{Name: "addend_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Addend"},
+		{Name: "Outputs", Index: 12, Access: vk.Read, Optional: true},
+		{Name: "outputs_texels", Index: 13, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Outputs"},
+		{Name: "Inputs", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
+	},
+	PushBytes: 36,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "HAS_IMAGES", ID: 10, Default: 0, Has: "Images"},
+		{Name: "SLOPE", ID: 20, Default: 0},
+		{Name: "HAS_ADDEND", ID: 21, Default: 0, Has: "Addend"},
+		{Name: "HAS_OUTPUTS", ID: 22, Default: 0, Has: "Outputs"},
+		{Name: "HAS_INPUTS", ID: 23, Default: 0, Has: "Inputs"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// poolBackwardQuadKernel is shaders/engine/nn/pool_backward_quad.comp.
+type poolBackwardQuadKernel struct {
+	AtValues vk.Range // readonly vec4
+	Images   vk.Range // readonly vec4, optional
+	AtImages vk.Range // writeonly vec4
+	Addend   vk.Range // readonly vec4, optional
+	Outputs  vk.Range // readonly vec4, optional
+	Inputs   vk.Range // readonly vec4, optional
+
+	Rows        uint32 // push constants, in order
+	ImageAt     uint32
+	ImageStride uint32
+	ImageRow    uint32
+	SharedBy    uint32
+	ValueStride uint32
+	ValueRow    uint32
+	ToStride    uint32
+	ToRow       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	Slope      uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k poolBackwardQuadKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(poolBackwardQuadShader, &k, x, y, z)
+}
+
+var poolBackwardQuadWideShader = &vk.Shader{
+	Name:  "engine/nn/pool_backward_quad_wide",
+	SPIRV: shaders.Code("engine/nn/pool_backward_quad_wide"),
+	Bindings: []vk.Binding{
+		{Name: "AtValues", Index: 0, Access: vk.Read},
+		{Name: "at_values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "AtValues"},
+		{Name: "Images", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "images_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Images"},
+		{Name: "AtImages", Index: 4, Access: vk.Write},
+		{Name: "Addend", Index: 10, Access: vk.Read, Optional: true},
+		{Name: "addend_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Addend"},
+		{Name: "Outputs", Index: 12, Access: vk.Read, Optional: true},
+		{Name: "outputs_texels", Index: 13, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Outputs"},
+		{Name: "Inputs", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
+	},
+	PushBytes: 36,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HEIGHT", ID: 1, Default: 1},
+		{Name: "WIDTH", ID: 2, Default: 1},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "KERNEL", ID: 4, Default: 1},
+		{Name: "STRIDE", ID: 5, Default: 1},
+		{Name: "TOP", ID: 6, Default: 0},
+		{Name: "LEFT", ID: 7, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 8, Default: 1},
+		{Name: "OUT_WIDTH", ID: 9, Default: 1},
+		{Name: "HAS_IMAGES", ID: 10, Default: 0, Has: "Images"},
+		{Name: "SLOPE", ID: 20, Default: 0},
+		{Name: "HAS_ADDEND", ID: 21, Default: 0, Has: "Addend"},
+		{Name: "HAS_OUTPUTS", ID: 22, Default: 0, Has: "Outputs"},
+		{Name: "HAS_INPUTS", ID: 23, Default: 0, Has: "Inputs"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// poolBackwardQuadWideKernel is shaders/engine/nn/pool_backward_quad_wide.comp.
+type poolBackwardQuadWideKernel struct {
+	AtValues vk.Range // readonly vec4
+	Images   vk.Range // readonly vec4, optional
+	AtImages vk.Range // writeonly vector
+	Addend   vk.Range // readonly vec4, optional
+	Outputs  vk.Range // readonly vec4, optional
+	Inputs   vk.Range // readonly vec4, optional
+
+	Rows        uint32 // push constants, in order
+	ImageAt     uint32
+	ImageStride uint32
+	ImageRow    uint32
+	SharedBy    uint32
+	ValueStride uint32
+	ValueRow    uint32
+	ToStride    uint32
+	ToRow       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
+	Slope      uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k poolBackwardQuadWideKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(poolBackwardQuadWideShader, &k, x, y, z)
+}
+
 var poolQuadShader = &vk.Shader{
 	Name:  "engine/nn/pool_quad",
 	SPIRV: shaders.Code("engine/nn/pool_quad"),

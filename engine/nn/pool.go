@@ -93,6 +93,16 @@ func (p pool) backward(r *engine.Recorder, l *layered, at mapping, dz, to Matrix
 		k.Images = from.Tensor.Range()
 	}
 	var groups uint32
+	along := l.imageGroups(at.rows, p.iterations(w))
+	if w.Channels%4 == 0 && from.aligned(4) && dz.aligned(4) && to.aligned(4) {
+		k.LocalSizeX, groups = r.Invocations(w.Height * w.Width * w.Channels / 4)
+		call := poolBackwardQuadKernel(k).call(groups, along, uint32(l.networks))
+		if l.wide() {
+			call = poolBackwardQuadWideKernel(k).call(groups, along, uint32(l.networks))
+		}
+		r.Dispatch(call)
+		return
+	}
 	k.LocalSizeX, groups = r.Invocations(w.Height * w.Width * w.Channels)
-	r.Dispatch(k.call(groups, l.imageGroups(at.rows, p.iterations(w)), uint32(l.networks)))
+	r.Dispatch(k.call(groups, along, uint32(l.networks)))
 }
