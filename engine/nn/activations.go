@@ -16,6 +16,7 @@ type activations struct {
 	// affine holds the affine outputs with swish and GELU, the normalized values with layer normalization, and nil otherwise.
 	affine []*engine.Tensor // [networks, rows, width]
 	rstd   []*engine.Tensor // [networks, rows, places]: reciprocal standard deviations of layer normalization
+	turned *engine.Tensor   // [networks, floats]: the turned weights of the convolution at work in the backward pass; nil: none
 	pooled []bool           // layers that are computed together with the pool after them, without values of their own; nil: none
 }
 
@@ -77,6 +78,9 @@ func (l *layered) keep(s *engine.State, rows int) *activations {
 			rstd = s.Scratch(fmt.Sprintf("rstd_%d", i+1), engine.Float32, n, b, engine.Axis("place", h.places()))
 		}
 		a.affine, a.rstd = append(a.affine, affine), append(a.rstd, rstd)
+	}
+	if floats := l.turnedFloats(); floats > 0 {
+		a.turned = s.Scratch("turned", engine.Float32, n, engine.Axis("float", floats))
 	}
 	return a
 }

@@ -3086,6 +3086,46 @@ type slopeKernel struct {
 // call dispatches x × y × z workgroups.
 func (k slopeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(slopeShader, &k, x, y, z) }
 
+var turnedShader = &vk.Shader{
+	Name:  "engine/nn/turned",
+	SPIRV: shaders.Code("engine/nn/turned"),
+	Bindings: []vk.Binding{
+		{Name: "Params", Index: 0, Access: vk.Read},
+		{Name: "params_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "Turned", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "KERNEL", ID: 1, Default: 1},
+		{Name: "INPUTS", ID: 2, Default: 1},
+		{Name: "OUTPUTS", ID: 3, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// turnedKernel is shaders/engine/nn/turned.comp.
+type turnedKernel struct {
+	Params vk.Range // readonly float
+	Turned vk.Range // writeonly float
+
+	WeightAt     uint32 // push constants, in order
+	WeightStride uint32
+	Stride       uint32
+	Pitch        uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Kernel     uint32 // default 1
+	Inputs     uint32 // default 1
+	Outputs    uint32 // default 1
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k turnedKernel) call(x, y, z uint32) vk.Call { return vk.Pack(turnedShader, &k, x, y, z) }
+
 var virtualFoldShader = &vk.Shader{
 	Name:  "engine/nn/virtual_fold",
 	SPIRV: shaders.Code("engine/nn/virtual_fold"),

@@ -38,7 +38,7 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 				continue
 			}
 			if layer.Kind == Convolution {
-				l.spread(r, b, layer, dz, at, slope{})
+				l.spread(r, b, kept, layer, dz, at, slope{})
 				continue
 			}
 			l.inputsOf(b, layer, p.at, p.features, dz, at).Record(r)
@@ -134,7 +134,7 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 	if k, ok := layer.Kind.mapped(); ok {
 		k.backward(r, l, kept.mapping(i, b.inner, kept.matrix(kept.hidden[i-1], under)), dz, to, by)
 	} else if layer.Kind == Convolution {
-		l.spread(r, b, layer, dz, to, by)
+		l.spread(r, b, kept, layer, dz, to, by)
 	} else {
 		g := l.inputsOf(b, layer, 0, layer.In, dz, to)
 		g.Padded, g.Slope, g.Outputs, g.Inputs = l.pads(under), by.of, by.outputs, by.inputs

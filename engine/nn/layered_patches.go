@@ -86,9 +86,14 @@ type slope struct {
 	addend          *engine.Tensor // another gradient there, added before; only kernels of mapped layers take it
 }
 
-// spread records the gradient at the images of a convolution, to, from dz, that at its affine outputs. Both have a row for each input. It
-// overwrites the patches.
-func (l *layered) spread(r *engine.Recorder, b batch, layer Layer, dz, to Matrix, by slope) {
+// spread records the gradient at the images of a convolution, to, from dz, that at its affine outputs. Both have a row for each input. Unless it is a
+// convolution itself, it overwrites the patches.
+func (l *layered) spread(r *engine.Recorder, b batch, kept *activations, layer Layer, dz, to Matrix, by slope) {
+	if g, ok := l.turned(r, b, kept, layer, dz, to); ok {
+		g.Slope, g.Outputs, g.Inputs = by.of, by.outputs, by.inputs
+		g.Record(r)
+		return
+	}
 	l.holds = gathered{}
 	g := l.inputsOf(b, layer, 0, layer.In, dz.byPlace(layer), l.patchesOf(layer))
 	g.Padded = l.padded()
