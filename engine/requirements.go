@@ -30,7 +30,7 @@ func (r *requirement) raise(need int, kernel string) {
 var fast = map[string]bool{
 	"engine/nn/cell_scan_backward_lanes": true, "engine/nn/cell_scan_lanes": true,
 	"engine/nn/convolution_pool": true,
-	"engine/nn/gemm_float16": true, "engine/nn/gemm_panel": true, "engine/nn/gemm_panel_low_rank": true, "engine/nn/narrow_backward": true,
+	"engine/nn/gemm_float16":     true, "engine/nn/gemm_panel": true, "engine/nn/gemm_panel_low_rank": true, "engine/nn/narrow_backward": true,
 	"engine/nn/low_rank_wide": true, "engine/nn/patches_backward_quad_wide": true, "engine/nn/patches_quad_wide": true, "engine/nn/pool_backward_quad_wide": true,
 	"engine/nn/pool_quad_wide":      true,
 	"engine/optim/update_pair_wide": true, "engine/optim/update_wide": true,
