@@ -22,6 +22,7 @@ type Agent struct {
 	group         *optim.Group   // nil: the optimizers step separately
 	normalizer    *nn.Normalizer // nil: none
 	rewards       *rewardScale   // nil: none
+	world         *worldStates   // that the critic sees; nil: it sees the observation
 }
 
 // agentConfig holds the settings of an agent.
@@ -31,6 +32,7 @@ type agentConfig struct {
 	rows         int            // transitions of the largest minibatch
 	horizon      int            // steps of a trajectory, for networks with memory: minibatches are of whole ones
 	environments int            // per member, for critics with memory
+	critic       nn.Shape       // of what the critic sees
 	optimizer    optim.Config   // of the actor, and of the critic
 	rate         *engine.Tensor // [M]: learning rate of both
 	maxNorm      float64        // largest norm of the joint gradient of actor and critic; 0: no limit. ClipUp has its own
@@ -43,7 +45,7 @@ func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, er
 	if a.actor, err = newNetwork(s.Sub("actor"), a.cfg.model(env.Observation.Shape(), a.head.Outputs()), nn.Align(row), c); err != nil {
 		return nil, err
 	}
-	critic := a.cfg.critic(env.Observation.Shape(), 1)
+	critic := a.cfg.critic(c.critic, 1)
 	if a.critic, err = newNetwork(s.Sub("critic"), critic, nn.Align(critic.Size()), c); err != nil {
 		return nil, err
 	}
@@ -82,9 +84,12 @@ func (a *Agent) behaviour() behaviour {
 // Values records the critic's values [T, M, E] of a trajectory's observations and, unless next is nil, those of its next observations, these only
 // where an episode ends and at the last step (nn.Inputs.Ends). Critics with memory go on from the trajectory before: call it once for each.
 func (a *Agent) Values(r *engine.Recorder, t *envs.Trajectory, values, next *engine.Tensor) {
-	now := nn.Inputs{Parts: []*engine.Tensor{t.Obs}, Element: t.Element(), Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit)}
-	then := now
-	then.Parts, then.Ends = []*engine.Tensor{t.NextObs}, t.Done
+	if a.world != nil {
+		a.world.values(r, a, t, values, next)
+		return
+	}
+	now, then := a.inputs(t, t.Obs), a.inputs(t, t.NextObs)
+	then.Ends = t.Done
 	w, m := a.critic.weights(), a.critic.memory
 	if m != nil {
 		m.critic.record(r, w, now, t, values)
@@ -99,6 +104,11 @@ func (a *Agent) Values(r *engine.Recorder, t *envs.Trajectory, values, next *eng
 	default:
 		a.critic.Evaluate(r, w, then, next)
 	}
+}
+
+// inputs returns observations of a trajectory as inputs of the networks.
+func (a *Agent) inputs(t *envs.Trajectory, obs *engine.Tensor) nn.Inputs {
+	return nn.Inputs{Parts: []*engine.Tensor{obs}, Element: t.Element(), Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit)}
 }
 
 // Step records an update of actor and critic with their gradients [splits, M, row].
@@ -137,10 +147,14 @@ func (a *Agent) init(ctx context.Context) error {
 
 // learner describes the agent's actor or critic to its loss.
 func (a *Agent) learner(n *network) lane.Learner {
-	return lane.Learner{
+	l := lane.Learner{
 		Network: n.Network, Pass: n.pass, Params: n.params(), Head: a.head, Normalizer: a.normalizerValues(), ObsLimit: float32(a.cfg.ObsLimit),
 		Sequence: n.sequence(), Memory: n.firstMemory(),
 	}
+	if n == a.critic && a.world != nil {
+		l.Normalizer = nil // states are normalized already
+	}
+	return l
 }
 
 // headBase returns the offset of the head's parameters in an actor's row.

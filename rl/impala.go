@@ -106,7 +106,7 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 	if network.NormalizeReward {
 		p.agent.rewards = newRewardScale(s.Sub("agent"), p.vtrace.discount, network.RewardLimit, p.common)
 	}
-	m.Obs = m.observations(scratch, "observations", p.env)
+	m.Obs = m.inputs(scratch, "observations", p.env.ObsSize())
 	m.endEpisodes(scratch, p.agent)
 	if p.agent.critic.memory != nil {
 		p.passed = scratch.Scratch("passed", engine.Float32, engine.Time(m.Horizon), engine.Members(m.Members), engine.Environments(m.Environments))
@@ -168,7 +168,7 @@ type vtrace struct {
 
 // makeTensors makes the scratch tensors for minibatches of whole trajectories.
 func (v *vtrace) makeTensors(s *engine.State, env *envs.Environment, m *minibatches) {
-	v.nextObs = m.observations(s, "next_observations", env)
+	v.nextObs = m.inputs(s, "next_observations", env.ObsSize())
 	v.nextValue = s.Scratch("next_value", engine.Float32, engine.Members(m.Members), engine.Axis("transition", m.Rows), engine.Axis("output", 1))
 	tensor := func(name string) *engine.Tensor {
 		return s.Scratch(name, engine.Float32, engine.Time(m.Horizon), engine.Members(m.Members), engine.Environments(m.Environments))
@@ -179,7 +179,7 @@ func (v *vtrace) makeTensors(s *engine.State, env *envs.Environment, m *minibatc
 // Record records targets and advantages of a minibatch. It leaves the outputs of actor and critic for their losses.
 func (v *vtrace) Record(r *engine.Recorder, m minibatch, of *Agent, actor, critic *lane.Loss) {
 	m.recordInputs(r, of)
-	m.gather(r, of, m.Trajectory.NextObs, v.nextObs)
+	m.gather(r, of.inputs(m.Trajectory, m.Trajectory.NextObs), v.nextObs)
 	actor.Forward(r, m.inLanes())
 	critic.Forward(r, m.inLanes())
 	of.critic.nextValues(r, v.nextObs, v.nextValue)

@@ -2199,10 +2199,12 @@ var voidFillShader = &vk.Shader{
 		{Name: "Value", Index: 6, Access: vk.ReadWrite},
 		{Name: "Advantage", Index: 7, Access: vk.ReadWrite},
 		{Name: "Target", Index: 8, Access: vk.ReadWrite},
+		{Name: "States", Index: 9, Access: vk.ReadWrite, Optional: true},
 	},
-	PushBytes: 20,
+	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_STATES", ID: 1, Default: 0, Has: "States"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -2219,12 +2221,14 @@ type voidFillKernel struct {
 	Value     vk.Range // read-write float
 	Advantage vk.Range // read-write float
 	Target    vk.Range // read-write float
+	States    vk.Range // read-write float, optional
 
-	Count    uint32 // push constants, in order
-	Features uint32
-	Actions  uint32
-	Seed     uint32
-	Stream   uint32
+	Count         uint32 // push constants, in order
+	Features      uint32
+	StateFeatures uint32
+	Actions       uint32
+	Seed          uint32
+	Stream        uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 }
@@ -2353,3 +2357,45 @@ type vtraceKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k vtraceKernel) call(x, y, z uint32) vk.Call { return vk.Pack(vtraceShader, &k, x, y, z) }
+
+var worldStatesShader = &vk.Shader{
+	Name:  "rl/world_states",
+	SPIRV: shaders.Code("rl/world_states"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Obs"},
+		{Name: "Done", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "Normalizer", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "States", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
+		{Name: "HAS_DONE", ID: 2, Default: 0, Has: "Done"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// worldStatesKernel is shaders/rl/world_states.comp.
+type worldStatesKernel struct {
+	Obs        vk.Range // readonly float
+	Done       vk.Range // readonly uint, optional
+	Normalizer vk.Range // readonly float, optional
+	States     vk.Range // writeonly float
+
+	Places   uint32 // push constants, in order
+	Seats    uint32
+	Features uint32
+	ObsLimit float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k worldStatesKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(worldStatesShader, &k, x, y, z)
+}

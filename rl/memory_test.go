@@ -61,10 +61,11 @@ func TestRecurrentPPOUpdate(t *testing.T) {
 
 // surrogate is PPO's loss; values and advantages are those of the parameters before all updates.
 func (c *policyCase) surrogate(cfg PPOConfig, discount, lambda, clip []float64) lossOf {
-	all := cfg.Members * cfg.Environments
+	environments := c.of.common.Environments // of all seats
+	all := cfg.Members * environments
 	advantage, target, value := make([]float64, len(c.flags)), make([]float64, len(c.flags)), make([]float64, len(c.flags))
 	for lane := range all {
-		m := lane / cfg.Environments
+		m := lane / environments
 		a := 0.0
 		for at := lane + (cfg.RolloutLength-1)*all; at >= 0; at -= all {
 			done := envs.Done(c.flags[at])
@@ -80,12 +81,16 @@ func (c *policyCase) surrogate(cfg PPOConfig, discount, lambda, clip []float64) 
 			advantage[at], target[at] = a, a+value[at]
 		}
 	}
-	return func(_ []float64, m int, environments []int) func(params []float64) losses {
+	return func(_ []float64, m int, parts []int) func(params []float64) losses {
 		var of []int
 		var advantages []float64
-		for _, e := range environments {
-			for step := range cfg.RolloutLength {
-				at := (step*cfg.Members+m)*cfg.Environments + e
+		for _, part := range parts {
+			steps := 1
+			if c.of.minibatches.Trajectories {
+				steps = cfg.RolloutLength
+			}
+			for step := range steps {
+				at := ((step+part/environments)*cfg.Members+m)*environments + part%environments
 				of, advantages = append(of, at), append(advantages, advantage[at])
 			}
 		}

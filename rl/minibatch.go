@@ -2,7 +2,7 @@ package rl
 
 import (
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/rl/internal/lane"
 )
 
@@ -48,9 +48,9 @@ func (m *minibatches) recordOrder(r *engine.Recorder) {
 	r.Dispatch(k.call((uint32(n)+k.Workgroup-1)/k.Workgroup, uint32(m.Members), uint32(m.Epochs)))
 }
 
-// observations allocates a minibatch's observations [M, rows, O].
-func (m *minibatches) observations(s *engine.State, name string, env *envs.Environment) *engine.Tensor {
-	return s.Scratch(name, engine.Float32, engine.Members(m.Members), engine.Axis("transition", m.Rows), engine.Axis("feature", env.ObsSize()))
+// inputs allocates a minibatch's inputs of networks [M, rows, features].
+func (m *minibatches) inputs(s *engine.State, name string, features int) *engine.Tensor {
+	return s.Scratch(name, engine.Float32, engine.Members(m.Members), engine.Axis("transition", m.Rows), engine.Axis("feature", features))
 }
 
 // recordMoments records the moments of the advantages of every minibatch, if advantages are normalized.
@@ -72,23 +72,26 @@ func (m *minibatches) recordMoments(r *engine.Recorder) {
 // recordInputs records gathering and normalizing the minibatch's observations, if a network needs them gathered, and what networks with memory need.
 func (m minibatch) recordInputs(r *engine.Recorder, a *Agent) {
 	if m.Obs != nil {
-		m.gather(r, a, m.Trajectory.Obs, m.Obs)
+		m.gather(r, a.inputs(m.Trajectory, m.Trajectory.Obs), m.Obs)
+	}
+	if m.StateRows != nil {
+		m.gather(r, a.world.inputs(), m.StateRows)
 	}
 	if m.Ends != nil {
 		m.recordMemory(r, a)
 	}
 }
 
-// gather records gathering the minibatch's rows [M, rows, O] of the trajectory's observations or next observations, unpacked and normalized.
-func (m minibatch) gather(r *engine.Recorder, a *Agent, obs, rows *engine.Tensor) {
+// gather records gathering the minibatch's rows [M, rows, features] of inputs [T, M, E, features], unpacked and normalized.
+func (m minibatch) gather(r *engine.Recorder, in nn.Inputs, rows *engine.Tensor) {
 	k := minibatchRowsKernel{
-		Obs: obs.Range(), Clock: m.Clock.Tensor().Range(), Batch: rows.Range(),
+		Obs: in.Parts[0].Range(), Clock: m.Clock.Tensor().Range(), Batch: rows.Range(),
 		Horizon: uint32(m.Horizon), Environments: uint32(m.Environments), Features: uint32(rows.Size("feature")), Rows: uint32(m.Rows),
 		Seed: r.Engine().Seed(), Stream: m.Stream, Update: m.update.Range(), Minibatches: uint32(m.Count), Trajectories: m.Trajectories,
-		ObsLimit: float32(a.cfg.ObsLimit), Element: uint32(m.Trajectory.Element()),
+		ObsLimit: in.Limit, Element: uint32(in.Element),
 	}
-	if values := a.normalizerValues(); values != nil {
-		k.Normalizer = values.Range()
+	if in.Normalizer != nil {
+		k.Normalizer = in.Normalizer.Range()
 	}
 	const line = 64
 	r.Dispatch(k.call((k.Rows+line-1)/line, uint32(m.Members), 1))

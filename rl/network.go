@@ -152,8 +152,8 @@ func (c NetworkConfig) checkLayers(networks ...nn.Model) error {
 		switch {
 		case err == nil:
 		case key != "network.hidden" && len(m.Inputs()) == 1:
-			return config.Invalid(key, "over %d features: %v; critics of observations and actions take both as one vector, and want dense layers, "+
-				"or critic_hidden", m.Inputs().Size(), err)
+			return config.Invalid(key, "over %d features: %v; critics of observations and actions, or of a world, take all as one vector, and want "+
+				"dense layers, or critic_hidden", m.Inputs().Size(), err)
 		default:
 			return config.Invalid(key, "%v", err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl/internal/lane"
@@ -64,7 +65,16 @@ func (c OnPolicyConfig) Validate() error {
 type onPolicyConfig struct {
 	OnPolicyConfig
 	epochs, minibatches int
-	trajectories        bool // minibatches are of whole trajectories
+	trajectories        bool        // minibatches are of whole trajectories
+	criticInput         CriticInput // of PPO
+}
+
+// criticShape returns the shape of what critics see.
+func (c onPolicyConfig) criticShape(env *envs.Environment) nn.Shape {
+	if c.criticInput == WorldState {
+		return nn.Shape{env.Seats() * env.ObsSize()}
+	}
+	return env.Observation.Shape()
 }
 
 // rows returns the transitions of the largest minibatch.
@@ -79,7 +89,7 @@ func (c onPolicyConfig) rows() int {
 func (c onPolicyConfig) check(with Parts, name, rows string) error {
 	c.Environments *= with.Env.Seats()
 	network, in := with.Network, with.Env.Observation.Shape()
-	actor, critic := network.model(in, network.head(with.Env.Action).Outputs()), network.critic(in, 1)
+	actor, critic := network.model(in, network.head(with.Env.Action).Outputs()), network.critic(c.criticShape(with.Env), 1)
 	if err := network.checkLayers(actor, critic); err != nil {
 		return err
 	}
@@ -193,7 +203,7 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig, rate *engine.T
 		rule.MaxNorm = c.MaxGradNorm // ClipUp limits its velocity instead, of actor and critic separately
 	}
 	o.agent, err = newAgent(s, o.env, agentConfig{
-		network: cfg, members: c.Members, rows: o.minibatches.Rows, horizon: c.RolloutLength, environments: c.Environments,
+		network: cfg, members: c.Members, rows: o.minibatches.Rows, horizon: c.RolloutLength, environments: c.Environments, critic: c.criticShape(o.env),
 		optimizer: rule, rate: o.rates.of("learning_rate", rate), maxNorm: c.MaxGradNorm,
 	})
 	return err

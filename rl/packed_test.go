@@ -55,7 +55,7 @@ func TestPackingMinibatch(t *testing.T) {
 		words := c.element.Words(c.features)
 		floats := s.Tensor("floats", engine.Float32, append(dims, engine.Axis("feature", c.features))...)
 		packed := s.Tensor("packed", engine.Uint32, append(dims[:3:3], engine.Axis("word", words))...)
-		want, got := m.observations(s, "want", env), m.observations(s, "got", env)
+		want, got := m.inputs(s, "want", c.features), m.inputs(s, "got", c.features)
 		update := s.Tensor("update", engine.Uint32, engine.Axis("word", 1))
 		if err := s.Err(); err != nil {
 			t.Fatal(err)
@@ -83,8 +83,8 @@ func TestPackingMinibatch(t *testing.T) {
 			poison(t, want, got)
 			run(t, eng, func(r *engine.Recorder) {
 				for from, to := range map[*engine.Tensor]*engine.Tensor{floats: want, packed: got} {
-					m.Trajectory = &envs.Trajectory{Obs: from, Space: env.Observation}
-					minibatch{m, update}.gather(r, &Agent{}, from, to)
+					of := &envs.Trajectory{Obs: from, Space: env.Observation}
+					minibatch{m, update}.gather(r, (&Agent{}).inputs(of, from), to)
 				}
 			})
 			if a, b := read(t, got), read(t, want); !slices.Equal(a, b) {

@@ -10,7 +10,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// policyCase has random parameters and trajectories of an on-policy learner of whole trajectories, and computes its updates in float64.
+// policyCase has random parameters and trajectories of an on-policy learner, and computes its updates in float64.
 type policyCase struct {
 	of                                                       *onPolicy
 	dice                                                     *rand.Rand
@@ -159,11 +159,36 @@ func (c *policyCase) policy(params []float64, m, at int) (logp, entropy float64)
 // critic is the value of the observation at an element, or of the next.
 func (c *policyCase) critic(params []float64, m, at int, next bool) float64 {
 	a := c.of.agent
+	if a.world != nil {
+		return forward(a.critic.Model(), params[rowOf(a.Actor()):], c.state(m, at, next))[0]
+	}
 	return c.outputs(a.critic.Model(), params[rowOf(a.Actor()):], c.criticMemory, m, at, next)[0]
 }
 
-// lossOf is a loss of a member over the trajectories of some environments, as a function of parameters; what is held constant belongs to the parameters now.
-type lossOf func(now []float64, m int, environments []int) func(params []float64) losses
+// state is what a critic of the world sees at an element, or after its step: the observations of all seats of the world, the element's first.
+func (c *policyCase) state(m, at int, next bool) []float64 {
+	obs, n, seats := c.obs, c.of.env.ObsSize(), c.of.env.Seats()
+	if all := c.of.common.Members * c.of.common.Environments; next && c.flags[at] == 0 && at+all < len(c.flags) { // inside an episode
+		at, next = at+all, false
+	}
+	if next {
+		obs = c.nextObs
+	}
+	var all []float64
+	seat := at % c.of.common.Environments % seats
+	for k := range seats {
+		from := at - seat + (seat+k)%seats
+		if next && envs.Done(c.flags[from])&envs.Terminated != 0 { // has left
+			all = append(all, c.input(make([]float64, n), m, 0)...)
+			continue
+		}
+		all = append(all, c.input(obs, m, from)...)
+	}
+	return all
+}
+
+// lossOf is a loss of a member over the parts of a minibatch (partsOf), as a function of parameters; what is held constant belongs to the parameters now.
+type lossOf func(now []float64, m int, parts []int) func(params []float64) losses
 
 // compare compares parameters and losses after all updates with float64.
 func (c *policyCase) compare(t *testing.T, epochs, minibatches int, loss lossOf) {
@@ -207,8 +232,7 @@ func (c *policyCase) update(m, epochs, minibatches int, of lossOf) ([]float64, l
 	seed, cfg := c.of.State().Engine().Seed(), c.of.common
 	var last losses
 	for u := range epochs * minibatches {
-		environments := c.of.minibatches.environmentsOf(seed, m, clockAt, u/minibatches, u%minibatches)
-		loss := of(params, m, environments)
+		loss := of(params, m, c.of.minibatches.partsOf(seed, m, clockAt, u/minibatches, u%minibatches))
 		last = loss(params)
 		gradient, norm := make([]float64, len(params)), 0.0
 		for i := range params {
@@ -238,50 +262,6 @@ func (c *policyCase) update(m, epochs, minibatches int, of lossOf) ([]float64, l
 	}
 	return params, last
 }
-
-// remember is a step of a network with memory, and the memory after it.
-func remember(m nn.Model, row, x, memory []float64) (y, next []float64) {
-	for _, l := range m.Layers() {
-		if l.Memory() == 0 {
-			x = forward(oneLayer{m, l}, row, x)
-			continue
-		}
-		u, gates := l.Out, 4
-		if l.Kind == nn.GRU {
-			gates = 3
-		}
-		product := func(x []float64, at, gate, j int) (sum float64) {
-			for i, v := range x {
-				sum += v * row[at+i*gates*u+gate*u+j]
-			}
-			return sum
-		}
-		input := func(gate, j int) float64 { return product(x, l.Weight, gate, j) + row[l.Bias+gate*u+j] }
-		state := func(gate, j int) float64 { return product(memory[:u], l.Recurrent, gate, j) }
-		sigmoid := func(gate, j int) float64 { return 1 / (1 + math.Exp(-input(gate, j)-state(gate, j))) }
-		next = make([]float64, len(memory))
-		for j := range u {
-			if l.Kind == nn.GRU {
-				n := math.Tanh(input(2, j) + sigmoid(0, j)*(state(2, j)+row[l.RecurrentBias+j]))
-				z := sigmoid(1, j)
-				next[j] = (1-z)*n + z*memory[j]
-				continue
-			}
-			next[u+j] = sigmoid(1, j)*memory[u+j] + sigmoid(0, j)*math.Tanh(input(2, j)+state(2, j))
-			next[j] = sigmoid(3, j) * math.Tanh(next[u+j])
-		}
-		x = next[:u]
-	}
-	return x, next
-}
-
-// oneLayer is a layer of a model.
-type oneLayer struct {
-	nn.Model
-	layer nn.Layer
-}
-
-func (m oneLayer) Layers() []nn.Layer { return []nn.Layer{m.layer} }
 
 // beginMemory gives a trajectory what a rollout of a policy with memory keeps.
 func beginMemory(s *engine.State, t *envs.Trajectory, members, environments, floats int) {

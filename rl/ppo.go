@@ -25,6 +25,8 @@ type PPOConfig struct {
 
 	NormalizeAdvantage bool `doc:"Advantages are normalized to mean 0 and deviation 1 in each minibatch."`
 	ClipValue          bool `doc:"Changes of values are clipped to clip_epsilon in the critic's loss."`
+
+	CriticInput CriticInput `doc:"What critics see in worlds of several agents: own, the observation that the actor has, or world, those of all agents (MAPPO)."`
 }
 
 // DefaultPPO has the settings of PureJaxRL and CleanRL for classic control: J. Schulman et al., 2017, table 3, with
@@ -47,6 +49,10 @@ func (c PPOConfig) Check(with Parts) error {
 	if n := c.RolloutLength * c.Environments * with.Env.Seats(); c.Minibatches > n {
 		return config.Invalid("ppo.minibatches", "%d minibatches of %d transitions (rollout_length × environments%s); want at least one transition each",
 			c.Minibatches, n, ofSeats(with.Env))
+	}
+	if c.CriticInput == WorldState && with.Env.Seats() == 1 {
+		return config.Invalid("ppo.critic_input", "%v in %q, a world of one agent, whose observation is the critic's input already; want %v, or a world of several agents",
+			c.CriticInput, with.Env.Name, OwnObservation)
 	}
 	return c.common().check(with, "ppo", "rollout_length × environments / minibatches")
 }
@@ -87,7 +93,7 @@ func newPPO(ctx context.Context, name string, algorithm Algorithm, eng *engine.E
 
 // common returns the settings that the parts of on-policy algorithms share.
 func (c PPOConfig) common() onPolicyConfig {
-	return onPolicyConfig{OnPolicyConfig: c.OnPolicyConfig, epochs: c.Epochs, minibatches: c.Minibatches}
+	return onPolicyConfig{OnPolicyConfig: c.OnPolicyConfig, epochs: c.Epochs, minibatches: c.Minibatches, criticInput: c.CriticInput}
 }
 
 // buildLearner makes the losses, the advantage estimation and the minibatches.
@@ -108,7 +114,8 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	}
 	info := s.Engine().Device().Info()
 	m := p.minibatches
-	p.form = lane.PlanPolicy(info, &m.Minibatches, c.Optimizer, network.alike(), network.model(p.env.Observation.Shape(), network.head(p.env.Action).Outputs()))
+	alike := network.alike() && c.CriticInput == OwnObservation
+	p.form = lane.PlanPolicy(info, &m.Minibatches, c.Optimizer, alike, network.model(p.env.Observation.Shape(), network.head(p.env.Action).Outputs()))
 	p.form.Both = p.both
 	if err := p.buildAgent(p.form.Scope(agent), network, rate); err != nil {
 		return err
@@ -116,6 +123,10 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	p.form.Begin(scratch, &m.Minibatches, p.agent.Actor())
 	if network.NormalizeReward {
 		p.agent.rewards = newRewardScale(s.Sub("agent"), discount, network.RewardLimit, p.common)
+	}
+	if c.CriticInput == WorldState {
+		p.agent.world = newWorldStates(scratch, p.env, p.common)
+		m.States = p.agent.world.states
 	}
 	p.estimates = newEstimates(scratch, discount, lambda, p.common)
 	if p.env.Seats() > 1 {
@@ -130,8 +141,11 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 		Critic: true, Clip: clip, Weight: criticWeight, ClipValue: c.ClipValue,
 	}, p.form)
 	p.minibatches.endEpisodes(scratch, p.agent)
-	if p.actorLoss.Gathers() || p.criticLoss.Gathers() {
-		m.Obs = m.observations(scratch, "observations", p.env)
+	if p.actorLoss.Gathers() || p.criticLoss.Gathers() && m.States == nil {
+		m.Obs = m.inputs(scratch, "observations", p.env.ObsSize())
+	}
+	if p.criticLoss.Gathers() && m.States != nil {
+		m.StateRows = m.inputs(scratch, "states", m.States.Size("feature"))
 	}
 	return s.Err()
 }
@@ -141,7 +155,7 @@ func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.collector.Record(r)
 	p.estimates.Record(r, p.agent, p.collector.Trajectory())
 	if p.voids != nil {
-		p.voids.record(r, p.collector.Trajectory(), p.estimates)
+		p.voids.record(r, p.collector.Trajectory(), p.estimates, p.agent.world)
 	}
 	p.estimates.explained(r, p.explained)
 	p.recordUpdates(r)

@@ -117,3 +117,47 @@ func normalized(obs, values []float64, limit float64) []float64 {
 	}
 	return out
 }
+
+// remember is a step of a network with memory, and the memory after it.
+func remember(m nn.Model, row, x, memory []float64) (y, next []float64) {
+	for _, l := range m.Layers() {
+		if l.Memory() == 0 {
+			x = forward(oneLayer{m, l}, row, x)
+			continue
+		}
+		u, gates := l.Out, 4
+		if l.Kind == nn.GRU {
+			gates = 3
+		}
+		product := func(x []float64, at, gate, j int) (sum float64) {
+			for i, v := range x {
+				sum += v * row[at+i*gates*u+gate*u+j]
+			}
+			return sum
+		}
+		input := func(gate, j int) float64 { return product(x, l.Weight, gate, j) + row[l.Bias+gate*u+j] }
+		state := func(gate, j int) float64 { return product(memory[:u], l.Recurrent, gate, j) }
+		sigmoid := func(gate, j int) float64 { return 1 / (1 + math.Exp(-input(gate, j)-state(gate, j))) }
+		next = make([]float64, len(memory))
+		for j := range u {
+			if l.Kind == nn.GRU {
+				n := math.Tanh(input(2, j) + sigmoid(0, j)*(state(2, j)+row[l.RecurrentBias+j]))
+				z := sigmoid(1, j)
+				next[j] = (1-z)*n + z*memory[j]
+				continue
+			}
+			next[u+j] = sigmoid(1, j)*memory[u+j] + sigmoid(0, j)*math.Tanh(input(2, j)+state(2, j))
+			next[j] = sigmoid(3, j) * math.Tanh(next[u+j])
+		}
+		x = next[:u]
+	}
+	return x, next
+}
+
+// oneLayer is a layer of a model.
+type oneLayer struct {
+	nn.Model
+	layer nn.Layer
+}
+
+func (m oneLayer) Layers() []nn.Layer { return []nn.Layer{m.layer} }

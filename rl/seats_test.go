@@ -44,7 +44,7 @@ func TestVoids(t *testing.T) {
 		Obs: of("obs", engine.Axis("feature", features)), Action: of("action", engine.Axis("action", 2)), LogProb: of("log_prob"), Reward: of("reward"),
 		Done: s.Scratch("done", engine.Uint32, engine.Time(horizon), engine.Members(members), engine.Environments(environments)),
 	}
-	v := newVoids(s, clock, c)
+	v, w := newVoids(s, clock, c), &worldStates{seats: 1, states: of("states", engine.Axis("feature", 3))}
 	if err := s.Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestVoids(t *testing.T) {
 	if err := tr.Done.WriteUint32(t.Context(), done); err != nil {
 		t.Fatal(err)
 	}
-	tensors := []*engine.Tensor{tr.Obs, tr.Action, tr.LogProb, e.value, e.advantage, e.target}
+	tensors := []*engine.Tensor{tr.Obs, tr.Action, tr.LogProb, e.value, e.advantage, e.target, w.states}
 	for k, tensor := range tensors { // each element says whose it is
 		values := make([]float32, tensor.Len())
 		for i := range values {
@@ -71,7 +71,7 @@ func TestVoids(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := eng.Record("void", func(r *engine.Recorder) { v.record(r, tr, e) })
+	p, err := eng.Record("void", func(r *engine.Recorder) { v.record(r, tr, e, w) })
 	if err != nil {
 		t.Fatal(err)
 	}

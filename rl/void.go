@@ -26,8 +26,8 @@ func newVoids(s *engine.State, clock engine.Clock, c onPolicyConfig) *voids {
 	}
 }
 
-// record records filling a trajectory and its estimates.
-func (v *voids) record(r *engine.Recorder, t *envs.Trajectory, e *estimates) {
+// record records filling a trajectory, its estimates and the states of its worlds, if the critic sees these; nil if not.
+func (v *voids) record(r *engine.Recorder, t *envs.Trajectory, e *estimates, w *worldStates) {
 	horizon, members, environments, ok := t.Reward.Split(engine.MemberAxis)
 	if !ok {
 		r.Fail(fmt.Errorf("rl: reward %v; want [T, M, E]", t.Reward))
@@ -39,10 +39,14 @@ func (v *voids) record(r *engine.Recorder, t *envs.Trajectory, e *estimates) {
 		Horizon: uint32(horizon), Environments: uint32(environments), Workgroup: r.WorkgroupFor(n),
 	}.call(uint32(members), 1, 1))
 	const line = 64
-	r.Dispatch(voidFillKernel{
+	k := voidFillKernel{
 		List: v.list.Range(), Valid: v.valid.Range(), Clock: v.clock.Tensor().Range(), Obs: t.Obs.Range(), Action: t.Action.Range(),
 		LogProb: t.LogProb.Range(), Value: e.value.Range(), Advantage: e.advantage.Range(), Target: e.target.Range(),
 		Count: uint32(n), Features: uint32(t.Obs.Len() / t.Reward.Len()), Actions: uint32(t.Action.Len() / t.Reward.Len()),
 		Seed: r.Engine().Seed(), Stream: v.stream, LocalSizeX: line,
-	}.call(uint32(n+line-1)/line, uint32(members), 1))
+	}
+	if w != nil {
+		k.States, k.StateFeatures = w.states.Range(), uint32(w.states.Size("feature"))
+	}
+	r.Dispatch(k.call(uint32(n+line-1)/line, uint32(members), 1))
 }

@@ -75,17 +75,21 @@ func (x trajectory) lambdaReturns(h thresholds) []float64 {
 	return out
 }
 
-// environmentsOf lists the environments of a member's minibatch of whole trajectories.
-func (m *minibatches) environmentsOf(seed uint32, member, iteration, epoch, index int) []int {
+// partsOf lists the environments of a member's minibatch of whole trajectories, or the transitions in [T, E] of another.
+func (m *minibatches) partsOf(seed uint32, member, iteration, epoch, index int) []int {
+	n := m.Environments
+	if !m.Trajectories {
+		n *= m.Horizon
+	}
 	key := engine.Philox([2]uint32{seed, m.Stream}, [4]uint32{uint32(member), 0, uint32(iteration), uint32(epoch)})
-	size, more := m.Environments/m.Count, m.Environments%m.Count
+	size, more := n/m.Count, n%m.Count
 	begin := index*size + min(index, more)
 	if index < more {
 		size++
 	}
 	out := make([]int, size)
 	for i := range out {
-		out[i] = int(engine.Permute(uint32(begin+i), uint32(m.Environments), key))
+		out[i] = int(engine.Permute(uint32(begin+i), uint32(n), key))
 	}
 	return out
 }
@@ -204,7 +208,7 @@ func (c *vtraceCase) check(t *testing.T, eng *engine.Engine) {
 	for u := range c.cfg.Epochs * c.cfg.Minibatches {
 		var of [][]int // environments of each member
 		for member := range m.Members {
-			of = append(of, m.environmentsOf(eng.Seed(), member, 11, u/m.Count, u%m.Count))
+			of = append(of, m.partsOf(eng.Seed(), member, 11, u/m.Count, u%m.Count))
 		}
 		c.writeOutputs(t, of)
 		write(t, update, []float64{float64(u)})

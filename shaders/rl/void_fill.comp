@@ -9,6 +9,7 @@
 #extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
+layout(constant_id = 1) const bool HAS_STATES = false;
 
 #include "engine/permutation.glsl"
 #include "engine/rng.glsl"
@@ -22,10 +23,12 @@ layout(std430, set = 0, binding = 5) buffer LogProb { float log_prob[]; };    //
 layout(std430, set = 0, binding = 6) buffer Value { float value[]; };         // [T, M, E]
 layout(std430, set = 0, binding = 7) buffer Advantage { float advantage[]; }; // [T, M, E]
 layout(std430, set = 0, binding = 8) buffer Target { float target[]; };       // [T, M, E]
+layout(std430, set = 0, binding = 9) buffer States { float states[]; };       // [T, M, E, S]: the world's states; optional
 
 layout(push_constant) uniform Push {
     uint count;    // transitions of a member
     uint features; // O
+    uint state_features; // S
     uint actions;  // D
     uint seed;
     uint stream;
@@ -38,6 +41,9 @@ void main() {
     uint to = list[member * count + count - 1u - k], from = list[member * count + permute(k % n, n, key)];
     [[dont_unroll]] for (uint f = 0u; f < features; f++) obs[to * features + f] = obs[from * features + f];
     [[dont_unroll]] for (uint a = 0u; a < actions; a++) action[to * actions + a] = action[from * actions + a];
+    if (HAS_STATES) {
+        [[dont_unroll]] for (uint f = 0u; f < state_features; f++) states[to * state_features + f] = states[from * state_features + f];
+    }
     log_prob[to] = log_prob[from];
     value[to] = value[from];
     advantage[to] = advantage[from];

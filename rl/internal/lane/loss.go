@@ -21,7 +21,10 @@ type Minibatches struct {
 	Order   *engine.Tensor // [epochs, M, T * E] u32: the permutations, for many updates in one dispatch, which read them often; nil: computed where needed
 	Moments *engine.Tensor // [epochs * count, M, 2]: of the advantages; nil: advantages are not normalized
 	Obs     *engine.Tensor // [M, rows, O]: normalized observations of a minibatch; nil if no loss needs them gathered
-	Ends    *engine.Tensor // [M, rows] u32: where its episodes end, for networks with memory; nil if there are none
+	States  *engine.Tensor // [T, M, E, S]: what critics see of their worlds, normalized; nil: they see the observations
+
+	StateRows *engine.Tensor // [M, rows, S]: those of a minibatch; nil if no loss needs them gathered
+	Ends      *engine.Tensor // [M, rows] u32: where its episodes end, for networks with memory; nil if there are none
 }
 
 // StoreOrder allocates the permutations of an iteration.
@@ -131,12 +134,21 @@ func (l *Loss) makeOutputs(s *engine.State, name string, m *Minibatches) *engine
 	return s.Scratch(name, engine.Float32, engine.Members(m.Members), engine.Axis("transition", m.Rows), engine.Axis("output", l.of.Network.Model().Outputs()))
 }
 
-// Gathers reports whether the loss needs the observations of minibatches gathered (Minibatches.Obs).
+// Gathers reports whether the loss needs the inputs of minibatches gathered (Minibatches.Obs, of critics that see states StateRows).
 func (l *Loss) Gathers() bool { return l.Outputs != nil }
+
+// sees returns what the loss's network sees of the trajectory [T, M, E, features], and of a minibatch [M, rows, features].
+func (l *Loss) sees(m *Minibatches) (trajectory, rows *engine.Tensor) {
+	if l.Critic && m.States != nil {
+		return m.States, m.StateRows
+	}
+	return m.Trajectory.Obs, m.Obs
+}
 
 // Forward records the outputs at the observations of a minibatch.
 func (l *Loss) Forward(r *engine.Recorder, m Minibatch) {
-	w, inputs := nn.Weights{Params: l.of.Params}, nn.Inputs{Parts: []*engine.Tensor{m.Obs}, Memory: l.of.Memory}
+	_, rows := l.sees(m.Minibatches)
+	w, inputs := nn.Weights{Params: l.of.Params}, nn.Inputs{Parts: []*engine.Tensor{rows}, Memory: l.of.Memory}
 	switch {
 	case l.of.Sequence != nil:
 		l.of.Sequence.Forward(r, w, inputs, m.Ends, l.Outputs)
@@ -186,7 +198,8 @@ func (l *Loss) Gradient(r *engine.Recorder, m Minibatch) *engine.Tensor {
 		r.Fail(err)
 		return into
 	}
-	k := policyGradientKernel{Obs: m.Trajectory.Obs.Range(), ObsLimit: l.of.ObsLimit, LayerNorm: held.LayerNorm, In: uint32(net.Inputs().Size())}
+	inputs, _ := l.sees(m.Minibatches)
+	k := policyGradientKernel{Obs: inputs.Range(), ObsLimit: l.of.ObsLimit, LayerNorm: held.LayerNorm, In: uint32(net.Inputs().Size())}
 	if l.of.Normalizer != nil {
 		k.Normalizer = l.of.Normalizer.Range()
 	}
