@@ -22,7 +22,7 @@ func TestLacks(t *testing.T) {
 		{"ppo", "brax/ant", "environments of its own only"}, {"openes", "LunarLander-v3", "environments of its own only"},
 		{"ppo", "gymnasium", "environments of its own only"}, {"ppo", "dm_control/cheetah-run", "environments of its own only"},
 		{"ppo-lstm", "CartPole-v1", "memory is a layer"}, {"rppo", "CartPole-v1", "memory is a layer"}, {"ppo_rnn", "CartPole-v1", "memory is a layer"},
-		{"mappo", "CartPole-v1", "without a critic that sees all"}, {"ppo", "overcooked", "particle worlds, WaterWorld and Pong only"},
+		{"mappo", "CartPole-v1", "(MAPPO: critic_input"}, {"qmix", "CartPole-v1", "no sums of values"}, {"ppo", "overcooked", "particle worlds, WaterWorld and Pong only"},
 		{"ppo", "Pong-v4", `did you mean "Pong-v0"?`},
 		{"league", "CartPole-v1", "without leagues"}, {"cluster", "CartPole-v1", "one device of one machine"},
 		{"muzero", "CartPole-v1", "does not plan"}, {"cql", "CartPole-v1", "not offline"}, {"neat", "CartPole-v1", "topology"},

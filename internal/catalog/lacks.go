@@ -28,7 +28,8 @@ var lacks = []lack{
 	},
 	{
 		regexp.MustCompile(`^(mappo|ippo|maddpg|qmix|vdn|coma|masac|matd3)$|multi-?agent`),
-		"in worlds of several agents each agent of evorl learns for itself, as ppo does there (IPPO), without a critic that sees all of them",
+		"in worlds of several agents evorl has ppo with critics that see what the agent sees (IPPO) or what all agents see (MAPPO: " +
+			"critic_input = \"world\"), no critics of joint actions (MADDPG, COMA) and no sums of values (VDN, QMIX)",
 	},
 	{
 		regexp.MustCompile(`petting-?zoo|smax?c|overcooked|jax-?marl|^mpe\b|mpe2`),
