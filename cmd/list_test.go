@@ -24,7 +24,9 @@ func TestListOnAScreen(t *testing.T) {
 			t.Errorf("no %s", x.Name)
 		}
 	}
-	for query, want := range map[string]string{"gae_lambda": "gae_lambda", "ppo EPOCHS": "epochs", "Lemmas nobody wrote": "", "truncated": "time_limit"} {
+	for query, want := range map[string]string{
+		"gae_lambda": "gae_lambda", "mappo": "critic_input", "ppo EPOCHS": "epochs", "Lemmas nobody wrote": "", "truncated": "time_limit",
+	} {
 		found := keysWith(all, query)
 		if want == "" {
 			if found != nil {
@@ -37,7 +39,7 @@ func TestListOnAScreen(t *testing.T) {
 		}
 	}
 	b := newBox(t)
-	if _, stderr, status := b.run("list", "mappo"); status != statusUsage || !strings.Contains(stderr, "a critic that sees all of them; see docs/limits.md") {
+	if _, stderr, status := b.run("list", "qmix"); status != statusUsage || !strings.Contains(stderr, "no sums of values (VDN, QMIX); see docs/limits.md") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
 	if _, stderr, status := b.run("list", "entropy_wight"); status != statusUsage || !strings.Contains(stderr, `did you mean "entropy_weight"?`) {

@@ -51,8 +51,8 @@ func (c PPOConfig) Check(with Parts) error {
 			c.Minibatches, n, ofSeats(with.Env))
 	}
 	if c.CriticInput == WorldState && with.Env.Seats() == 1 {
-		return config.Invalid("ppo.critic_input", "%v in %q, a world of one agent, whose observation is the critic's input already; want %v, or a world of several agents",
-			c.CriticInput, with.Env.Name, OwnObservation)
+		return config.Invalid("ppo.critic_input", "%q in %q, a world of one agent, whose observation is the critic's input already; "+
+			"want %q, or a world of several agents", c.CriticInput, with.Env.Name, OwnObservation)
 	}
 	return c.common().check(with, "ppo", "rollout_length × environments / minibatches")
 }

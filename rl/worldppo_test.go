@@ -154,7 +154,7 @@ func TestWorldStateRefuses(t *testing.T) {
 		change func(*NetworkConfig)
 		want   string
 	}{
-		{lookup(t, "CartPole-v1"), func(*NetworkConfig) {}, `"ppo.critic_input": world in "CartPole-v1", a world of one agent`},
+		{lookup(t, "CartPole-v1"), func(*NetworkConfig) {}, `"ppo.critic_input": "world" in "CartPole-v1", a world of one agent`},
 		{race(t), func(n *NetworkConfig) { n.Hidden, n.Layers = nil, cells(nn.GRU, 5) }, "has memory"},
 		{image, func(n *NetworkConfig) {
 			n.Hidden, n.Layers = nil, []nn.LayerConfig{{Kind: nn.Convolution, Channels: 4, Kernel: 3}}
