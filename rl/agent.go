@@ -82,7 +82,8 @@ func (a *Agent) behaviour() behaviour {
 }
 
 // Values records the critic's values [T, M, E] of a trajectory's observations and, unless next is nil, those of its next observations, these only
-// where an episode ends and at the last step (nn.Inputs.Ends). Critics with memory go on from the trajectory before: call it once for each.
+// where an episode ends and at the last step (nn.Inputs.Ends). Critics with memory go on from the trajectory before: call it once for each. Those that
+// see the world (PPOConfig.CriticInput) see that of next observations, too.
 func (a *Agent) Values(r *engine.Recorder, t *envs.Trajectory, values, next *engine.Tensor) {
 	if a.world != nil {
 		a.world.values(r, a, t, values, next)
