@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/evorl/evorl/ec"
@@ -179,16 +178,11 @@ func (g *guided) take() (at int) {
 
 // choose selects the agent and the search named in the document or, if it names none, in a value of With.
 func (g *guided) choose(d *config.Document, values []any) error {
-	chosen := struct {
+	var chosen struct {
 		Agent  string `doc:"Name the algorithm of the agents."`
 		Search string `doc:"Name the algorithm of the populations."`
-	}{g.of[0], g.of[1]}
-	for _, v := range values {
-		if of := reflect.Indirect(reflect.ValueOf(v)); of.IsValid() && of.Type() == reflect.TypeOf(g.how.cfg).Elem() {
-			chosen.Agent, chosen.Search = of.FieldByName("Agent").String(), of.FieldByName("Search").String()
-		}
 	}
-	if err := d.Peek(g.name, &chosen); err != nil {
+	if err := choose(d, g.name, g.how.cfg, values, &chosen); err != nil {
 		return err
 	}
 	g.of = [2]string{chosen.Agent, chosen.Search}

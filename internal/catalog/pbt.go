@@ -99,21 +99,11 @@ func (p *pbt) adopt() {
 
 // choose trains the workflow named in the document or, if it names none, in a hybrid.PBTConfig among the values of With.
 func (p *pbt) choose(d *config.Document, values []any) error {
-	chosen := struct {
+	var chosen struct {
 		Over string `doc:"Name the workflow that is trained."`
-	}{p.cfg.Over}
-	for _, v := range values {
-		switch of := v.(type) {
-		case hybrid.PBTConfig:
-			chosen.Over = of.Over
-		case *hybrid.PBTConfig:
-			if of != nil {
-				chosen.Over = of.Over
-			}
-		}
 	}
 	const key = "pbt.over"
-	if err := d.Peek("pbt", &chosen); err != nil {
+	if err := choose(d, "pbt", &p.cfg, values, &chosen); err != nil {
 		return err
 	}
 	if p.train(chosen.Over) {

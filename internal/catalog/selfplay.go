@@ -40,21 +40,11 @@ func newSelfPlay(*Catalog) Settings {
 
 // choose checks the agent named in the document or, if it names none, in a value of With.
 func (p *selfPlay) choose(d *config.Document, values []any) error {
-	chosen := struct {
+	var chosen struct {
 		Over string `doc:"Name the agent that learns."`
-	}{p.cfg.Over}
-	for _, v := range values {
-		switch of := v.(type) {
-		case hybrid.SelfPlayConfig:
-			chosen.Over = of.Over
-		case *hybrid.SelfPlayConfig:
-			if of != nil {
-				chosen.Over = of.Over
-			}
-		}
 	}
 	const key = "self-play.over"
-	if err := d.Peek("self-play", &chosen); err != nil {
+	if err := choose(d, "self-play", &p.cfg, values, &chosen); err != nil {
 		return err
 	}
 	switch _, known := (*Catalog)(nil).Workflow(chosen.Over); {
