@@ -1,0 +1,106 @@
+package cmd
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// duels is a run of self-play that is over in a second.
+const duels = `
+workflow = "self-play"
+env = "PongDuel-v0"
+iterations = 6
+seed = 3
+[environment]
+time_limit = 40
+[network]
+hidden = [8]
+[ppo]
+members = 2
+environments = 2
+rollout_length = 24
+epochs = 1
+[self-play]
+capacity = 3
+latest = 0.3
+append_samples = 90
+[evaluation]
+every = 2
+episodes = 2
+best_episodes = 0
+[checkpoint]
+every = 2
+keep = 2
+best = false
+`
+
+// alter changes a bit in the middle of a tensor of a checkpoint.
+func (b *box) alter(file, tensor string) {
+	b.t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	begin := 8 + int(binary.LittleEndian.Uint64(data))
+	var header map[string]struct {
+		Offsets [2]int `json:"data_offsets"`
+	}
+	if err := json.Unmarshal(data[8:begin], &header); err != nil {
+		b.t.Fatal(err)
+	}
+	of := header[tensor].Offsets
+	if of[1] <= of[0] {
+		b.t.Fatalf("%s has no tensor %s", file, tensor)
+	}
+	data[begin+(of[0]+of[1])/2] ^= 1
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// A run with a damaged pool plays on from the checkpoint before, with word of it; without a good one it is refused, by a resumed run and by games alike.
+func TestDamagedPools(t *testing.T) {
+	b := newBox(t)
+	b.write("duels.toml", duels)
+	want := b.digest("--out", "whole", "duels.toml")
+	b.must("run", "--out", "half", "--iterations", "4", "duels.toml")
+	const games = "--games=4"
+	for _, tensor := range []string{"opponents/rows", "opponents/match_rows", "self_play/payoff", "self_play/serial"} {
+		t.Run(tensor, func(t *testing.T) {
+			b.t = t
+			run := strings.ReplaceAll(tensor, "/", "-")
+			if err := os.CopyFS(b.path(run), os.DirFS(b.path("half"))); err != nil {
+				t.Fatal(err)
+			}
+			b.alter(b.path(run, "checkpoints", "00000004", "tensors.safetensors"), tensor)
+			for _, args := range [][]string{{"play", games, run, "whole"}, {"play", games, "whole", run}} {
+				stdout, stderr, status := b.run(args...)
+				if status != 0 || !strings.Contains(stdout, "at iteration 2,") || !strings.Contains(stderr, "checkpoint refused: ") ||
+					!strings.Contains(stderr, "00000004") {
+					t.Errorf("%v: status %d\n%s%s", args, status, stdout, stderr)
+				}
+			}
+			none := run + "-none"
+			if err := os.CopyFS(b.path(none), os.DirFS(b.path(run))); err != nil {
+				t.Fatal(err)
+			}
+			b.alter(b.path(none, "checkpoints", "00000002", "tensors.safetensors"), tensor)
+			for _, args := range [][]string{{"run", "--resume", "--out", none, "duels.toml"}, {"play", games, none, "whole"}, {"play", games, "whole", none}} {
+				stdout, stderr, status := b.run(args...)
+				if status != statusFailed || stdout != "" || !strings.Contains(stderr, none) || !strings.Contains(stderr, "tensors.safetensors: its SHA-256 is ") {
+					t.Errorf("%v: status %d\n%s%s", args, status, stdout, stderr)
+				}
+			}
+			stdout, stderr, status := b.run("run", "--json", "--resume", "--out", run, "duels.toml")
+			if status != 0 || !strings.Contains(stderr, "of iteration 2, is used") {
+				t.Fatalf("status %d\n%s", status, stderr)
+			}
+			if r := b.object(stdout); r["digest"] != want || r["resumed_from"] != 2.0 {
+				t.Errorf("resumed: %v; want digest %s after iteration 2", r, want)
+			}
+		})
+	}
+}

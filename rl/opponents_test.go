@@ -1,0 +1,228 @@
+package rl
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/envs"
+)
+
+// duel is a PPO that plays against pools of random opponents in games of at most five steps, after two iterations.
+func duel(t *testing.T, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, network NetworkConfig, alone float64) *PPO {
+	t.Helper()
+	p, err := NewPPO(t.Context(), eng, env, cfg, Network(network), Environment(envs.Options{TimeLimit: 5}), Pool(3, alone))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := p.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dice := rand.New(rand.NewPCG(1, 2))
+	rows := read(t, p.opponents.Rows())
+	for i := len(rows) / 4; i < len(rows); i++ { // after the members' own
+		rows[i] = dice.NormFloat64()
+	}
+	write(t, p.opponents.Rows(), rows)
+	for i := range 2 {
+		ticket, err := p.Step(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ticket.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, eng, p.collector.Record)
+	return p
+}
+
+// recordDuelUpdates records all of an iteration after its rollout that changes parameters.
+func (p *PPO) recordDuelUpdates(r *engine.Recorder) {
+	p.estimates.Record(r, p.agent, p.minibatches.Trajectory)
+	if p.voids != nil {
+		p.voids.record(r, p.minibatches.Trajectory, p.estimates, p.agent.world)
+	}
+	p.recordUpdates(r)
+}
+
+func duelSettings() (PPOConfig, NetworkConfig) {
+	cfg, network := DefaultPPO(), DefaultNetwork()
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches = 3, 5, 13, 3, 1
+	cfg.Optimizer, cfg.LearningRate = optim.SGD, 0.1 // parameters change in proportion to gradients
+	network.Hidden = []int{7}
+	return cfg, network
+}
+
+// TestOpponentsUpdate: an update against a pool is that of an agent of one seat which is given the learner's transitions alone, once each.
+func TestOpponentsUpdate(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(4))
+	env, err := envs.Lookup("PongDuel-v0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, network := duelSettings()
+	p := duel(t, eng, env, cfg, network, 0)
+	seats, done := env.Seats(), read(t, p.minibatches.Trajectory.Done)
+	if seats != 2 {
+		t.Fatalf("%d seats", seats)
+	}
+	isVoid := func(row int) bool { return envs.Done(done[row])&envs.Void != 0 }
+	all := cfg.Members * cfg.Environments * seats
+	for i, row := range read(t, p.opponents.Matches().Rows()) { // of the last step
+		if member := i / (cfg.Environments * seats); isVoid(len(done)-all+i) != (int(row) != member) {
+			t.Errorf("the seat %d of member %d is played by row %g; void is %v", i, member, row, isVoid(len(done)-all+i))
+		}
+	}
+	// chosen returns the step of every world's seat that is played by the learner, or by an opponent: [T, M, E, …].
+	chosen := func(of *engine.Tensor, learner bool) []float64 {
+		values := read(t, of)
+		each, out := len(values)/len(done), []float64(nil)
+		for row := 0; row < len(done); row += seats {
+			if isVoid(row) == isVoid(row+1) {
+				t.Fatalf("steps %d and %d: want one of the learner, and one of an opponent", row, row+1)
+			}
+			from := row
+			if isVoid(row) == learner {
+				from++
+			}
+			out = append(out, values[from*each:][:each]...)
+		}
+		return out
+	}
+	before := p.joint("params").read(t)
+	changes := map[bool][]float64{}
+	for _, learner := range []bool{true, false} {
+		alone := newLearner(t, eng, spaces(env.ObsSize(), env.Action), network, cfg)
+		for _, to := range alone.State().Tensors() {
+			if from := p.State().Lookup(to.Name()); strings.HasPrefix(to.Name(), "agent/") && from != nil {
+				write(t, to, read(t, from))
+			}
+		}
+		write(t, alone.Clock().Tensor(), read(t, p.Clock().Tensor()))
+		from, to := p.minibatches.Trajectory, alone.minibatches.Trajectory
+		for _, pair := range [][2]*engine.Tensor{
+			{from.Obs, to.Obs}, {from.Action, to.Action}, {from.LogProb, to.LogProb}, {from.Reward, to.Reward}, {from.NextObs, to.NextObs},
+		} {
+			write(t, pair[1], chosen(pair[0], learner))
+		}
+		ends := chosen(from.Done, learner)
+		for i := range ends {
+			ends[i] = float64(envs.Done(ends[i]) &^ envs.Void)
+		}
+		write(t, to.Done, ends)
+		if got := alone.joint("params").read(t); deviation(got, before) != 0 {
+			t.Fatal("the agents begin with different parameters")
+		}
+		run(t, eng, alone.recordDuelUpdates)
+		changes[learner] = difference(alone.joint("params").read(t), before)
+	}
+	run(t, eng, p.recordDuelUpdates)
+	got := difference(p.joint("params").read(t), before)
+	with, without := deviation(got, changes[true]), deviation(got, changes[false])
+	t.Logf("the change of the parameters deviates by %.2g of its largest from that by the learner's transitions, by %.2g from that by the opponents'", with, without)
+	if !(with < 1e-5) {
+		t.Errorf("the change of the parameters deviates by %g of its largest from that by the learner's transitions; want at most 1e-5", with)
+	}
+	if !(without > 0.1) {
+		t.Errorf("the change by the opponents' steps deviates by %g only, so that the test says nothing", without)
+	}
+}
+
+func difference(a, b []float64) []float64 {
+	out := make([]float64, len(a))
+	for i := range a {
+		out[i] = a[i] - b[i]
+	}
+	return out
+}
+
+// keepAgent returns a function that sets the agent's state, with that of its optimizers, to what it is now.
+func (p *PPO) keepAgent(t *testing.T) func() {
+	kept := map[*engine.Tensor][]byte{}
+	for _, of := range p.State().Tensors() {
+		if strings.HasPrefix(of.Name(), "agent/") {
+			data, err := of.ReadBytes(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept[of] = data
+		}
+	}
+	return func() {
+		t.Helper()
+		for of, data := range kept {
+			if err := of.WriteBytes(t.Context(), data); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestOpponentsStayOut: no bit of an update depends on the steps of seats that opponents played, where others are played by the member alone.
+func TestOpponentsStayOut(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(4))
+	env, err := envs.Lookup("PongDuel-v0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, network := duelSettings()
+	cfg.Minibatches = 4
+	p := duel(t, eng, env, cfg, network, 0.4)
+	trajectory := p.minibatches.Trajectory
+	done, before := read(t, trajectory.Done), p.joint("params").read(t)
+	var opponents, mirrored int
+	for row := 0; row < len(done); row += 2 {
+		for seat := range 2 {
+			if envs.Done(done[row+seat])&envs.Void != 0 {
+				opponents++
+			}
+		}
+		if (envs.Done(done[row])|envs.Done(done[row+1]))&envs.Void == 0 {
+			mirrored++
+		}
+	}
+	if opponents == 0 || mirrored == 0 {
+		t.Fatalf("%d steps of opponents, %d of a member against itself; want both", opponents, mirrored)
+	}
+	tensors := []*engine.Tensor{trajectory.Obs, trajectory.Action, trajectory.LogProb, trajectory.Reward, trajectory.NextObs}
+	restore := p.keepAgent(t)
+	kept := make([][]float64, len(tensors))
+	for i, tensor := range tensors {
+		kept[i] = read(t, tensor)
+	}
+	update := func(void float64) []float64 {
+		t.Helper()
+		restore()
+		for i, tensor := range tensors {
+			each, values := tensor.Len()/len(done), append([]float64(nil), kept[i]...)
+			for at := range values {
+				if envs.Done(done[at/each])&envs.Void != 0 {
+					values[at] = void
+				}
+			}
+			write(t, tensor, values)
+		}
+		run(t, eng, p.recordDuelUpdates)
+		return p.joint("params").read(t)
+	}
+	want := update(0)
+	if deviation(want, before) == 0 {
+		t.Fatal("an update changes nothing")
+	}
+	for _, void := range []float64{1, -1e6, math.NaN()} {
+		for i, got := range update(void) {
+			if got != want[i] {
+				t.Fatalf("parameter %d is %g after an update with %g in the opponents' steps, %g with 0", i, got, void, want[i])
+			}
+		}
+	}
+}
