@@ -56,8 +56,10 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// composed reports whether a workflow is composed of others, or its members depend on each other; PBT cannot train
-// it.
+// trainable reports whether PBT can train a workflow.
+func trainable(w evorl.Workflow) bool { return !several(w) && (!composed(w) || w.Name == "self-play") }
+
+// composed reports whether a workflow is composed of others, or its members depend on each other.
 func composed(w evorl.Workflow) bool {
 	return slices.Contains([]string{"dvd", "dvd-es", "pga-me", "qd-pg", "self-play"}, w.Name) || strings.HasPrefix(w.Name, "pbt")
 }

@@ -71,6 +71,8 @@ func TestEqualRuns(t *testing.T) {
 		case w.Name == "self-play":
 			equal(w.Name, of(w.Name, at), "ppo.members=2", "ppo.environments=2", "ppo.rollout_length=8", "network.hidden=[4]", "task.rounds=1",
 				"environment.time_limit=10", "self-play.append_samples=16", "self-play.capacity=2")
+			equal("pbt over "+w.Name, of("pbt", at)+exchanging+"\""+w.Name+"\"\n", "ppo.members=4", "ppo.environments=2", "ppo.rollout_length=8",
+				"network.hidden=[4]", "task.rounds=1", "environment.time_limit=10", "self-play.append_samples=16", "self-play.capacity=2", "self-play.population=0.2")
 		case composed(w): // agents and archives are compared in TestGuided
 		case agent:
 			set := []string{w.Name + ".members=2", w.Name + ".environments=2", w.Name + ".rollout_length=8", "network.hidden=[4]"}

@@ -35,6 +35,9 @@ func TestPBTOver(t *testing.T) {
 			[]string{"actor_weight", "critic_weight", "discount", "entropy_weight", "gae_lambda", "learning_rate"}},
 		{"impala", "CartPole-v1", []string{"impala.members=4", "impala.environments=4", "impala.minibatches=2", "network.hidden=[4]"},
 			[]string{"actor_weight", "c_threshold", "critic_weight", "discount", "entropy_weight", "lambda", "learning_rate", "pg_rho_threshold", "rho_threshold"}},
+		{"self-play", "PongDuel-v0", []string{"ppo.members=4", "ppo.environments=2", "ppo.rollout_length=16", "network.hidden=[4]", "environment.time_limit=10",
+			"self-play.capacity=2", "self-play.append_samples=16", "self-play.population=0.5", "self-play.latest=0.2", "pbt.episodes=16"},
+			[]string{"actor_weight", "clip_epsilon", "critic_weight", "discount", "entropy_weight", "gae_lambda", "learning_rate"}},
 		{"openes", "CartPole-v1", []string{"search.members=4", "openes.population=8", "network.hidden=[4]"}, []string{"learning_rate", "noise_std"}},
 		{"cma-es", "sphere", []string{"search.members=4"}, nil},
 		{"erl", "Pendulum-v1", []string{"erl.agent=sac", "sac.members=4", "sac.rollout_length=8", "sac.learning_starts=8", "replay.capacity=5000",
@@ -96,7 +99,7 @@ func pbtOf(t *testing.T, cfg *evorl.Config) *hybrid.PBTConfig {
 	return nil
 }
 
-// PBT accepts every agent and every single-objective search, and their stored configurations are decoded unchanged;
+// PBT accepts every agent, self-play and every single-objective search, and their stored configurations are decoded unchanged;
 // multi-objective searches and PBT itself are rejected.
 func TestPBTOverEveryWorkflow(t *testing.T) {
 	for _, w := range evorl.Workflows() {
@@ -105,7 +108,7 @@ func TestPBTOverEveryWorkflow(t *testing.T) {
 			env = "CartPole-v1"
 		}
 		cfg, err := parse(t, over(w.Name, env))
-		if several(w) || composed(w) {
+		if !trainable(w) {
 			if err == nil || !strings.Contains(err.Error(), "x.toml:6:8") {
 				t.Errorf("over %s: error %v; want one at the value of over", w.Name, err)
 			}
@@ -133,21 +136,27 @@ func TestBuildPBTOver(t *testing.T) {
 	eng := open(t, 3)
 	for _, w := range evorl.Workflows() {
 		env, members := "arm", "search.members=3"
-		if several(w) || composed(w) {
+		if !trainable(w) {
 			continue
 		}
 		if at, agent := home(w); agent {
 			env, members = at, w.Name+".members=3"
 		}
-		if hybrid := w.Name == "erl" || w.Name == "cem-rl"; hybrid {
+		switch w.Name {
+		case "erl", "cem-rl":
 			members = "td3.members=3"
+		case "self-play":
+			members = "ppo.members=3"
 		}
 		set := []string{members}
 		if _, agent := home(w); agent {
 			set = append(set, "network.hidden=[16, 16]") // not the forms of networks are tested here
 		}
-		if w.Name == "impala" {
+		switch w.Name {
+		case "impala":
 			set = append(set, "impala.environments=16") // 256 by default
+		case "self-play":
+			set = append(set, "environment.time_limit=10") // 21,000 by default
 		}
 		if w.Name == "redq" { // an iteration has twenty updates of ten critics for each step by default
 			set = append(set, "redq.critics=3", "redq.updates_per_step=1", "redq.policy_interval=1", "redq.rollout_length=2")

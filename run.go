@@ -168,7 +168,7 @@ func (r *Run) values(ctx context.Context, report engine.Report) (map[string]floa
 	if err == nil && volumes != nil {
 		metrics.AddStatistics(values, "hypervolume", volumes)
 	}
-	if of, ok := r.workflow.(*hybrid.SelfPlay); ok && err == nil {
+	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.SelfPlay); ok && err == nil {
 		var standings []float64
 		if standings, err = of.Standings(ctx); err == nil {
 			metrics.AddStatistics(values, "opponents/rating", standings)

@@ -9,7 +9,10 @@ import (
 	"github.com/evorl/evorl"
 )
 
-const pongOfTwo = "workflow = \"self-play\"\nenv = \"PongDuel-v0\"\n"
+const (
+	pongOfTwo = "workflow = \"self-play\"\nenv = \"PongDuel-v0\"\n"
+	pbtOfPong = "workflow = \"pbt\"\nenv = \"PongDuel-v0\"\n[pbt]\nover = \"self-play\"\n"
+)
 
 // What self-play does not do is refused at its place in the document.
 func TestWrongSelfPlay(t *testing.T) {
@@ -26,7 +29,12 @@ func TestWrongSelfPlay(t *testing.T) {
 		{pongOfTwo + "[self-play]\nappend_samples = 0\n", []string{"x.toml:4:18", "append_win_rate"}},
 		{pongOfTwo + "[self-play]\ncapacty = 3\n", []string{"x.toml:4:1", `did you mean "capacity"?`}},
 		{pongOfTwo + "[sac]\n", []string{"x.toml:3"}},
-		{"workflow = \"pbt\"\nenv = \"PongDuel-v0\"\n[pbt]\nover = \"self-play\"\n", []string{"x.toml:4:8", "cannot be trained itself"}},
+		{pongOfTwo + "[self-play]\nlatest = 0.75\npopulation = 0.5\n", []string{"x.toml:5:14", "at most 1 together"}},
+		{pongOfTwo + "[self-play]\npopulation = 0.1\n", []string{"x.toml:4:14", "a single member", "ppo.members of at least 2"}},
+		{pbtOfPong + "[self-play]\nover = \"sac\"\n", []string{"x.toml:6:8", `does not train "sac"`, "[ppo]"}},
+		{pbtOfPong + "[self-play]\nlatst = 0.5\n", []string{"x.toml:6:1", `did you mean "latest"?`}},
+		{pbtOfPong + "[ppo]\nmembers = 1\n", []string{"x.toml:6:11", "a population of 1"}},
+		{strings.Replace(pbtOfPong, "PongDuel-v0", "CartPole-v1", 1), []string{"x.toml:2:7", "has one agent"}},
 	} {
 		_, err := evorl.Parse("x.toml", []byte(c.text))
 		for _, want := range c.want {

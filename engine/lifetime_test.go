@@ -79,6 +79,39 @@ func TestLifetimes(t *testing.T) {
 	}
 }
 
+// TestInherit: copies take over what is not Own, and what OnInherit sees to.
+func TestInherit(t *testing.T) {
+	ctx := t.Context()
+	eng := New(testDevice(t))
+	s := eng.NewState()
+	defer s.Close()
+	m := Members(3)
+	learned, own, seen := s.Tensor("learned", Float32, m), s.Tensor("own", Float32, m).Own(), s.Tensor("seen", Float32, m).Own()
+	source := s.Scratch("source", Uint32, m)
+	s.Sub("part").OnInherit(func(r *Recorder, source *Tensor) { Renew(r, source, seen, learned) })
+	for _, err := range []error{
+		s.Zero(ctx), learned.WriteFloat32(ctx, []float32{1, 2, 3}), own.WriteFloat32(ctx, []float32{4, 5, 6}), seen.WriteFloat32(ctx, []float32{7, 8, 9}),
+		source.WriteUint32(ctx, []uint32{2, 1, 2}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := eng.Record("inherit", func(r *Recorder) { s.Inherit(r, source) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Free()
+	if err := p.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for of, want := range map[*Tensor][]float32{learned: {3, 2, 3}, own: {4, 5, 6}, seen: {3, 8, 9}} {
+		if got, err := of.ReadFloat32(ctx); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v is %v, %v; want %v", of, got, err, want)
+		}
+	}
+}
+
 // TestOnResume: what checkpoints do not hold is made anew once, by the first Advance after a Load.
 func TestOnResume(t *testing.T) {
 	ctx := t.Context()

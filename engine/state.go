@@ -36,14 +36,15 @@ type tensors struct {
 	blocks  []*block
 	waiting []*block // without memory yet
 	err     error
-	begun   bool                          // by Zero or Load
-	torn    int                           // the iteration that was given up half-way; 0: none
-	next    int                           // the iteration that Step submits next
-	resume  []func(context.Context) error // see OnResume
-	resumed bool                          // by Load, and no Advance since
-	save    []func(context.Context) error // see OnSave
-	close   []func() error                // see OnClose
-	lost    []string                      // see Lose
+	begun   bool                                // by Zero or Load
+	torn    int                                 // the iteration that was given up half-way; 0: none
+	next    int                                 // the iteration that Step submits next
+	resume  []func(context.Context) error       // see OnResume
+	resumed bool                                // by Load, and no Advance since
+	save    []func(context.Context) error       // see OnSave
+	inherit []func(r *Recorder, source *Tensor) // see OnInherit
+	close   []func() error                      // see OnClose
+	lost    []string                            // see Lose
 
 	learning atomic.Bool // a Learn is running
 	closed   bool
@@ -277,6 +278,19 @@ func (s *State) Inherited() []*Tensor {
 		}
 	}
 	return inherited
+}
+
+// OnInherit adds what Inherit records besides: taking over what has another layout than Gather copies, or names members by their numbers.
+func (s *State) OnInherit(f func(r *Recorder, source *Tensor)) {
+	s.all.inherit = append(s.all.inherit, f)
+}
+
+// Inherit records that members become copies of their sources [M] u32, as Gather does, in all that Inherited lists and in what OnInherit was given.
+func (s *State) Inherit(r *Recorder, source *Tensor) {
+	Gather(r, source, s.Inherited()...)
+	for _, f := range s.all.inherit {
+		f(r, source)
+	}
 }
 
 // Lookup returns the saved tensor with a full name, or nil.

@@ -136,7 +136,7 @@ func (t *Tensor) Offset(from *Tensor) int { return int(t.at-from.at) / 4 }
 func (t *Tensor) StackBytes() int64 { return t.block.bytes - t.at }
 
 // Own makes a copied member keep its own elements of a saved tensor, instead of inheriting the copied member's
-// (State.Inherited). It returns the tensor.
+// (State.Inherited), unless State.OnInherit sees to them. It returns the tensor.
 func (t *Tensor) Own() *Tensor {
 	t.own = true
 	return t

@@ -73,7 +73,7 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 	if err := engine.Require(map[string]any{"state": s}); err != nil {
 		return nil, fmt.Errorf("envs: the fitness of a policy: %w", err)
 	}
-	rollout, acts, err := ev.newRollout(ctx, s, episodes)
+	rollout, acts, err := ev.newRollout(ctx, s, episodes, ev.against)
 	if err != nil {
 		return nil, err
 	}
@@ -95,17 +95,44 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 	}, nil
 }
 
-// newRollout makes a rollout of the given number of episodes per member, with tensors in s, and what acts in it.
-func (ev *Evaluator) newRollout(ctx context.Context, s *engine.State, episodes int) (*Rollout, *Policy, error) {
+// Scores is Fitness of games of two seats against rows of a policy, which cfg says as in Against: a member scores 1 in a game in which its return is
+// greater than the opponent's, 1/2 if they are equal, else 0. Its fitness is its mean score, or that of each episode.
+func (ev *Evaluator) Scores(
+	ctx context.Context, s *engine.State, clock engine.Clock, episodes int, policy *Policy, cfg MatchConfig,
+) (engine.Fitness, error) {
+	if err := engine.Require(map[string]any{"state": s, "policy": policy}); err != nil {
+		return nil, fmt.Errorf("envs: the scores of a policy: %w", err)
+	}
+	if n := ev.env.Seats(); n != 2 {
+		return nil, fmt.Errorf("envs: scores in %q, whose episodes have %d seats; want two", ev.env.Name, n)
+	}
+	rollout, acts, err := ev.newRollout(ctx, s, episodes, &opposed{policy, cfg})
+	if err != nil {
+		return nil, err
+	}
+	scores := s.Scratch("scores", engine.Float32, engine.Members(ev.members), engine.Environments(episodes))
+	return func(r *engine.Recorder, fitness *engine.Tensor) {
+		rollout.Record(r, clock, acts)
+		acts.Matches.recordScores(r, rollout.ret, scores)
+		if fitness.Len() == scores.Len() {
+			r.Copy(fitness, scores)
+			return
+		}
+		engine.Mean(r, fitness, scores, nil, 1)
+	}, s.Err()
+}
+
+// newRollout makes a rollout of the given number of episodes per member, with tensors in s, and what acts in it. against may be nil.
+func (ev *Evaluator) newRollout(ctx context.Context, s *engine.State, episodes int, against *opposed) (*Rollout, *Policy, error) {
 	acts := ev.policy
-	if ev.against != nil {
-		cfg := ev.against.matches
-		cfg.Members, cfg.Environments, cfg.Seat = ev.members, episodes, AnySeat
+	if against != nil {
+		cfg := against.matches
+		cfg.Members, cfg.Environments, cfg.Seat, cfg.begins = ev.members, episodes, AnySeat, true
 		m, err := NewMatches(s, ev.env, cfg)
 		if err != nil {
 			return nil, nil, err
 		}
-		with := *ev.against.policy
+		with := *against.policy
 		with.Rows, with.Matches = m.Rows(), m
 		acts = &with
 	}
@@ -186,7 +213,7 @@ func (ev *Evaluator) Prepare(ctx context.Context, clock engine.Clock, episodes i
 }
 
 func (run *evaluation) build(ctx context.Context, ev *Evaluator, clock engine.Clock, episodes int) (err error) {
-	if run.rollout, run.acts, err = ev.newRollout(ctx, run.state, episodes); err != nil {
+	if run.rollout, run.acts, err = ev.newRollout(ctx, run.state, episodes, ev.against); err != nil {
 		return err
 	}
 	if err := run.state.Zero(ctx); err != nil {

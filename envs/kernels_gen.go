@@ -455,7 +455,7 @@ var matchesShader = &vk.Shader{
 		{Name: "Facing", Index: 5, Access: vk.ReadWrite, Optional: true},
 		{Name: "Results", Index: 6, Access: vk.ReadWrite, Optional: true},
 	},
-	PushBytes: 48,
+	PushBytes: 52,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_WEIGHTS", ID: 1, Default: 0, Has: "Weights"},
@@ -485,6 +485,7 @@ type matchesKernel struct {
 	Count        uint32
 	Apart        uint32
 	Alone        float32
+	Peers        float32
 	Step         uint32
 	Seed         uint32
 	Stream       uint32
@@ -525,6 +526,72 @@ type matchesForgetKernel struct {
 // call dispatches x × y × z workgroups.
 func (k matchesForgetKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(matchesForgetShader, &k, x, y, z)
+}
+
+var matchesInheritShader = &vk.Shader{
+	Name:  "envs/matches_inherit",
+	SPIRV: shaders.Code("envs/matches_inherit"),
+	Bindings: []vk.Binding{
+		{Name: "Source", Index: 0, Access: vk.Read},
+		{Name: "Rows", Index: 1, Access: vk.ReadWrite},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// matchesInheritKernel is shaders/envs/matches_inherit.comp.
+type matchesInheritKernel struct {
+	Source vk.Range // readonly uint
+	Rows   vk.Range // read-write uint
+
+	Members uint32 // push constants, in order
+	Seats   uint32
+	First   uint32
+	Apart   uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k matchesInheritKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(matchesInheritShader, &k, x, y, z)
+}
+
+var matchesScoreShader = &vk.Shader{
+	Name:  "envs/matches_score",
+	SPIRV: shaders.Code("envs/matches_score"),
+	Bindings: []vk.Binding{
+		{Name: "Rows", Index: 0, Access: vk.Read},
+		{Name: "Returns", Index: 1, Access: vk.Read},
+		{Name: "Scores", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// matchesScoreKernel is shaders/envs/matches_score.comp.
+type matchesScoreKernel struct {
+	Rows    vk.Range // readonly uint
+	Returns vk.Range // readonly float
+	Scores  vk.Range // writeonly float
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k matchesScoreKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(matchesScoreShader, &k, x, y, z)
 }
 
 var memoryShader = &vk.Shader{

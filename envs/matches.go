@@ -17,7 +17,10 @@ type MatchConfig struct {
 
 	Given   *engine.Tensor // the weights [M, Count] if they are somebody else's; nil: a tensor is made if Weighted
 	Alone   float64        // probability that a member's own row plays all seats
+	Peers   float64        // probability that other members' own rows, drawn uniformly, play the other seats instead of rows of the pool
 	Results bool           // games of two seats are counted; see Matches.Results
+
+	begins bool // all episodes begin in the program that draws the rows, which are not kept
 }
 
 // AnySeat as MatchConfig.Seat draws a member's own seat.
@@ -25,7 +28,7 @@ const AnySeat = -1
 
 // Matches draws which rows of a policy's parameters play the seats of a world, anew where an episode begins. The
 // counters of draws are (member, environment, step), and the rows are saved, so a run that resumes goes on with the same
-// opponents.
+// opponents. A copied member (engine.State.Inherit) goes on against its source's opponents, which in pools apart are the same rows of its own.
 type Matches struct {
 	cfg     MatchConfig
 	seats   int
@@ -53,8 +56,10 @@ func NewMatches(s *engine.State, env *Environment, cfg MatchConfig) (*Matches, e
 			cfg.Members, cfg.Environments, cfg.First, cfg.First+cfg.Count-1, most)
 	case cfg.Results && seats != 2:
 		return nil, fmt.Errorf("envs: the results of matches of %d seats in %q; want two", seats, env.Name)
-	case !(cfg.Alone >= 0 && cfg.Alone <= 1):
-		return nil, fmt.Errorf("envs: matches of a row alone with probability %g; want 0 to 1", cfg.Alone)
+	case !(cfg.Alone >= 0 && cfg.Alone <= 1 && cfg.Peers >= 0 && cfg.Alone+cfg.Peers <= 1):
+		return nil, fmt.Errorf("envs: matches of a row alone with probability %g, with other members' of %g; want 0 to 1 together", cfg.Alone, cfg.Peers)
+	case cfg.Peers > 0 && cfg.Members < 2:
+		return nil, fmt.Errorf("envs: matches with other members' rows with probability %g; want several members", cfg.Peers)
 	case cfg.Given != nil && (!cfg.Weighted || cfg.Given.Len() != cfg.Members*cfg.Count):
 		return nil, fmt.Errorf("envs: matches drawn by the weights %v; want one for each of %d members × %d rows, and Weighted", cfg.Given, cfg.Members, cfg.Count)
 	case cfg.Seat < AnySeat || cfg.Seat >= seats:
@@ -62,7 +67,13 @@ func NewMatches(s *engine.State, env *Environment, cfg MatchConfig) (*Matches, e
 	}
 	m := &Matches{cfg: cfg, seats: seats, stream: s.Stream("match")}
 	p := engine.Members(cfg.Members)
-	m.rows = s.Tensor("match_rows", engine.Uint32, p, engine.Environments(cfg.Environments), engine.Axis("seat", seats))
+	row := []engine.Dim{p, engine.Environments(cfg.Environments), engine.Axis("seat", seats)}
+	if cfg.begins {
+		m.rows = s.Scratch("match_rows", engine.Uint32, row...)
+	} else {
+		m.rows = s.Tensor("match_rows", engine.Uint32, row...).Own()
+		s.OnInherit(m.inherit)
+	}
 	if m.weights = cfg.Given; cfg.Weighted && m.weights == nil {
 		m.weights = s.Tensor("match_weights", engine.Float32, p, engine.Axis("row", cfg.Count))
 	}
@@ -82,7 +93,8 @@ func (m *Matches) Rows() *engine.Tensor { return m.rows }
 func (m *Matches) Weights() *engine.Tensor { return m.weights }
 
 // Results returns how many games each world's member won, drew and lost against each row of the pool since RecordClear, [M, E, Count, 3] u32; nil
-// unless MatchConfig.Results. The greater return wins. A game is counted when the next one begins; games of a row against itself are not.
+// unless MatchConfig.Results. The greater return wins. A game is counted when the next one begins; games of a row against itself, and of members against
+// each other, are not.
 func (m *Matches) Results() *engine.Tensor { return m.results }
 
 // RecordClear records setting the results to zero.
@@ -98,6 +110,32 @@ func (m *Matches) RecordForget(r *engine.Recorder, rows *engine.Tensor) {
 	size, groups := r.Invocations(m.facing.Len())
 	r.Dispatch(matchesForgetKernel{
 		Places: rows.Range(), Facing: m.facing.Range(), Members: uint32(m.cfg.Members), Environments: uint32(m.cfg.Environments), LocalSizeX: size,
+	}.call(groups, 1, 1))
+}
+
+// apart returns the rows from a member's pool to the next one's; 0: members share one.
+func (m *Matches) apart() uint32 {
+	if m.cfg.Apart {
+		return uint32(m.cfg.Count)
+	}
+	return 0
+}
+
+// inherit records that copied members go on with the opponents of their sources, [M] u32.
+func (m *Matches) inherit(r *engine.Recorder, source *engine.Tensor) {
+	size, groups := r.Invocations(m.rows.Len())
+	r.Dispatch(matchesInheritKernel{
+		Source: source.Range(), Rows: m.rows.Range(), Members: uint32(m.cfg.Members), Seats: uint32(m.rows.Len() / m.cfg.Members),
+		First: uint32(m.cfg.First), Apart: m.apart(), LocalSizeX: size,
+	}.call(groups, 1, 1))
+}
+
+// recordScores records the members' scores [M, E] in games of two with the given returns [M, E, 2]: 1 for the greater return, 1/2 for equal ones, 0.
+func (m *Matches) recordScores(r *engine.Recorder, returns, scores *engine.Tensor) {
+	size, groups := r.Invocations(scores.Len())
+	r.Dispatch(matchesScoreKernel{
+		Rows: m.rows.Range(), Returns: returns.Range(), Scores: scores.Range(),
+		Members: uint32(m.cfg.Members), Environments: uint32(m.cfg.Environments), LocalSizeX: size,
 	}.call(groups, 1, 1))
 }
 
@@ -117,11 +155,9 @@ func (m *Matches) record(r *engine.Recorder, st *seated, clock engine.Clock, ste
 		WorldStep: st.world.Range(), Clock: clock.Tensor().Range(), Rows: m.rows.Range(),
 		Members: uint32(m.cfg.Members), Environments: uint32(m.cfg.Environments), Seats: uint32(m.seats), Own: own,
 		First: uint32(m.cfg.First), Count: uint32(m.cfg.Count), Step: uint32(step), Seed: r.Engine().Seed(), Stream: m.stream,
-		Resets: st.options.AutoReset != Disabled, Alone: float32(m.cfg.Alone), LocalSizeX: size,
+		Resets: st.options.AutoReset != Disabled, Alone: float32(m.cfg.Alone), Peers: float32(m.cfg.Peers), LocalSizeX: size,
 	}
-	if m.cfg.Apart {
-		k.Apart = uint32(m.cfg.Count)
-	}
+	k.Apart = m.apart()
 	if m.results != nil {
 		k.Returns, k.Facing, k.Results = st.ret.Range(), m.facing.Range(), m.results.Range()
 	}

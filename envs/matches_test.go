@@ -234,6 +234,8 @@ func TestMatchesRefused(t *testing.T) {
 		{w.env, MatchConfig{Members: 1, Environments: 1, Count: 1 << 20, Weighted: true}, "rows with weights"},
 		{w.env, MatchConfig{Members: 1, Environments: 1, Count: 1, Seat: 2}, "seat 2"},
 		{w.env, MatchConfig{Members: 1, Environments: 1, Count: 1, Alone: 1.5}, "probability 1.5"},
+		{w.env, MatchConfig{Members: 2, Environments: 1, Count: 1, Alone: 0.5, Peers: 0.75}, "of 0.75; want 0 to 1 together"},
+		{w.env, MatchConfig{Members: 1, Environments: 1, Count: 1, Peers: 0.75}, "want several members"},
 		{w.env, MatchConfig{Members: 1, Environments: 1, Count: 1, Given: s.Scratch("given", engine.Float32, engine.Members(1))}, "and Weighted"},
 	} {
 		if _, err := NewMatches(s, c.env, c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -191,7 +191,7 @@ func (p *PBT) recordExchange(r *engine.Recorder) {
 // inherit records the copying of parents' state to replaced members.
 func (p *PBT) inherit(r *engine.Recorder) {
 	if p.cfg.Inherit == Everything {
-		engine.Gather(r, p.parent, p.State().Inherited()...)
+		p.State().Inherit(r, p.parent)
 		return
 	}
 	engine.Gather(r, p.parent, p.ancestor)

@@ -16,7 +16,9 @@ import (
 // is the first opponent. Who plays whom is drawn when an episode begins, by counters; pools, results and draws stay on the device and are part of the
 // state, so that a run resumes exactly.
 //
-// Evaluations are games against all opponents of the pool alike, with the returns of the member's seat.
+// Evaluations are games against all opponents of the pool alike, with the returns of the member's seat. Fitness, by which PBT compares members, is the score
+// in games against the other members, draws half: pools differ. A member that PBT replaces takes over all of its parent: policy, pool, results of its
+// opponents, and the games in progress, against the same opponents.
 type SelfPlay struct {
 	learner
 	cfg       SelfPlayConfig
@@ -57,7 +59,7 @@ func NewSelfPlay(agent *rl.PPO, cfg SelfPlayConfig) (*SelfPlay, error) {
 }
 
 // Pool returns the option with which the agent is made.
-func (c SelfPlayConfig) Pool() rl.Option { return rl.Pool(c.Capacity, c.Latest) }
+func (c SelfPlayConfig) Pool() rl.Option { return rl.Pool(c.Capacity, c.Latest, c.Population) }
 
 func (p *SelfPlay) build(agent *rl.PPO) error {
 	if err := config.Check(p.cfg); err != nil {
@@ -66,16 +68,16 @@ func (p *SelfPlay) build(agent *rl.PPO) error {
 	if p.opponents == nil || p.opponents.Size() != p.cfg.Capacity {
 		return fmt.Errorf("the agent has no pool of %d opponents; want it made with the option SelfPlayConfig.Pool", p.cfg.Capacity)
 	}
-	if err := p.cfg.Check(agent.Environment(), p.environments()); err != nil {
+	if err := p.cfg.Check(agent.Environment(), p.members, p.environments()); err != nil {
 		return err
 	}
 	s, n, c := p.State().Sub("self_play"), engine.Members(p.members), p.cfg.Capacity
 	opponent := engine.Axis("opponent", c)
-	p.payoff = s.Tensor("payoff", engine.Uint32, n, engine.Axis("player", c+1), opponent, engine.Axis("result", 3)).Own()
-	p.recent = s.Tensor("recent", engine.Float32, n, opponent, engine.Axis("score", 2)).Own()
-	p.serial = s.Tensor("serial", engine.Uint32, n, opponent).Own()
-	p.since = s.Tensor("since", engine.Uint32, n).Own()
-	p.entries = s.Tensor("entries", engine.Uint32, n).Own()
+	p.payoff = s.Tensor("payoff", engine.Uint32, n, engine.Axis("player", c+1), opponent, engine.Axis("result", 3))
+	p.recent = s.Tensor("recent", engine.Float32, n, opponent, engine.Axis("score", 2))
+	p.serial = s.Tensor("serial", engine.Uint32, n, opponent)
+	p.since = s.Tensor("since", engine.Uint32, n)
+	p.entries = s.Tensor("entries", engine.Uint32, n)
 	p.places = s.Scratch("places", engine.Uint32, n)
 	m := p.Metrics()
 	p.winRate, p.worst = m.Row(WinRateMetric), m.Row("opponents/worst")
@@ -148,6 +150,13 @@ func (p *SelfPlay) record() (err error) {
 	}
 	p.step, err = p.State().Engine().Record("self-play", func(r *engine.Recorder) { p.Record(r, nil) })
 	return err
+}
+
+// Fitness implements engine.Trainable: the members' mean scores in games against each other, see rl.Opponents.Scores.
+//
+// Errors: a single member.
+func (p *SelfPlay) Fitness(ctx context.Context, s *engine.State, episodes int) (engine.Fitness, error) {
+	return p.opponents.Scores(ctx, p.Evaluator(), s, p.Clock(), episodes)
 }
 
 // Describe implements engine.Workflow.

@@ -13,6 +13,8 @@ type SelfPlayConfig struct {
 	Opponents Draw    `doc:"Opponents of training episodes: uniform, newest, prioritised (low win rate more often), prioritised_even (win rate near 1/2)."`
 	Latest    float64 `min:"0" max:"1" doc:"Share of training episodes that a member plays against itself, as it is; both seats learn."`
 
+	Population float64 `min:"0" max:"1" doc:"Share of training episodes that a member plays against other members, as they are, alike; its seat learns."`
+
 	AppendSamples int     `min:"0" max:"2147483647" doc:"Environment steps of a member after which it enters its pool; 0: never for that reason."`
 	AppendWinRate float64 `min:"0" max:"1" doc:"Win rate since its last entry, draws half, with which a member enters its pool; 0: never for that reason."`
 	AppendGames   int     `min:"1" max:"16777216" doc:"Games since its last entry by which append_win_rate counts."`
@@ -28,20 +30,25 @@ func DefaultSelfPlay() SelfPlayConfig {
 
 // Validate checks constraints across fields.
 func (c SelfPlayConfig) Validate() error {
+	if c.Latest+c.Population > 1 {
+		return config.Invalid("population", "latest and population are %g and %g; want at most 1 together", c.Latest, c.Population)
+	}
 	if c.AppendSamples == 0 && c.AppendWinRate == 0 {
 		return config.Invalid("append_samples", "the pool would keep its first opponent, which is untrained; want append_samples or append_win_rate above 0")
 	}
 	return nil
 }
 
-// Check checks the settings in an environment, for an agent with the given number of environments per member.
-func (c SelfPlayConfig) Check(env *envs.Environment, environments int) error {
+// Check checks the settings in an environment, for an agent with the given numbers of members and of environments per member.
+func (c SelfPlayConfig) Check(env *envs.Environment, members, environments int) error {
 	const most = 50000 // loop iterations of a kernel's invocation
 	switch n := env.Seats(); {
 	case n == 1:
 		return config.Invalid("env", "%q has one agent, and self-play needs an opponent; want a world of two, such as \"PongDuel-v0\"", env.Name)
 	case n != 2:
 		return config.Invalid("env", "%q has %d agents, and games of self-play are between two; want a world of two, such as \"PongDuel-v0\"", env.Name, n)
+	case c.Population > 0 && members < 2:
+		return config.Invalid("self-play.population", "a single member has no others to play against; want 0, or %s.members of at least 2", c.Over)
 	case environments > most:
 		return config.Invalid(c.Over+".environments", "results of %d environments per member; want at most %d with self-play", environments, most)
 	}

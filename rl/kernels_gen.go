@@ -1050,6 +1050,38 @@ func (k opponentsEnterKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(opponentsEnterShader, &k, x, y, z)
 }
 
+var opponentsInheritShader = &vk.Shader{
+	Name:  "rl/opponents_inherit",
+	SPIRV: shaders.Code("rl/opponents_inherit"),
+	Bindings: []vk.Binding{
+		{Name: "Source", Index: 0, Access: vk.Read},
+		{Name: "Rows", Index: 1, Access: vk.ReadWrite},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// opponentsInheritKernel is shaders/rl/opponents_inherit.comp.
+type opponentsInheritKernel struct {
+	Source vk.Range // readonly uint
+	Rows   vk.Range // read-write uint
+
+	Members uint32 // push constants, in order
+	Size    uint32
+	Width   uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k opponentsInheritKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(opponentsInheritShader, &k, x, y, z)
+}
+
 var priorityDrawShader = &vk.Shader{
 	Name:  "rl/priority_draw",
 	SPIRV: shaders.Code("rl/priority_draw"),

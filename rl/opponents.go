@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
@@ -25,16 +26,16 @@ func newOpponents(s *engine.State, env *envs.Environment, a *Agent, c onPolicyCo
 	}
 	o := &Opponents{members: c.Members, size: with.opponents, agent: a}
 	all := engine.Members(c.Members + c.Members*o.size)
-	// Copies of a member keep their own pool: its rows would be in the wrong places.
+	s.OnInherit(o.inherit) // copied members take over their sources' rows and pools
 	o.rows = s.Tensor("rows", engine.Float32, all, engine.Axis("parameter", a.Actor().Size("parameter"))).Own()
 	if a.normalizer != nil {
 		o.normalizers = s.Tensor("normalizers", engine.Float32, all, engine.Axis("moment", 2), engine.Axis("feature", env.ObsSize())).Own()
 	}
-	o.filled = s.Tensor("filled", engine.Float32, engine.Members(c.Members), engine.Axis("row", o.size)).Own()
+	o.filled = s.Tensor("filled", engine.Float32, engine.Members(c.Members), engine.Axis("row", o.size))
 	var err error
 	o.matches, err = envs.NewMatches(s, env, envs.MatchConfig{
 		Members: c.Members, Environments: c.Environments / env.Seats(), First: c.Members, Count: o.size, Apart: true,
-		Seat: envs.AnySeat, Weighted: true, Alone: with.alone, Results: true,
+		Seat: envs.AnySeat, Weighted: true, Alone: with.alone, Peers: with.peers, Results: true,
 	})
 	if err != nil {
 		return nil, err
@@ -47,6 +48,14 @@ func newOpponents(s *engine.State, env *envs.Environment, a *Agent, c onPolicyCo
 // evaluate makes evaluations run against all opponents of the pools alike.
 func (o *Opponents) evaluate(ev *envs.Evaluator) {
 	ev.Against(o.policy, envs.MatchConfig{First: o.members, Count: o.size, Apart: true, Weighted: true, Given: o.filled})
+}
+
+// Scores returns an engine.Fitness: the members' scores (envs.Evaluator.Scores) in games against each other as they were at the end of the last iteration,
+// with an opponent drawn uniformly for each of the given number of episodes per member. Its tensors are made in s.
+//
+// Errors: a single member.
+func (o *Opponents) Scores(ctx context.Context, ev *envs.Evaluator, s *engine.State, clock engine.Clock, episodes int) (engine.Fitness, error) {
+	return ev.Scores(ctx, s, clock, episodes, o.policy, envs.MatchConfig{Count: o.members, Peers: 1})
 }
 
 // Size returns the number of places in a member's pool.
@@ -70,6 +79,21 @@ func (o *Opponents) Enter(r *engine.Recorder, places *engine.Tensor) {
 
 // refresh records that the members' own rows are as they are now.
 func (o *Opponents) refresh(r *engine.Recorder) { o.copy(r, nil) }
+
+// inherit records that copied members take over the rows and pools of their sources, [M] u32.
+func (o *Opponents) inherit(r *engine.Recorder, source *engine.Tensor) {
+	for _, t := range []*engine.Tensor{o.rows, o.normalizers} {
+		if t == nil {
+			continue
+		}
+		each := t.Len() / o.members // words of a member
+		groups := r.Share(o.members, each)
+		r.Dispatch(opponentsInheritKernel{
+			Source: source.Range(), Rows: t.Range(), Members: uint32(o.members), Size: uint32(o.size), Width: uint32(each / (1 + o.size)),
+			LocalSizeX: r.WorkgroupFor(each / int(groups)),
+		}.call(groups, uint32(o.members), 1))
+	}
+}
 
 // copy records copying the members' rows, to places of their pools or, if these are nil, to the members' own.
 func (o *Opponents) copy(r *engine.Recorder, places *engine.Tensor) {

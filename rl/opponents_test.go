@@ -14,7 +14,7 @@ import (
 // duel is a PPO that plays against pools of random opponents in games of at most five steps, after two iterations.
 func duel(t *testing.T, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, network NetworkConfig, alone float64) *PPO {
 	t.Helper()
-	p, err := NewPPO(t.Context(), eng, env, cfg, Network(network), Environment(envs.Options{TimeLimit: 5}), Pool(3, alone))
+	p, err := NewPPO(t.Context(), eng, env, cfg, Network(network), Environment(envs.Options{TimeLimit: 5}), Pool(3, alone, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestOpponentsUpdate(t *testing.T) {
 	run(t, eng, p.recordDuelUpdates)
 	got := difference(p.joint("params").read(t), before)
 	with, without := deviation(got, changes[true]), deviation(got, changes[false])
-	t.Logf("the change of the parameters deviates by %.2g of its largest from that by the learner's transitions, by %.2g from that by the opponents'", with, without)
+	t.Logf("changes of parameters deviate by %.2g of the largest from those by the learner's transitions, by %.2g from those by the opponents'", with, without)
 	if !(with < 1e-5) {
 		t.Errorf("the change of the parameters deviates by %g of its largest from that by the learner's transitions; want at most 1e-5", with)
 	}
@@ -143,6 +143,53 @@ func difference(a, b []float64) []float64 {
 		out[i] = a[i] - b[i]
 	}
 	return out
+}
+
+// TestOpponentsInherit: copied members take over their sources' own rows and pools, and the moments of these rows.
+func TestOpponentsInherit(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(4))
+	env, err := envs.Lookup("PongDuel-v0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, network := duelSettings()
+	cfg.Members, network.NormalizeObs = 5, true
+	p := duel(t, eng, env, cfg, network, 0)
+	source := p.State().Sub("test").Scratch("source", engine.Uint32, engine.Members(cfg.Members))
+	parents := []float64{3, 1, 1, 3, 3}
+	write(t, source, parents)
+	o := p.opponents
+	before := map[*engine.Tensor][]float64{}
+	for i, tensor := range []*engine.Tensor{o.rows, o.normalizers, o.filled} {
+		values := make([]float64, tensor.Len())
+		for k := range values {
+			values[k] = float64(k + i)
+		}
+		write(t, tensor, values)
+		before[tensor] = values
+	}
+	run(t, eng, func(r *engine.Recorder) { p.State().Inherit(r, source) })
+	for tensor, was := range before {
+		row := func(of []float64, at int) []float64 {
+			width := len(of) / (cfg.Members * 4)
+			return of[at*width:][:width]
+		}
+		first := cfg.Members // row of the first pool
+		if tensor == o.filled {
+			row, first = func(of []float64, at int) []float64 { return of[at : at+1] }, 0
+		}
+		got := read(t, tensor)
+		for member, parent := range parents {
+			for place := range o.size {
+				if at, from := first+member*o.size+place, first+int(parent)*o.size+place; deviation(row(got, at), row(was, from)) != 0 {
+					t.Errorf("%v: place %d of member %d, a copy of %g, has %v; want %v", tensor, place, member, parent, row(got, at), row(was, from))
+				}
+			}
+			if first > 0 && deviation(row(got, member), row(was, int(parent))) != 0 {
+				t.Errorf("%v: member %d, a copy of %g, has its own row %v; want %v", tensor, member, parent, row(got, member), row(was, int(parent)))
+			}
+		}
+	}
 }
 
 // keepAgent returns a function that sets the agent's state, with that of its optimizers, to what it is now.

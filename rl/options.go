@@ -27,6 +27,7 @@ type settings struct {
 
 	opponents int     // in a member's pool; 0: it plays all seats
 	alone     float64 // share of the episodes in which it does
+	peers     float64 // share of the episodes against other members
 }
 
 // newSettings returns an algorithm's defaults, changed by options.
@@ -75,10 +76,10 @@ func Objectives(n int) Option {
 }
 
 // Pool gives each member of PPO or A2C, in a world of two agents, a pool of n opponents, which play one of the seats in its training episodes and its
-// evaluations; in a share `alone` of the training episodes it plays itself. Who is in the pool, and how often it plays, is the enclosing method's affair
-// (hybrid.SelfPlay): see Opponents. Default: a member plays all seats.
-func Pool(n int, alone float64) Option {
-	return func(s *settings) { s.opponents, s.alone = n, alone; s.count("Pool", n) }
+// evaluations; in a share `alone` of the training episodes it plays itself, in a share `peers` other members as they are. Who is in the pool, and how often
+// it plays, is the enclosing method's affair (hybrid.SelfPlay): see Opponents. Default: a member plays all seats.
+func Pool(n int, alone, peers float64) Option {
+	return func(s *settings) { s.opponents, s.alone, s.peers = n, alone, peers; s.count("Pool", n) }
 }
 
 // maxAgents bounds the agents and actors of a member.

@@ -35,7 +35,7 @@ const pbtPopulation = 32
 // trainables returns the workflows that PBT can train: those with one objective, by which members can be compared, and
 // with iterations that can be the same.
 func (c *Catalog) trainables() []Workflow {
-	return slices.DeleteFunc(slices.Concat(agents, guides, c.searches()), func(w Workflow) bool {
+	return slices.DeleteFunc(slices.Concat(agents, guides, games, c.searches()), func(w Workflow) bool {
 		switch of := w.Settings().(type) {
 		case *search:
 			return of.several()
@@ -107,11 +107,8 @@ func (p *pbt) choose(d *config.Document, values []any) error {
 		return err
 	}
 	if p.train(chosen.Over) {
-		if !p.Settings.Composed() {
-			return nil
-		}
 		err := p.Settings.choose(d, values)
-		p.adopt()
+		p.adopt() // a choice has defaults of its own
 		return err
 	}
 	if of, ok := p.catalog.Workflow(chosen.Over); ok {

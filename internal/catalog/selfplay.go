@@ -62,7 +62,7 @@ func (p *selfPlay) Sections() config.Sections {
 
 func (p *selfPlay) Check(env *envs.Environment, options envs.Options) error {
 	if of, ok := p.agent.cfg.(*rl.PPOConfig); ok {
-		if err := p.cfg.Check(env, of.Environments); err != nil {
+		if err := p.cfg.Check(env, of.Members, of.Environments); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,9 @@
 #version 450
 
 // Draws which rows of parameters play the seats of every world whose episode begins: the member's own row, whose index is
-// the member's, in one seat, and rows of a pool in the others; or the member's own row in all. With results, the game that
-// ended before is counted for the row that the member faced. Groups: x = ceil(worlds / local size).
+// the member's, in one seat, and rows of a pool in the others; or the member's own row in all; or other members' own rows in the
+// others. With results, the game that ended before is counted for the row of the pool that the member faced. Groups:
+// x = ceil(worlds / local size).
 
 #extension GL_EXT_control_flow_attributes : require
 
@@ -32,6 +33,7 @@ layout(push_constant) uniform Push {
     uint count;  // rows of the pool
     uint apart;  // rows from a member's pool to the next one's; 0: members share one
     float alone; // probability that the member's own row plays all seats
+    float peers; // probability that other members' own rows play the others; only with several members
     uint step;   // steps since the clock's count
     uint seed;
     uint stream;
@@ -52,7 +54,8 @@ void main() {
     Rng rng = rng_new(seed, stream, member, at % environments, clock[1] + step);
     float u = rng_uniform(rng);
     uint mine = own < seats ? own : min(uint(u * float(seats)), seats - 1u);
-    bool mirror = alone > 0.0 && rng_uniform(rng) < alone;
+    float kind = alone + peers > 0.0 ? rng_uniform(rng) : 1.0;
+    bool mirror = kind < alone, peer = !mirror && kind < alone + peers;
     uint faced = 0u;
     float sum = 0.0;
     if (HAS_WEIGHTS) {
@@ -74,8 +77,13 @@ void main() {
             }
         }
         bool other = seat != mine && !mirror;
-        rows[at * seats + seat] = other ? first + member * apart + chosen : member;
-        if (other) faced = 1u + 2u * chosen + mine;
+        uint row = first + member * apart + chosen;
+        if (peer) {
+            row = min(uint(u * float(members - 1u)), members - 2u);
+            row += row >= member ? 1u : 0u;
+        }
+        rows[at * seats + seat] = other ? row : member;
+        if (other && !peer) faced = 1u + 2u * chosen + mine;
     }
     if (HAS_FACING) facing[at] = faced;
 }
