@@ -33,7 +33,7 @@ type plotFlags struct {
 	labels                              []string
 	total                               bool
 
-	front, lineage, scores, improvement, profile, archive bool // figures other than curves
+	front, lineage, scores, improvement, profile, archive, ratings bool // figures other than curves
 
 	comparison comparisonFlags
 }
@@ -51,13 +51,14 @@ func newPlot(known *evorl.Catalog) *cobra.Command {
 			"With --band bootstrap or --center iqm every member of an agent or a search counts as a run. --scores, --improvement and --profile draw what evorl "+
 				"compare tells: statistics, probabilities of improvement and performance profiles of methods, with 95% bootstrap intervals.",
 			"With --front: what runs with several objectives have found, and the true front. With --lineage: who descends from whom in a run of "+
-				"PBT, and the hyperparameters over the iterations, on logarithmic axes where their priors are logarithmic.",
+				"PBT, and the hyperparameters over the iterations, on logarithmic axes where their priors are logarithmic. With --ratings: the ratings "+
+				"of the opponents that a run of self-play has in its pools, when they entered.",
 		),
 		Example: "  evorl plot runs/pbt-CartPole-v1-1\n  evorl plot -o compare.png --metric evaluation --x seconds runs/*\n" +
 			"  evorl plot --label PPO --label OpenES runs/ppo-Hopper-v5-* runs/openes-Hopper-v5-*\n" +
 			"  evorl plot --metric hyper/learning_rate runs/pbt-CartPole-v1-1\n  evorl plot --center iqm --band bootstrap --smooth 5 runs/*\n" +
 			"  evorl plot --scores runs/*\n  evorl plot --front runs/nsga-ii-zdt-1\n" +
-			"  evorl plot --lineage runs/pbt-CartPole-v1-1",
+			"  evorl plot --lineage runs/pbt-CartPole-v1-1\n  evorl plot --ratings runs/self-play-PongDuel-v0-1",
 		Args: between(1, math.MaxInt, "want at least one RUN_DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			figure, err := f.draw(cmd, args)
@@ -90,6 +91,7 @@ func newPlot(known *evorl.Catalog) *cobra.Command {
 	complete(cmd, "band", slices.Sorted(maps.Keys(bands))...)
 	complete(cmd, "log", "x", "y", "xy")
 	cmd.Flags().BoolVar(&f.archive, "archive", false, "draw the map of elites of a run of MAP-Elites, coloured by fitness, instead")
+	cmd.Flags().BoolVar(&f.ratings, "ratings", false, "draw the ratings of a run's opponents in self-play over their entry instead")
 	cmd.Flags().BoolVar(&f.scores, "scores", false, "draw statistics of methods instead")
 	cmd.Flags().BoolVar(&f.improvement, "improvement", false, "draw the probabilities that a run of a method scores higher than one of another instead")
 	cmd.Flags().BoolVar(&f.profile, "profile", false, "draw the share of runs above each score instead")
@@ -131,18 +133,20 @@ func (f *plotFlags) draw(cmd *cobra.Command, paths []string) (*plot.Figure, erro
 	}
 	warning := func(format string, args ...any) { warn(cmd.ErrOrStderr(), format, args...) }
 	figures := 0
-	for _, chosen := range []bool{f.front, f.lineage, f.scores, f.improvement, f.profile, f.archive} {
+	for _, chosen := range []bool{f.front, f.lineage, f.scores, f.improvement, f.profile, f.archive, f.ratings} {
 		if chosen {
 			figures++
 		}
 	}
 	switch {
 	case figures > 1:
-		return nil, usagef("want at most one of --front, --lineage, --archive, --scores, --improvement and --profile")
+		return nil, usagef("want at most one of --front, --lineage, --archive, --ratings, --scores, --improvement and --profile")
 	case f.front:
 		return drawFronts(f.comparison.known, paths, o)
-	case (f.lineage || f.archive) && len(paths) > 1:
-		return nil, usagef("--lineage and --archive: want one RUN_DIR, got %d", len(paths))
+	case (f.lineage || f.archive || f.ratings) && len(paths) > 1:
+		return nil, usagef("--lineage, --archive and --ratings: want one RUN_DIR, got %d", len(paths))
+	case f.ratings:
+		return drawRatings(f.comparison.known, paths[0], o, warning)
 	case f.archive:
 		return drawArchive(f.comparison.known, paths[0], o)
 	case f.lineage:

@@ -1,11 +1,17 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"math"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/evorl/evorl/engine/metrics"
+	"github.com/evorl/evorl/hybrid"
 )
 
 // duels is a run of self-play that is over in a second.
@@ -102,5 +108,61 @@ func TestDamagedPools(t *testing.T) {
 				t.Errorf("resumed: %v; want digest %s after iteration 2", r, want)
 			}
 		})
+	}
+}
+
+// The ratings of a run's opponents are drawn as PNG and SVG, over any axis; the records are those of the pools. Runs without pools are told so.
+func TestRatings(t *testing.T) {
+	b := newBox(t)
+	b.write("duels.toml", duels)
+	b.replace("duels.toml", "time_limit = 40", "time_limit = 8") // games enough for ratings
+	b.must("run", "-q", "--out", "one", "--set", "ppo.members=1", "duels.toml")
+	b.must("run", "-q", "--out", "pbt", "--set", "ppo.members=3", "--set", "workflow=pbt", "--set", "pbt.over=self-play", "--set", "pbt.warmup=2",
+		"--set", "pbt.interval=2", "--set", "pbt.episodes=2", "duels.toml")
+	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 2\n")
+	b.must("run", "-q", "--out", "es", "es.toml")
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"one"}, []string{">Opponents of self-play on PongDuel-v0<", ">Environment steps<"}},
+		{[]string{"--x", "iterations", "pbt"}, []string{">Opponents of pbt on PongDuel-v0<", ">member 0<", ">member 2<"}},
+	} {
+		b.must(append([]string{"plot", "--ratings", "-o", "r.svg"}, c.args...)...)
+		svg := string(b.read("r.svg"))
+		for _, want := range append(c.want, ">Rating (Elo; the mean of a pool is 0)<") {
+			if !strings.Contains(svg, want) {
+				t.Errorf("%v: no %q in %d bytes", c.args, want, len(svg))
+			}
+		}
+	}
+	b.must("plot", "--ratings", "-o", "r.png", "one")
+	if png := b.read("r.png"); !bytes.HasPrefix(png, []byte("\x89PNG")) {
+		t.Error("no PNG")
+	}
+	if _, stderr, status := b.run("plot", "--ratings", "es"); status != statusFailed || !strings.Contains(stderr, "want a run of self-play") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	if _, stderr, status := b.run("plot", "--ratings", "one", "pbt"); status != statusUsage || !strings.Contains(stderr, "want one RUN_DIR, got 2") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	if _, stderr, status := b.run("plot", "--ratings", "--front", "one"); status != statusUsage || !strings.Contains(stderr, "at most one of") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+}
+
+// Records of ratings have the time at which an opponent entered, and leave out what is not rated.
+func TestRatingRecords(t *testing.T) {
+	times := map[int64]metrics.Record{0: {}, 3: {Iteration: 3, EnvSteps: 30, Seconds: 2}, 4: {Iteration: 4, EnvSteps: 40, Seconds: 2.5}}
+	pool := hybrid.Pool{Learner: 7, Opponents: []hybrid.Opponent{
+		{Number: 1, Rating: -9}, {Number: 2, Entered: 3, Rating: 1}, {Number: 3, Entered: 4, Rating: math.NaN()}, {Number: 4, Entered: 9, Rating: 1},
+	}}
+	got := ratingRecords(pool, 4, times)
+	want := []metrics.Record{
+		{Values: map[string]float64{"rating": -9}}, {Iteration: 3, EnvSteps: 30, Seconds: 2, Values: map[string]float64{"rating": 1}},
+		{Iteration: 4, EnvSteps: 40, Seconds: 2.5, Values: map[string]float64{"rating": 7}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("records %+v; want %+v", got, want)
 	}
 }

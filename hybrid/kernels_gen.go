@@ -509,6 +509,8 @@ var selfPlayAppendShader = &vk.Shader{
 		{Name: "Since", Index: 3, Access: vk.ReadWrite},
 		{Name: "Entries", Index: 4, Access: vk.ReadWrite},
 		{Name: "Places", Index: 5, Access: vk.Write},
+		{Name: "Clock", Index: 6, Access: vk.Read},
+		{Name: "Entered", Index: 7, Access: vk.Write},
 	},
 	PushBytes:     28,
 	LocalSize:     [3]uint32{8, 1, 1},
@@ -523,6 +525,8 @@ type selfPlayAppendKernel struct {
 	Since   vk.Range // read-write uint
 	Entries vk.Range // read-write uint
 	Places  vk.Range // writeonly uint
+	Clock   vk.Range // readonly uint
+	Entered vk.Range // writeonly uint
 
 	Members  uint32 // push constants, in order
 	Capacity uint32

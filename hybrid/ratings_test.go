@@ -68,7 +68,7 @@ func TestPoolOf(t *testing.T) {
 	set(2, 0, 6, 2, 2) // number 5 against number 4
 	set(3, 0, 9, 0, 1) // the learner against number 4
 	set(3, 2, 4, 2, 4)
-	pool := poolOf(payoff, []uint32{4, 0, 5})
+	pool := poolOf(payoff, []uint32{4, 0, 5}, []uint32{30, 0, 70})
 	if n := len(pool.Opponents); n != 2 || pool.Opponents[0].Number != 4 || pool.Opponents[1].Number != 5 {
 		t.Fatalf("opponents %+v; want numbers 4 and 5", pool.Opponents)
 	}
@@ -82,7 +82,7 @@ func TestPoolOf(t *testing.T) {
 		}
 	}
 	clear(payoff[capacity*capacity*3:]) // the learner has just entered
-	if pool := poolOf(payoff, []uint32{4, 0, 5}); math.IsNaN(pool.Learner) || pool.Learner != pool.Opponents[1].Rating {
+	if pool := poolOf(payoff, []uint32{4, 0, 5}, []uint32{30, 0, 70}); math.IsNaN(pool.Learner) || pool.Learner != pool.Opponents[1].Rating {
 		t.Errorf("a learner without games has rating %g; want that of its last entry, %g", pool.Learner, pool.Opponents[1].Rating)
 	}
 }

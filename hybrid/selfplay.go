@@ -28,12 +28,13 @@ type SelfPlay struct {
 	payoff  *engine.Tensor // [M, C + 1, C, 3] u32: games that the row won, drew and lost against the column; row C is the learner since its last entry
 	recent  *engine.Tensor // [M, C, 2]: the learner's recent score against each opponent, and its games
 	serial  *engine.Tensor // [M, C] u32: number of the entry, from 1; 0: empty
+	entered *engine.Tensor // [M, C] u32: iterations after which it was made
 	since   *engine.Tensor // [M] u32: environment steps since the last entry
 	entries *engine.Tensor // [M] u32: entries so far
 	places  *engine.Tensor // [M] u32: the place that a member enters; C: none
 
-	winRate, worst, size, entered *engine.Tensor // metrics [M]
-	step                          *engine.Program
+	winRate, worst, size, count *engine.Tensor // metrics [M]
+	step                        *engine.Program
 }
 
 // learner is an agent with pools of opponents (rl.Pool).
@@ -71,17 +72,18 @@ func (p *SelfPlay) build(agent *rl.PPO) error {
 	if err := p.cfg.Check(agent.Environment(), p.members, p.environments()); err != nil {
 		return err
 	}
-	s, n, c := p.State().Sub("self_play"), engine.Members(p.members), p.cfg.Capacity
+	s, n, c := p.State().Sub(selfPlayScope), engine.Members(p.members), p.cfg.Capacity
 	opponent := engine.Axis("opponent", c)
 	p.payoff = s.Tensor("payoff", engine.Uint32, n, engine.Axis("player", c+1), opponent, engine.Axis("result", 3))
 	p.recent = s.Tensor("recent", engine.Float32, n, opponent, engine.Axis("score", 2))
 	p.serial = s.Tensor("serial", engine.Uint32, n, opponent)
+	p.entered = s.Tensor("entered", engine.Uint32, n, opponent)
 	p.since = s.Tensor("since", engine.Uint32, n)
 	p.entries = s.Tensor("entries", engine.Uint32, n)
 	p.places = s.Scratch("places", engine.Uint32, n)
 	m := p.Metrics()
 	p.winRate, p.worst = m.Row(WinRateMetric), m.Row("opponents/worst")
-	p.size, p.entered = m.Row("opponents/pool"), m.Row("opponents/entered")
+	p.size, p.count = m.Row("opponents/pool"), m.Row("opponents/entered")
 	return s.Allocate()
 }
 
@@ -99,7 +101,7 @@ func (p *SelfPlay) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 		p.recordTally(r)
 		p.recordEntries(r, false)
 		p.recordWeights(r)
-		engine.CopyCounts(r, p.entered, p.entries)
+		engine.CopyCounts(r, p.count, p.entries)
 		if rows != nil {
 			rows(r)
 		}
@@ -120,7 +122,7 @@ func (p *SelfPlay) recordEntries(r *engine.Recorder, first bool) {
 	d := p.Describe()
 	k := selfPlayAppendKernel{
 		Payoff: p.payoff.Range(), Recent: p.recent.Range(), Serial: p.serial.Range(), Since: p.since.Range(), Entries: p.entries.Range(),
-		Places: p.places.Range(), Members: uint32(p.members), Capacity: uint32(p.cfg.Capacity), Steps: uint32(d.StepsPerIter / d.Members / seatsOfDuel),
+		Places: p.places.Range(), Clock: p.Clock().Tensor().Range(), Entered: p.entered.Range(), Members: uint32(p.members), Capacity: uint32(p.cfg.Capacity), Steps: uint32(d.StepsPerIter / d.Members / seatsOfDuel),
 		Samples: uint32(p.cfg.AppendSamples), WinRate: float32(p.cfg.AppendWinRate), Games: uint32(p.cfg.AppendGames), First: first,
 	}
 	r.Dispatch(k.call(p.memberGroups(), 1, 1))

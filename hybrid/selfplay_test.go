@@ -1,10 +1,12 @@
 package hybrid
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl"
 )
@@ -100,6 +102,61 @@ func TestSelfPlayMembersAreIndependent(t *testing.T) {
 				t.Fatalf("%v: element %d of member 0 is %d alone and %d beside another", of[0], i, a[i], b[i])
 			}
 		}
+	}
+}
+
+// TestStoredPools: pools read from a checkpoint are the device's. The untrained policy enters before the first iteration, others after one.
+func TestStoredPools(t *testing.T) {
+	p, dir := newSelfPlay(t, 3, signs(t), small(2), smallPool()), t.TempDir()
+	initialized(t, p)
+	const kept = 7
+	read := func(after int) []Pool {
+		t.Helper()
+		if _, err := p.State().Save(t.Context(), dir, after); err != nil {
+			t.Fatal(err)
+		}
+		c, err := checkpoint.Open(checkpoint.Path(dir, int64(after)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := StoredPools(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := p.Pools(t.Context())
+		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) { // NaN is not equal to itself
+			t.Errorf("after %d iterations the checkpoint has %v; the device %v, %v", after, got, want, err)
+		}
+		return got
+	}
+	for m, pool := range read(0) {
+		if len(pool.Opponents) != 1 || pool.Opponents[0].Entered != 0 || pool.Opponents[0].Number != 1 {
+			t.Errorf("member %d begins with %+v; want the untrained policy", m, pool)
+		}
+	}
+	steps(t, p, 0, kept)
+	for m, pool := range read(kept) {
+		if len(pool.Opponents) != 3 {
+			t.Fatalf("member %d: %d opponents; want 3", m, len(pool.Opponents))
+		}
+		for i, o := range pool.Opponents { // after each third iteration, of 24 steps
+			if want := 3 * (o.Number - 1); o.Entered > want || o.Entered < 1 && o.Number > 1 || i > 0 && o.Entered <= pool.Opponents[i-1].Entered {
+				t.Errorf("member %d: opponent %+v; want entries in order, the last by iteration %d", m, o, want)
+			}
+		}
+	}
+	other := newPPO(t, 1, "CartPole-v1", small(1))
+	defer other.Close()
+	initialized(t, other)
+	if _, err := other.State().Save(t.Context(), dir, 1); err != nil {
+		t.Fatal(err)
+	}
+	c, err := checkpoint.Open(checkpoint.Path(dir, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pools, err := StoredPools(c); err != nil || pools != nil {
+		t.Errorf("of PPO: pools %v, %v; want none", pools, err)
 	}
 }
 

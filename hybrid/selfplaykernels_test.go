@@ -104,13 +104,15 @@ func TestSelfPlayEntries(t *testing.T) {
 		return uint32(7 - i%capacity) // the oldest is the last
 	})
 	entries := writeWords(t, p.entries, func(int) uint32 { return 7 })
+	entered := writeWords(t, p.entered, func(i int) uint32 { return uint32(i) })
+	writeWords(t, p.Clock().Tensor(), func(i int) uint32 { return 41 - 40*uint32(i) })
 	facing := p.State().Lookup("opponents/match_facing")
 	faced := writeWords(t, facing, func(int) uint32 { return dice.Uint32N(2 * (capacity + 1)) })
 	rows := writeFloats(t, p.opponents.Rows(), func(int) float32 { return -1 })
 	actors := writeFloats(t, p.learner.(*rl.PPO).Agent().Actor(), func(i int) float32 { return float32(i) })
 	writeWords(t, p.places, func(int) uint32 { return math.MaxUint32 })
 	recordedBy(t, p, func(r *engine.Recorder) { p.recordEntries(r, false) })
-	places, width, entered := words(t, p.places), len(actors)/members, 0
+	places, width, entering := words(t, p.places), len(actors)/members, 0
 	for m := range members {
 		row := func(player int) []uint32 { return payoff[(m*(capacity+1)+player)*capacity*3:][:capacity*3] }
 		var played, score float64
@@ -121,12 +123,12 @@ func TestSelfPlayEntries(t *testing.T) {
 		since[m] += 24 // 8 steps of 3 environments
 		place := capacity
 		if since[m] >= 100 || played >= 40 && score >= 0.5*played {
-			entered++
+			entering++
 			since[m], entries[m] = 0, entries[m]+1
 			if place = capacity - 1; m%2 == 0 {
 				place = 3
 			}
-			serial[m*capacity+place] = 8
+			serial[m*capacity+place], entered[m*capacity+place] = 8, 42
 			recent[2*(m*capacity+place)], recent[2*(m*capacity+place)+1] = 0, 0
 			copy(row(place), row(capacity))
 			clear(row(capacity))
@@ -144,13 +146,13 @@ func TestSelfPlayEntries(t *testing.T) {
 			t.Errorf("member %d enters at %d; want %d", m, places[m], place)
 		}
 	}
-	if entered == 0 || entered == members {
-		t.Errorf("%d of %d enter; want a test of both", entered, members)
+	if entering == 0 || entering == members {
+		t.Errorf("%d of %d enter; want a test of both", entering, members)
 	}
 	for _, c := range []struct {
 		of   *engine.Tensor
 		want []uint32
-	}{{p.payoff, payoff}, {p.since, since}, {p.serial, serial}, {p.entries, entries}, {facing, faced}} {
+	}{{p.payoff, payoff}, {p.since, since}, {p.serial, serial}, {p.entered, entered}, {p.entries, entries}, {facing, faced}} {
 		if got := words(t, c.of); !slices.Equal(got, c.want) {
 			t.Errorf("%v is %v; want %v", c.of, got, c.want)
 		}

@@ -2,7 +2,13 @@ package hybrid
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
 	"math"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
 )
 
 // Pool is what is known of a member's opponents: the results of the games that were played in training.
@@ -16,6 +22,7 @@ type Pool struct {
 // Opponent is an earlier version of a member.
 type Opponent struct {
 	Number  int     // of its entry, from 1
+	Entered int     // iterations after which it entered
 	Rating  float64 // by Ratings of all games that are known; NaN: it has played nobody
 	Results Results // of the learner's games against it since the learner's last entry
 }
@@ -31,23 +38,61 @@ func (r Results) reversed() Results { return Results{r.Lost, r.Drew, r.Won} }
 // Pools reads the members' pools. An opponent's games are those that the learner played while it was becoming that opponent, from one entry to the next, and
 // those that later learners played against it.
 func (p *SelfPlay) Pools(ctx context.Context) ([]Pool, error) {
-	payoff, err := p.payoff.ReadUint32(ctx)
-	if err != nil {
-		return nil, err
+	var read [3][]uint32
+	for i, of := range []*engine.Tensor{p.payoff, p.serial, p.entered} {
+		var err error
+		if read[i], err = of.ReadUint32(ctx); err != nil {
+			return nil, err
+		}
 	}
-	serial, err := p.serial.ReadUint32(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c, pools := p.cfg.Capacity, make([]Pool, p.members)
-	for m := range pools {
-		pools[m] = poolOf(payoff[m*(c+1)*c*3:][:(c+1)*c*3], serial[m*c:][:c])
-	}
-	return pools, nil
+	return poolsOf(p.members, read[0], read[1], read[2]), nil
 }
 
-// poolOf makes a pool of a member's payoff matrix [C + 1, C, 3] and its numbers of entries [C].
-func poolOf(payoff, serial []uint32) Pool {
+// selfPlayScope is the scope of self-play's tensors.
+const selfPlayScope = "self_play"
+
+// StoredPools reads the members' pools from a checkpoint of self-play, or of PBT over it, without a device; nil if it is of another workflow.
+//
+// Errors: a *checkpoint.CorruptError, and tensors that do not fit each other.
+func StoredPools(c *checkpoint.Checkpoint) ([]Pool, error) {
+	var payoff, serial, entered []uint32
+	members := 0
+	err := c.Load(func(t checkpoint.Tensor) error {
+		to := map[string]*[]uint32{selfPlayScope + "/payoff": &payoff, selfPlayScope + "/serial": &serial, selfPlayScope + "/entered": &entered}[t.Name]
+		if to == nil {
+			_, err := io.Copy(io.Discard, t.Data)
+			return err
+		}
+		size, err := t.Bytes()
+		if err != nil {
+			return err
+		}
+		if t.DType != checkpoint.U32 || len(t.Shape) < 2 {
+			return fmt.Errorf("hybrid: %v elements in %d axes; want U32, and members first", t.DType, len(t.Shape))
+		}
+		*to, members = make([]uint32, size/4), t.Shape[0]
+		return binary.Read(t.Data, binary.LittleEndian, *to)
+	})
+	if err != nil || serial == nil {
+		return nil, err
+	}
+	if size := len(serial) / max(members, 1); size == 0 || len(entered) != len(serial) || len(payoff) != members*(size+1)*size*3 {
+		return nil, fmt.Errorf("hybrid: %s: results of %d and entries of %d and %d elements do not fit %d members", c.Path, len(payoff), len(serial), len(entered), members)
+	}
+	return poolsOf(members, payoff, serial, entered), nil
+}
+
+// poolsOf makes pools of payoff matrices [M, C + 1, C, 3], and of the entries' numbers and iterations [M, C].
+func poolsOf(members int, payoff, serial, entered []uint32) []Pool {
+	c, pools := len(serial)/members, make([]Pool, members)
+	for m := range pools {
+		pools[m] = poolOf(payoff[m*(c+1)*c*3:][:(c+1)*c*3], serial[m*c:][:c], entered[m*c:][:c])
+	}
+	return pools
+}
+
+// poolOf makes a pool of a member's payoff matrix [C + 1, C, 3], and of its entries' numbers and iterations [C].
+func poolOf(payoff, serial, entered []uint32) Pool {
 	capacity := len(serial)
 	players := []int{} // rows of the matrix, oldest first, the learner last
 	for place, n := range serial {
@@ -78,7 +123,9 @@ func poolOf(payoff, serial []uint32) Pool {
 	ratings := Ratings(wins)
 	pool := Pool{Learner: ratings[len(ratings)-1]}
 	for a, place := range players[:len(players)-1] {
-		pool.Opponents = append(pool.Opponents, Opponent{Number: int(serial[place]), Rating: ratings[a], Results: between(capacity, place)})
+		pool.Opponents = append(pool.Opponents, Opponent{
+			Number: int(serial[place]), Entered: int(entered[place]), Rating: ratings[a], Results: between(capacity, place),
+		})
 	}
 	if last := len(pool.Opponents) - 1; last >= 0 && math.IsNaN(pool.Learner) {
 		pool.Learner = pool.Opponents[last].Rating

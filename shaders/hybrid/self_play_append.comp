@@ -13,6 +13,9 @@ layout(std430, set = 0, binding = 3) buffer Since { uint since[]; };           /
 layout(std430, set = 0, binding = 4) buffer Entries { uint entries[]; };       // [M]: made so far
 layout(std430, set = 0, binding = 5) writeonly buffer Places { uint places[]; }; // [M]: the place that is entered; C: none
 
+layout(std430, set = 0, binding = 6) readonly buffer Clock { uint clock[]; };  // [0]: iterations before this one
+layout(std430, set = 0, binding = 7) writeonly buffer Entered { uint entered[]; }; // [M, C]: iterations after which the opponent entered
+
 layout(push_constant) uniform Push {
     uint members;
     uint capacity;
@@ -41,13 +44,14 @@ void main() {
     if (!enters) return;
     entries[m]++;
     serial[m * capacity + place] = entries[m];
+    entered[m * capacity + place] = first ? 0u : clock[0] + 1u;
     recent[2u * (m * capacity + place)] = recent[2u * (m * capacity + place) + 1u] = 0.0;
-    uint all = m * (capacity + 1u) * capacity * 3u, entered = all + place * capacity * 3u;
+    uint all = m * (capacity + 1u) * capacity * 3u, row = all + place * capacity * 3u;
     for (uint i = 0u; i < capacity * 3u; i++) {
-        payoff[entered + i] = i / 3u == place ? 0u : payoff[learner + i];
+        payoff[row + i] = i / 3u == place ? 0u : payoff[learner + i];
         payoff[learner + i] = 0u;
     }
-    for (uint row = 0u; row < capacity; row++) {
-        for (uint k = 0u; k < 3u; k++) payoff[all + (row * capacity + place) * 3u + k] = 0u;
+    for (uint player = 0u; player < capacity; player++) {
+        for (uint k = 0u; k < 3u; k++) payoff[all + (player * capacity + place) * 3u + k] = 0u;
     }
 }

@@ -33,6 +33,7 @@ type Options struct {
 	XLabel string // the axis's name when empty
 	YLabel string // the metric's name when empty
 	Smooth int    // values that a running mean is over; below 2: none
+	Dots   bool   // at the values of a line
 	LogX   bool   // logarithmic axis along the bottom
 	LogY   bool
 	Width  float64 // inches; 8 when 0
@@ -292,12 +293,15 @@ func (f *Figure) plot() (*plot.Plot, error) {
 		}
 		l.LineStyle = lineStyle(f.styles[i])
 		p.Add(l)
-		if len(points) == 1 { // no line to see yet
+		if f.options.Dots || len(points) == 1 { // no line to see yet
 			dot, err := plotter.NewScatter(points)
 			if err != nil {
 				return nil, err
 			}
 			dot.GlyphStyle = draw.GlyphStyle{Color: l.Color, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
+			if len(points) > 1 {
+				dot.GlyphStyle.Radius = vg.Points(2.2)
+			}
 			p.Add(dot)
 		}
 	}
