@@ -511,8 +511,10 @@ var selfPlayAppendShader = &vk.Shader{
 		{Name: "Places", Index: 5, Access: vk.Write},
 		{Name: "Clock", Index: 6, Access: vk.Read},
 		{Name: "Entered", Index: 7, Access: vk.Write},
+		{Name: "Differs", Index: 8, Access: vk.Read},
+		{Name: "Newest", Index: 9, Access: vk.ReadWrite},
 	},
-	PushBytes:     28,
+	PushBytes:     32,
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{-1, -1, -1},
 }
@@ -527,14 +529,17 @@ type selfPlayAppendKernel struct {
 	Places  vk.Range // writeonly uint
 	Clock   vk.Range // readonly uint
 	Entered vk.Range // writeonly uint
+	Differs vk.Range // readonly uint
+	Newest  vk.Range // read-write uint
 
-	Members  uint32 // push constants, in order
-	Capacity uint32
-	Steps    uint32
-	Samples  uint32
-	WinRate  float32
-	Games    uint32
-	First    bool
+	Members    uint32 // push constants, in order
+	Capacity   uint32
+	Steps      uint32
+	Samples    uint32
+	WinRate    float32
+	Games      uint32
+	Difference float32
+	First      bool
 }
 
 // call dispatches x × y × z workgroups.

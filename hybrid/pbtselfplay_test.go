@@ -58,7 +58,7 @@ func TestExchangeSelfPlay(t *testing.T) {
 			replaced++
 		}
 		for _, name := range []string{
-			"self_play/payoff", "self_play/recent", "self_play/serial", "self_play/entered", "self_play/since", "self_play/entries",
+			"self_play/payoff", "self_play/recent", "self_play/serial", "self_play/entered", "self_play/newest", "self_play/since", "self_play/entries",
 			"opponents/filled",
 			"opponents/match_facing", "opponents/match_weights", "rollout/env_state", "agent/actor/params", "agent/critic/params",
 		} {

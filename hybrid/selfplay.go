@@ -31,7 +31,9 @@ type SelfPlay struct {
 	entered *engine.Tensor // [M, C] u32: iterations after which it was made
 	since   *engine.Tensor // [M] u32: environment steps since the last entry
 	entries *engine.Tensor // [M] u32: entries so far
+	newest  *engine.Tensor // [M] u32: the newest opponent's place
 	places  *engine.Tensor // [M] u32: the place that a member enters; C: none
+	differs *engine.Tensor // [M] u32: 1; 0: the member is its newest opponent, bit by bit
 
 	winRate, worst, size, count *engine.Tensor // metrics [M]
 	step                        *engine.Program
@@ -80,7 +82,9 @@ func (p *SelfPlay) build(agent *rl.PPO) error {
 	p.entered = s.Tensor("entered", engine.Uint32, n, opponent)
 	p.since = s.Tensor("since", engine.Uint32, n)
 	p.entries = s.Tensor("entries", engine.Uint32, n)
+	p.newest = s.Tensor("newest", engine.Uint32, n)
 	p.places = s.Scratch("places", engine.Uint32, n)
+	p.differs = s.Scratch("differs", engine.Uint32, n)
 	m := p.Metrics()
 	p.winRate, p.worst = m.Row(WinRateMetric), m.Row("opponents/worst")
 	p.size, p.count = m.Row("opponents/pool"), m.Row("opponents/entered")
@@ -120,9 +124,12 @@ func (p *SelfPlay) recordTally(r *engine.Recorder) {
 // recordEntries records that the members enter their pools for which it is due, or all, if these are empty.
 func (p *SelfPlay) recordEntries(r *engine.Recorder, first bool) {
 	d := p.Describe()
+	p.opponents.Differ(r, p.newest, p.differs)
 	k := selfPlayAppendKernel{
 		Payoff: p.payoff.Range(), Recent: p.recent.Range(), Serial: p.serial.Range(), Since: p.since.Range(), Entries: p.entries.Range(),
-		Places: p.places.Range(), Clock: p.Clock().Tensor().Range(), Entered: p.entered.Range(), Members: uint32(p.members), Capacity: uint32(p.cfg.Capacity), Steps: uint32(d.StepsPerIter / d.Members / seatsOfDuel),
+		Places: p.places.Range(), Clock: p.Clock().Tensor().Range(), Entered: p.entered.Range(),
+		Differs: p.differs.Range(), Newest: p.newest.Range(), Difference: float32(p.cfg.AppendDifference),
+		Members: uint32(p.members), Capacity: uint32(p.cfg.Capacity), Steps: uint32(d.StepsPerIter / d.Members / seatsOfDuel),
 		Samples: uint32(p.cfg.AppendSamples), WinRate: float32(p.cfg.AppendWinRate), Games: uint32(p.cfg.AppendGames), First: first,
 	}
 	r.Dispatch(k.call(p.memberGroups(), 1, 1))

@@ -2,6 +2,7 @@ package hybrid
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,6 +103,40 @@ func TestSelfPlayMembersAreIndependent(t *testing.T) {
 				t.Fatalf("%v: element %d of member 0 is %d alone and %d beside another", of[0], i, a[i], b[i])
 			}
 		}
+	}
+}
+
+// TestSelfPlayEntersOnce: a member that does not learn enters once, and so does one that plays about as well as its newest opponent, where that counts.
+func TestSelfPlayEntersOnce(t *testing.T) {
+	agent, cfg := rl.DefaultPPO(), smallPool()
+	agent.Members, agent.Environments, agent.RolloutLength, agent.Epochs, agent.LearningRate = 2, 16, 24, 1, 0
+	cfg.Latest, cfg.Opponents, cfg.AppendSamples, cfg.AppendWinRate, cfg.AppendGames = 0, NewestDraw, 24*16, 0, 20
+	entered := func(rate, difference float64) []uint32 {
+		t.Helper()
+		agent.LearningRate, cfg.AppendDifference = rate, difference
+		network := rl.DefaultNetwork()
+		network.Hidden = []int{8} // without moments of observations, which change always
+		ppo, err := rl.NewPPO(t.Context(), engine.New(open(t), engine.Seed(2)), signs(t), agent, rl.Network(network), cfg.Pool())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewSelfPlay(ppo, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		initialized(t, p)
+		steps(t, p, 0, 6)
+		return words(t, p.entries)
+	}
+	if got := entered(0, 0); !slices.Equal(got, []uint32{1, 1}) {
+		t.Errorf("%d entries of members that do not learn; want one each", got)
+	}
+	if got := entered(1e-6, 0); !slices.Equal(got, []uint32{7, 7}) {
+		t.Errorf("%d entries of members that change a little in each of six iterations; want seven each", got)
+	}
+	if got := entered(1e-6, 0.25); !slices.Equal(got, []uint32{1, 1}) {
+		t.Errorf("%d entries of members that win about half of their games against the newest; want one each", got)
 	}
 }
 

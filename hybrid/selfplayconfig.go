@@ -17,7 +17,9 @@ type SelfPlayConfig struct {
 
 	AppendSamples int     `min:"0" max:"2147483647" doc:"Environment steps of a member after which it enters its pool; 0: never for that reason."`
 	AppendWinRate float64 `min:"0" max:"1" doc:"Win rate since its last entry, draws half, with which a member enters its pool; 0: never for that reason."`
-	AppendGames   int     `min:"1" max:"16777216" doc:"Games since its last entry by which append_win_rate counts."`
+	AppendGames   int     `min:"1" max:"16777216" doc:"Games since its last entry by which append_win_rate and append_difference count."`
+
+	AppendDifference float64 `min:"0" max:"0.5" doc:"A member waits while its win rate against its newest opponent is nearer to 1/2; 0: while it is that one."`
 
 	Keep float64 `above:"0" max:"1" doc:"Factor by which a game counts less, with every later one against the same opponent, in recent win rates."`
 }

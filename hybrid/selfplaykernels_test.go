@@ -90,13 +90,26 @@ func TestSelfPlayTally(t *testing.T) {
 func TestSelfPlayEntries(t *testing.T) {
 	const members, capacity = 11, 5
 	cfg := smallPool()
-	cfg.Capacity, cfg.AppendSamples, cfg.AppendWinRate, cfg.AppendGames = capacity, 100, 0.5, 40
+	cfg.Capacity, cfg.AppendSamples, cfg.AppendWinRate, cfg.AppendGames, cfg.AppendDifference = capacity, 100, 0.5, 40, 0.1
+	newest := map[int][3]uint32{0: {30, 5, 30}, 3: {60, 0, 10}, 5: {2, 1, 2}, 8: {10, 5, 60}, 9: {39, 5, 30}} // the learner's games against the newest opponent
+	same := map[int]string{1: "row and moments", 2: "row", 6: "row and moments", 7: "all but a bit"}          // of the newest opponent
 	p := newSelfPlay(t, 1, signs(t), small(members), cfg)
 	initialized(t, p)
 	dice := rand.New(rand.NewPCG(7, 8))
-	payoff := writeWords(t, p.payoff, func(int) uint32 { return dice.Uint32N(6) })
+	payoff := writeWords(t, p.payoff, func(i int) uint32 {
+		each := (capacity + 1) * capacity * 3
+		if n, ok := newest[i/each]; ok && i%each >= capacity*capacity*3 && i%each < capacity*capacity*3+3 {
+			return n[i%3]
+		}
+		return dice.Uint32N(6)
+	})
 	recent := writeFloats(t, p.recent, func(int) float32 { return 1 + dice.Float32() })
-	since := writeWords(t, p.since, func(int) uint32 { return dice.Uint32N(100) })
+	since := writeWords(t, p.since, func(i int) uint32 {
+		if _, ok := newest[i]; ok || same[i] != "" {
+			return 99 // it is due
+		}
+		return dice.Uint32N(100)
+	})
 	serial := writeWords(t, p.serial, func(i int) uint32 {
 		if i/capacity%2 == 0 && i%capacity > 2 {
 			return 0 // empty
@@ -107,12 +120,37 @@ func TestSelfPlayEntries(t *testing.T) {
 	entered := writeWords(t, p.entered, func(i int) uint32 { return uint32(i) })
 	writeWords(t, p.Clock().Tensor(), func(i int) uint32 { return 41 - 40*uint32(i) })
 	facing := p.State().Lookup("opponents/match_facing")
-	faced := writeWords(t, facing, func(int) uint32 { return dice.Uint32N(2 * (capacity + 1)) })
-	rows := writeFloats(t, p.opponents.Rows(), func(int) float32 { return -1 })
+	faced := writeWords(t, facing, func(int) uint32 { return dice.Uint32N(2*capacity + 1) })
+	writeWords(t, p.newest, func(int) uint32 { return 0 })
 	actors := writeFloats(t, p.learner.(*rl.PPO).Agent().Actor(), func(i int) float32 { return float32(i) })
-	writeWords(t, p.places, func(int) uint32 { return math.MaxUint32 })
+	width := len(actors) / members
+	// ofNewest returns whose newest opponent's element it is in a tensor of rows, and which; -1: none's.
+	ofNewest := func(i, width int) (member, at int) {
+		if row := i/width - members; row >= 0 && row%capacity == 0 {
+			return row / capacity, i % width
+		}
+		return -1, 0
+	}
+	rows := writeFloats(t, p.opponents.Rows(), func(i int) float32 {
+		m, at := ofNewest(i, width)
+		if m < 0 || same[m] == "" || same[m] == "all but a bit" && at == width-1 {
+			return -1
+		}
+		return actors[m*width+at]
+	})
+	moments := p.State().Lookup("opponents/normalizers")
+	of := numbers(t, p.learner.(*rl.PPO).Agent().Policy().Normalizer)
+	writeFloats(t, moments, func(i int) float32 {
+		if m, at := ofNewest(i, len(of)/members); m >= 0 && same[m] != "row" {
+			return of[m*len(of)/members+at]
+		}
+		return -1
+	})
+	for _, scratch := range []*engine.Tensor{p.places, p.differs} {
+		writeWords(t, scratch, func(int) uint32 { return math.MaxUint32 })
+	}
 	recordedBy(t, p, func(r *engine.Recorder) { p.recordEntries(r, false) })
-	places, width, entering := words(t, p.places), len(actors)/members, 0
+	places, entering, waiting := words(t, p.places), 0, map[string]int{}
 	for m := range members {
 		row := func(player int) []uint32 { return payoff[(m*(capacity+1)+player)*capacity*3:][:capacity*3] }
 		var played, score float64
@@ -122,7 +160,16 @@ func TestSelfPlayEntries(t *testing.T) {
 		}
 		since[m] += 24 // 8 steps of 3 environments
 		place := capacity
-		if since[m] >= 100 || played >= 40 && score >= 0.5*played {
+		due := since[m] >= 100 || played >= 40 && score >= 0.5*played
+		n := row(capacity)
+		met := float64(n[0] + n[1] + n[2])
+		alike := met >= 40 && math.Abs((float64(n[0])+float64(n[1])/2)/met-0.5) < 0.1
+		switch {
+		case due && same[m] == "row and moments":
+			waiting["same"]++
+		case due && alike:
+			waiting["alike"]++
+		case due:
 			entering++
 			since[m], entries[m] = 0, entries[m]+1
 			if place = capacity - 1; m%2 == 0 {
@@ -146,8 +193,8 @@ func TestSelfPlayEntries(t *testing.T) {
 			t.Errorf("member %d enters at %d; want %d", m, places[m], place)
 		}
 	}
-	if entering == 0 || entering == members {
-		t.Errorf("%d of %d enter; want a test of both", entering, members)
+	if entering < 3 || waiting["same"] != 2 || waiting["alike"] != 2 || entering+4 == members {
+		t.Errorf("%d of %d enter, waiting are %v; want a test of all", entering, members, waiting)
 	}
 	for _, c := range []struct {
 		of   *engine.Tensor

@@ -77,7 +77,8 @@ func StoredPools(c *checkpoint.Checkpoint) ([]Pool, error) {
 		return nil, err
 	}
 	if size := len(serial) / max(members, 1); size == 0 || len(entered) != len(serial) || len(payoff) != members*(size+1)*size*3 {
-		return nil, fmt.Errorf("hybrid: %s: results of %d and entries of %d and %d elements do not fit %d members", c.Path, len(payoff), len(serial), len(entered), members)
+		return nil, fmt.Errorf("hybrid: %s: results of %d and entries of %d and %d elements do not fit %d members",
+			c.Path, len(payoff), len(serial), len(entered), members)
 	}
 	return poolsOf(members, payoff, serial, entered), nil
 }

@@ -1015,6 +1015,42 @@ func (k noisyWeightsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(noisyWeightsShader, &k, x, y, z)
 }
 
+var opponentsDifferShader = &vk.Shader{
+	Name:  "rl/opponents_differ",
+	SPIRV: shaders.Code("rl/opponents_differ"),
+	Bindings: []vk.Binding{
+		{Name: "From", Index: 0, Access: vk.Read},
+		{Name: "Places", Index: 1, Access: vk.Read},
+		{Name: "Rows", Index: 2, Access: vk.Read},
+		{Name: "Differs", Index: 3, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// opponentsDifferKernel is shaders/rl/opponents_differ.comp.
+type opponentsDifferKernel struct {
+	From    vk.Range // readonly uint
+	Places  vk.Range // readonly uint
+	Rows    vk.Range // readonly uint
+	Differs vk.Range // writeonly uint
+
+	Members uint32 // push constants, in order
+	Size    uint32
+	Width   uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k opponentsDifferKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(opponentsDifferShader, &k, x, y, z)
+}
+
 var opponentsEnterShader = &vk.Shader{
 	Name:  "rl/opponents_enter",
 	SPIRV: shaders.Code("rl/opponents_enter"),

@@ -77,15 +77,34 @@ func (o *Opponents) Enter(r *engine.Recorder, places *engine.Tensor) {
 	o.copy(r, places)
 }
 
+// Differ records which members, as they are now, differ by any bit from the opponents at places of their pools, [M] u32, to differs [M] u32: 1 or 0.
+func (o *Opponents) Differ(r *engine.Recorder, places, differs *engine.Tensor) {
+	r.Fill(differs, 0)
+	for _, t := range o.copied() {
+		width := t.from.Len() / o.members
+		r.Dispatch(opponentsDifferKernel{
+			From: t.from.Range(), Places: places.Range(), Rows: t.to.Range(), Differs: differs.Range(),
+			Members: uint32(o.members), Size: uint32(o.size), Width: uint32(width), Workgroup: r.WorkgroupFor(width),
+		}.call(uint32(o.members), 1, 1))
+	}
+}
+
+// copied returns the members' tensors that opponents are made of, with those of the rows.
+func (o *Opponents) copied() (of []struct{ from, to *engine.Tensor }) {
+	of = append(of, struct{ from, to *engine.Tensor }{o.agent.Actor(), o.rows})
+	if o.normalizers != nil {
+		of = append(of, struct{ from, to *engine.Tensor }{o.agent.normalizerValues(), o.normalizers})
+	}
+	return of
+}
+
 // refresh records that the members' own rows are as they are now.
 func (o *Opponents) refresh(r *engine.Recorder) { o.copy(r, nil) }
 
 // inherit records that copied members take over the rows and pools of their sources, [M] u32.
 func (o *Opponents) inherit(r *engine.Recorder, source *engine.Tensor) {
-	for _, t := range []*engine.Tensor{o.rows, o.normalizers} {
-		if t == nil {
-			continue
-		}
+	for _, of := range o.copied() {
+		t := of.to
 		each := t.Len() / o.members // words of a member
 		groups := r.Share(o.members, each)
 		r.Dispatch(opponentsInheritKernel{
@@ -97,14 +116,11 @@ func (o *Opponents) inherit(r *engine.Recorder, source *engine.Tensor) {
 
 // copy records copying the members' rows, to places of their pools or, if these are nil, to the members' own.
 func (o *Opponents) copy(r *engine.Recorder, places *engine.Tensor) {
-	for _, t := range [][2]*engine.Tensor{{o.agent.Actor(), o.rows}, {o.agent.normalizerValues(), o.normalizers}} {
-		from, to := t[0], t[1]
-		if from == nil {
-			continue
-		}
-		size, groups := r.Invocations(from.Len() / o.members)
+	for _, t := range o.copied() {
+		width := t.from.Len() / o.members
+		size, groups := r.Invocations(width)
 		k := opponentsEnterKernel{
-			From: from.Range(), Rows: to.Range(), Members: uint32(o.members), Size: uint32(o.size), Width: uint32(from.Len() / o.members), LocalSizeX: size,
+			From: t.from.Range(), Rows: t.to.Range(), Members: uint32(o.members), Size: uint32(o.size), Width: uint32(width), LocalSizeX: size,
 		}
 		if places != nil {
 			k.Places = places.Range()

@@ -3,6 +3,7 @@ package rl
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -188,6 +189,58 @@ func TestOpponentsInherit(t *testing.T) {
 			if first > 0 && deviation(row(got, member), row(was, int(parent))) != 0 {
 				t.Errorf("%v: member %d, a copy of %g, has its own row %v; want %v", tensor, member, parent, row(got, member), row(was, int(parent)))
 			}
+		}
+	}
+}
+
+// TestOpponentsDiffer: a member differs from an opponent by a single bit of its row or of its moments.
+func TestOpponentsDiffer(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(4))
+	env, err := envs.Lookup("PongDuel-v0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, normalize := range []bool{false, true} {
+		cfg, network := duelSettings()
+		cfg.Members, network.NormalizeObs, network.Hidden = 7, normalize, []int{41}
+		p := duel(t, eng, env, cfg, network, 0)
+		o, s := p.opponents, p.State().Sub("test")
+		places, differs := s.Scratch("places", engine.Uint32, engine.Members(cfg.Members)), s.Scratch("differs", engine.Uint32, engine.Members(cfg.Members))
+		at, want := []float64{0, 1, 2, 0, 1, 2, 0}, make([]float64, cfg.Members)
+		write(t, places, at)
+		poison(t, differs)
+		for k, of := range o.copied() {
+			from, err := of.from.ReadBytes(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows := make([]byte, 4*of.to.Len())
+			for i := range rows {
+				rows[i] = 0xff
+			}
+			width := len(from) / cfg.Members
+			for m := range cfg.Members {
+				row := rows[(cfg.Members+m*o.size+int(at[m]))*width:][:width]
+				copy(row, from[m*width:][:width])
+				switch {
+				case m == 1 && k == 0: // the first bit of the row
+					row[0] ^= 1
+					want[m] = 1
+				case m == 4: // the last bit of the last
+					row[width-1] ^= 0x80
+					want[m] = 1
+				case m == 5 && k == 1: // of the moments alone
+					row[width/2] ^= 1
+					want[m] = 1
+				}
+			}
+			if err := of.to.WriteBytes(t.Context(), rows); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(t, eng, func(r *engine.Recorder) { o.Differ(r, places, differs) })
+		if got := read(t, differs); !slices.Equal(got, want) {
+			t.Errorf("normalizing %v: %v differ; want %v", normalize, got, want)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 #version 450
 
-// Decides for every member whether the learner enters its pool, and in whose place: the first empty one, else the oldest
-// opponent's. The learner's row of the payoff matrix becomes the new opponent's, and begins anew; what is known of the opponent
-// that leaves is forgotten. Groups: x = ceil(members / local size).
+// Decides for every member whether the learner enters its pool, and in whose place: the first empty one, else the oldest opponent's.
+// One that is the newest opponent bit by bit, or plays about as well, waits. The learner's row of the payoff matrix becomes the new
+// opponent's, and begins anew; what is known of the opponent that leaves is forgotten. Groups: x = ceil(members / local size).
 
 layout(local_size_x = 8) in;
 
@@ -15,6 +15,8 @@ layout(std430, set = 0, binding = 5) writeonly buffer Places { uint places[]; };
 
 layout(std430, set = 0, binding = 6) readonly buffer Clock { uint clock[]; };  // [0]: iterations before this one
 layout(std430, set = 0, binding = 7) writeonly buffer Entered { uint entered[]; }; // [M, C]: iterations after which the opponent entered
+layout(std430, set = 0, binding = 8) readonly buffer Differs { uint differs[]; }; // [M]: 0: the learner is the newest opponent
+layout(std430, set = 0, binding = 9) buffer Newest { uint newest[]; };         // [M]: the newest opponent's place
 
 layout(push_constant) uniform Push {
     uint members;
@@ -22,7 +24,8 @@ layout(push_constant) uniform Push {
     uint steps;       // of an iteration
     uint samples;     // steps after which the learner enters; 0: never for that reason
     float win_rate;   // with which it enters; 0: never for that reason
-    uint games;       // by which the win rate counts
+    uint games;       // by which win rates count
+    float difference; // from 1/2 of the win rate against the newest opponent, below which the learner waits
     bool first;       // the pool is empty
 };
 
@@ -39,9 +42,15 @@ void main() {
     }
     uint passed = first ? 0u : since[m] > 0xFFFFFFFFu - steps ? 0xFFFFFFFFu : since[m] + steps;
     bool enters = first || samples > 0u && passed >= samples || win_rate > 0.0 && played >= games && score >= win_rate * float(played);
+    if (enters && !first) {
+        uint at = learner + 3u * newest[m], met = payoff[at] + payoff[at + 1u] + payoff[at + 2u];
+        float above = abs(float(payoff[at]) + 0.5 * float(payoff[at + 1u]) - 0.5 * float(met)); // points
+        enters = differs[m] != 0u && !(met >= games && above < difference * float(met));
+    }
     since[m] = enters ? 0u : passed;
     places[m] = enters ? place : capacity;
     if (!enters) return;
+    newest[m] = place;
     entries[m]++;
     serial[m * capacity + place] = entries[m];
     entered[m * capacity + place] = first ? 0u : clock[0] + 1u;
