@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
@@ -96,8 +99,8 @@ func (p pipeline) String() string {
 	return text
 }
 
-// chosen returns the distinct pipelines of configurations on a device, in the order of the choices.
-func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error) {
+// chosen returns the distinct pipelines of configurations on a device, of the kernels that the filter takes, in the order of the choices.
+func chosen(ctx context.Context, info vk.Info, all []choice, of filter) ([]pipeline, error) {
 	var mu sync.Mutex
 	var found []pipeline
 	seen, digests := map[string]bool{}, map[*vk.Shader][sha256.Size]byte{} // shaders of the tree are the same for all configurations
@@ -107,7 +110,13 @@ func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error)
 		if err != nil {
 			return nil, fmt.Errorf("%v: %w", c, err)
 		}
+		if !of.suits(cfg) {
+			continue
+		}
 		take := func(s vk.PipelineSource) {
+			if !of.takes(s.Shader.Name) {
+				return
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			digest, ok := digests[s.Shader]
@@ -120,12 +129,12 @@ func chosen(ctx context.Context, info vk.Info, all []choice) ([]pipeline, error)
 				found = append(found, pipeline{s, c, cfg.Env()})
 			}
 		}
-		err = c.build(ctx, info, cfg, take)
+		err = c.build(ctx, info, cfg, of, take)
 		memory := new(vk.OutOfMemoryError)
 		for capacity := 30_000; capacity >= 3_000 && errors.As(err, &memory); capacity /= 10 { // the kernels are the same
 			small := choice{file: c.file, set: append(slices.Clone(c.set), fmt.Sprintf("replay.capacity=%d", capacity))}
 			if cfg, err = small.read(); err == nil {
-				err = small.build(ctx, info, cfg, take)
+				err = small.build(ctx, info, cfg, of, take)
 			}
 		}
 		if err != nil {
@@ -145,8 +154,9 @@ func (c choice) read() (*evorl.Config, error) {
 	return evorl.Read(c.file, options...)
 }
 
-// build makes the configuration's workflow on a device that imitates another, and all its programs.
-func (c choice) build(ctx context.Context, info vk.Info, cfg *evorl.Config, asked func(vk.PipelineSource)) (err error) {
+// build makes the configuration's workflow on a device that imitates another, and all its programs, unless the workflow takes no kernel of the filter's.
+func (c choice) build(ctx context.Context, info vk.Info, cfg *evorl.Config, of filter, asked func(vk.PipelineSource)) (err error) {
+	quickWeights(cfg.Sections())
 	dev, err := vk.Open(vk.Imitate(info, asked), vk.CacheDir(""))
 	if err != nil {
 		return err
@@ -157,6 +167,9 @@ func (c choice) build(ctx context.Context, info vk.Info, cfg *evorl.Config, aske
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
+	if !of.suitsWorkflow(cfg, w) {
+		return nil
+	}
 	// Initial weights of large populations take the host seconds. The variants of a grid have the kernels of their file's Init.
 	begin := w.Init
 	if c.set != nil {
@@ -170,4 +183,17 @@ func (c choice) build(ctx context.Context, info vk.Info, cfg *evorl.Config, aske
 	}
 	_, err = w.Evaluate(ctx, 2)
 	return err
+}
+
+// quickWeights changes settings to initial weights that the host draws quickly: orthogonal ones of large populations take half a minute.
+func quickWeights(all config.Sections) {
+	for _, s := range all {
+		v := reflect.Indirect(reflect.ValueOf(s.Value))
+		if v.Kind() != reflect.Struct {
+			continue
+		}
+		if f := v.FieldByName("Initializer"); f.IsValid() && f.Type() == reflect.TypeFor[nn.Initializer]() {
+			f.Set(reflect.ValueOf(nn.LecunUniform))
+		}
+	}
 }

@@ -6,7 +6,7 @@
 //	go run ./tools/pipelines -sample            a part of them, as make test does, compared with tools/pipelines/table.txt
 //	go run ./tools/pipelines -sample -write     the same, and renews the table by it
 //	go run ./tools/pipelines FILE.toml …        these configurations
-//	go run ./tools/pipelines -targets gfx1100/32 -kernel rl/ -v
+//	go run ./tools/pipelines -targets gfx1100/32 -kernel rl/ -v   kernels with this in their names, of the configurations that can use them
 //
 // Each configuration is built on a device that imitates the target (vk.Imitate), so that the forms are those that it would choose there. The exit status
 // is 1 if a pipeline does not compile, if one spills more than a few registers without excuse (result.excused), or if a kernel of the
@@ -126,6 +126,10 @@ type options struct {
 
 // compileChoices compiles the pipelines that the configurations choose on each target.
 func compileChoices(ctx context.Context, targets []target, o options) ([]result, error) {
+	of, err := newFilter(o.kernel)
+	if err != nil {
+		return nil, err
+	}
 	var results []result
 	for _, t := range targets {
 		info, err := t.info(ctx)
@@ -133,18 +137,17 @@ func compileChoices(ctx context.Context, targets []target, o options) ([]result,
 			return nil, err
 		}
 		here := slices.DeleteFunc(slices.Clone(o.choices), func(c choice) bool { return c.only != "" && c.only != t.String() })
-		all, err := chosen(ctx, info, here)
+		all, err := chosen(ctx, info, here, of)
 		if err != nil {
 			return nil, fmt.Errorf("%v: %w", t, err)
 		}
 		if o.tree {
-			rest, err := unchosen(all, info)
+			rest, err := unchosen(all, info, of)
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, rest...)
 		}
-		all = slices.DeleteFunc(all, func(p pipeline) bool { return !strings.Contains(p.Shader.Name, o.kernel) })
 		if o.kernel == "" {
 			all = onceOnly(all, t)
 		}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/evorl/evorl/vk"
@@ -84,7 +85,7 @@ func TestChildDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := chosen(t.Context(), info, []choice{{file: filepath.Join("..", "..", "configs", "cma-es-bbob.toml")}})
+	all, err := chosen(t.Context(), info, []choice{{file: filepath.Join("..", "..", "configs", "cma-es-bbob.toml")}}, filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,4 +192,61 @@ func TestParseTargets(t *testing.T) {
 			t.Errorf("%q: %v", bad, got)
 		}
 	}
+}
+
+// Filtered pipelines are those of all that have the name, and configurations that cannot use it are not built.
+func TestFilter(t *testing.T) {
+	polaris := installed(t, "polaris10/64")
+	info, err := polaris.info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var choices []choice
+	for _, name := range []string{"ppo-cartpole", "openes-pendulum", "point"} {
+		choices = append(choices, choice{file: filepath.Join("..", "..", "configs", name+".toml")})
+	}
+	all, err := chosen(t.Context(), info, choices, filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part, builds := range map[string]int{"rl/": 2, "ec/": 1, "Pendulum": 1, "Point-v0": 1, "hybrid/": 0} {
+		of, err := newFilter(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := chosen(t.Context(), info, choices, of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slices.DeleteFunc(slices.Clone(all), func(p pipeline) bool { return !of.takes(p.Shader.Name) })
+		if !slices.EqualFunc(got, want, func(a, b pipeline) bool { return a.String() == b.String() }) {
+			t.Errorf("%s: %v; want %v", part, got, want)
+		}
+		if n := recorded(t, info, choices, of); n != builds {
+			t.Errorf("%s: programs of %d configurations are recorded; want %d", part, n, builds)
+		}
+	}
+}
+
+// recorded returns how many configurations' programs a filter has recorded.
+func recorded(t *testing.T, info vk.Info, choices []choice, of filter) (n int) {
+	t.Helper()
+	for _, c := range choices {
+		cfg, err := c.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := false
+		if of.suits(cfg) {
+			var mu sync.Mutex
+			err = c.build(t.Context(), info, cfg, of, func(vk.PipelineSource) { mu.Lock(); asked = true; mu.Unlock() })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asked {
+			n++
+		}
+	}
+	return n
 }

@@ -23,8 +23,9 @@ func runs(kernel string, info vk.Info) bool {
 	return true
 }
 
-// unchosen returns the kernels of the tree that no configuration chooses on a device, with their default constants and subgroups of the device's size.
-func unchosen(chosen []pipeline, info vk.Info) ([]pipeline, error) {
+// unchosen returns the kernels of the tree that the filter takes and no configuration chooses on a device, with their default constants and subgroups of
+// the device's size.
+func unchosen(chosen []pipeline, info vk.Info, of filter) ([]pipeline, error) {
 	kernels, err := shaders.Kernels(shaders.Files())
 	if err != nil {
 		return nil, err
@@ -35,6 +36,9 @@ func unchosen(chosen []pipeline, info vk.Info) ([]pipeline, error) {
 	}
 	var all []pipeline
 	add := func(kernel string, environment *shaders.Environment) error {
+		if !of.takes(moduleName(kernel, environment)) {
+			return nil
+		}
 		s, err := treeShader(kernel, environment)
 		if err == nil && !slices.ContainsFunc(chosen, func(p pipeline) bool { return p.Shader.Name == s.Name }) {
 			all = append(all, byDefault(s, info.SubgroupSize))
@@ -113,12 +117,17 @@ func constantNames(source string) map[uint32]string {
 	return names
 }
 
+// moduleName returns the name of a kernel's module.
+func moduleName(kernel string, environment *shaders.Environment) string {
+	if environment == nil {
+		return kernel
+	}
+	return kernel + "." + environment.ModuleName()
+}
+
 // treeShader reads a kernel's embedded module. The optimiser removed the names, so it reads the names of constants from the source.
 func treeShader(kernel string, environment *shaders.Environment) (*vk.Shader, error) {
-	name := kernel
-	if environment != nil {
-		name += "." + environment.ModuleName()
-	}
+	name := moduleName(kernel, environment)
 	code, err := shaders.SPIRV(name)
 	if err != nil {
 		return nil, err
