@@ -46,6 +46,7 @@ func allPeers() (all []peer) {
 		}
 		all = append(all, p)
 	}
+	all = append(all, lowRank(128), lowRank(1024))
 	for _, members := range []int{80, 10, 1} {
 		all = append(all, updates("td3", []int{256, 256}, 256, members), updates("sac", []int{256, 256}, 256, members))
 		all = append(all, updates("dqn", []int{120, 84}, 128, members))
@@ -93,6 +94,18 @@ func openES(units, population, generations int) peer {
 			fmt.Sprintf("OpenES on swing-up, [%d, %d], %d candidates: a generation", units, units, population),
 			fmt.Sprintf("openes/%dx%d/p%d", units, units, population),
 			[]string{"generation_seconds"}, "s",
+		}},
+	}
+}
+
+// lowRank is OpenES of rank 1 with large networks.
+func lowRank(population int) peer {
+	return peer{
+		name: fmt.Sprintf("jax openes rank 1 256x256 p%d", population), script: "lowrank_jax.py", limit: 2 * time.Minute,
+		args: []string{"--population", fmt.Sprint(population), "--generations", "3"},
+		beside: []beside{{
+			fmt.Sprintf("OpenES of rank 1 on swing-up, [256, 256], %d candidates: a generation", population),
+			fmt.Sprintf("openes/256x256/p%d/rank1", population), []string{"generation_seconds"}, "s",
 		}},
 	}
 }
