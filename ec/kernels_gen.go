@@ -2257,6 +2257,7 @@ var lowRankFactorsShader = &vk.Shader{
 		{Name: "HAS_DEVIATION", ID: 2, Default: 0, Has: "Deviation"},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "REUSE", ID: 22, Default: 1},
 		{Name: "STORED", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2286,6 +2287,7 @@ type lowRankFactorsKernel struct {
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
+	Reuse      uint32 // default 1
 	Stored     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -2315,6 +2317,7 @@ var lowRankFormShader = &vk.Shader{
 		{Name: "DIAGONAL", ID: 2, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "REUSE", ID: 22, Default: 1},
 		{Name: "STORED", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2346,6 +2349,7 @@ type lowRankFormKernel struct {
 	Diagonal   bool   // default false
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
+	Reuse      uint32 // default 1
 	Stored     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -2462,6 +2466,7 @@ var lowRankVectorSumsShader = &vk.Shader{
 		{Name: "HAS_SECOND", ID: 2, Default: 0, Has: "Second"},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "REUSE", ID: 22, Default: 1},
 		{Name: "STORED", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2491,6 +2496,7 @@ type lowRankVectorSumsKernel struct {
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
+	Reuse      uint32 // default 1
 	Stored     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -2519,6 +2525,7 @@ var lowRankVectorsShader = &vk.Shader{
 		{Name: "DIAGONAL", ID: 1, Default: 0},
 		{Name: "MIRRORED", ID: 20, Default: 0},
 		{Name: "TABLE_FOURS", ID: 21, Default: 0},
+		{Name: "REUSE", ID: 22, Default: 1},
 		{Name: "STORED", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
@@ -2548,6 +2555,7 @@ type lowRankVectorsKernel struct {
 	Diagonal   bool   // default false
 	Mirrored   bool   // default false
 	TableFours uint32 // default 0
+	Reuse      uint32 // default 1
 	Stored     uint32 // default 0
 	TexelLoads uint32 // default 0
 }
@@ -3575,7 +3583,7 @@ var shapeShader = &vk.Shader{
 		{Name: "Utility", Index: 3, Access: vk.Read},
 		{Name: "Weight", Index: 4, Access: vk.Write},
 	},
-	PushBytes: 4,
+	PushBytes: 8,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "SHAPE", ID: 1, Default: 0},
@@ -3594,6 +3602,7 @@ type shapeKernel struct {
 	Weight  vk.Range // writeonly float
 
 	Population uint32 // push constants, in order
+	Group      uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Shape      uint32 // default 0

@@ -93,6 +93,7 @@ type lowRank struct {
 	factors *engine.Tensor // [M, chunk, rank, component]: of draws whose sum is being computed
 	chunk   int            // draws
 	splits  int            // parts of a chunk's sum
+	reuse   uint32         // generations in a row that use the same draws, at least 1
 
 	// For sums of squares, of candidates with deviations of their own in every matrix.
 	squares  *engine.Tensor // [M, chunk, matrices, rank]: mean squares of matrices' noise, component by component; nil: there are no such sums
@@ -140,7 +141,7 @@ func (n *Noise) UseRank(s *engine.State, rank int) error {
 	if err != nil {
 		return err
 	}
-	of := &lowRank{LowRank: layout}
+	of := &lowRank{LowRank: layout, reuse: 1}
 	const none = math.MaxUint32
 	row := n.space.Row()
 	of.vectors = engine.Constant(s, "vector_places", func() []uint32 {
@@ -171,6 +172,13 @@ func (n *Noise) UseRank(s *engine.State, rank int) error {
 		engine.Axis("component", rank), engine.Axis("float", layout.Component))
 	n.lowRank = of
 	return s.Err()
+}
+
+// reuse makes so many generations in a row use the same draws of candidates of low rank; 0 and 1: each has its own.
+func (n *Noise) reuse(generations int) {
+	if n.lowRank != nil {
+		n.lowRank.reuse = uint32(max(1, generations))
+	}
 }
 
 // lowRank returns the layout of perturbations of a space's candidates.
@@ -249,7 +257,7 @@ func (n *Noise) Perturb(r *engine.Recorder, mean *engine.Tensor, first int, into
 	k := lowRankVectorsKernel{
 		Mean: mean.Range(), Deviation: into.Deviation.Range(), Place: of.vectors.Range(), Vectors: into.Vectors.Range(), Clock: n.clock.Tensor().Range(),
 		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(of.Draw()), Size: uint32(of.Rank * of.Component), Floats: uint32(of.vectors.Len()),
-		Row: uint32(n.space.Row()), Count: uint32(count), First: uint32(first), Mirrored: n.mirrored, Diagonal: into.Deviation.Len() == mean.Len(),
+		Row: uint32(n.space.Row()), Count: uint32(count), First: uint32(first), Mirrored: n.mirrored, Reuse: of.reuse, Diagonal: into.Deviation.Len() == mean.Len(),
 	}
 	groups, size := n.shared(r, count*of.vectors.Len()/4)
 	k.LocalSizeX = size
@@ -272,7 +280,7 @@ func (n *Noise) recordFactors(r *engine.Recorder, into *engine.Tensor, k lowRank
 	k.Seed, k.Stream, k.Dim, k.Population = r.Engine().Seed(), n.stream, uint32(of.Draw()), uint32(n.population)
 	k.Size, k.Component, k.Left, k.Capacity = uint32(of.Rank*of.Component), uint32(of.Component), uint32(of.Left), uint32(into.Size("draw"))
 	groups, size := n.shared(r, into.Len()/members/4)
-	k.LocalSizeX = size
+	k.LocalSizeX, k.Reuse = size, of.reuse
 	r.Dispatch(k.call(groups, uint32(members), 1))
 }
 
@@ -287,7 +295,7 @@ func (n *Noise) lowRankCandidates(r *engine.Recorder, mean, deviation *engine.Te
 		Mean: mean.Range(), Deviation: deviation.Range(), Place: of.places.Range(), Candidates: into.Range(), Clock: n.clock.Tensor().Range(),
 		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(of.Draw()), Row: uint32(row), Count: uint32(into.Len() / row / members),
 		First: uint32(pick.First), Rank: uint32(of.Rank), Component: uint32(of.Component), Scale: float32(of.Scale()), Mirrored: n.mirrored,
-		Diagonal: deviation.Len() != members,
+		Reuse: of.reuse, Diagonal: deviation.Len() != members,
 	}
 	if pick.Index != nil {
 		k.Pick = pick.Index.Range()
@@ -334,7 +342,7 @@ func (n *Noise) lowRankSum(r *engine.Recorder, weight *engine.Tensor, scale floa
 	k := lowRankVectorSumsKernel{
 		Weight: weight.Range(), Place: of.vectors.Range(), First: first.Range(), Clock: n.clock.Tensor().Range(),
 		Seed: r.Engine().Seed(), Stream: n.stream, Dim: uint32(of.Draw()), Size: uint32(of.Rank * of.Component), Floats: uint32(of.Floats),
-		Row: uint32(row), Population: uint32(n.population), Scale: float32(scale), Mirrored: n.mirrored, LocalSizeX: r.Workgroup(),
+		Row: uint32(row), Population: uint32(n.population), Scale: float32(scale), Mirrored: n.mirrored, Reuse: of.reuse, LocalSizeX: r.Workgroup(),
 	}
 	if deviation != nil {
 		k.Deviation = deviation.Range()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,10 @@ func TestLowRankUpdates(t *testing.T) {
 			Mirrored: true, Shaping: Normalize, Rank: 1}, make: newOpenES(true, Normalize, optim.ClipUp, 0)}, [][2]int{{64, 72}, {0, 72}, {72, 1}}},
 		{updateCase{name: "chunks", algorithm: OpenESConfig{Population: 1700, LearningRate: 0.1, NoiseStd: 0.1, Optimizer: optim.SGD,
 			Shaping: CenteredRank, Rank: 32}, make: newOpenES(false, CenteredRank, optim.SGD, 0)}, odd},
+		{updateCase{name: "grouped", algorithm: OpenESConfig{Population: 12, LearningRate: 0.1, NoiseStd: 0.1, Optimizer: optim.SGD,
+			Shaping: Grouped, Group: 4, Rank: 1, NoiseReuse: 3}, make: inGroups(4, optim.SGD)}, odd},
+		{updateCase{name: "reuse", algorithm: OpenESConfig{Population: 10, LearningRate: 0.1, NoiseStd: 0.2, Optimizer: optim.Adam,
+			Mirrored: true, Shaping: CenteredRank, Rank: 2, NoiseReuse: 2}, make: newOpenES(true, CenteredRank, optim.Adam, 0)}, odd},
 		{updateCase{name: "matrix", algorithm: VanillaESConfig{Population: 23, Elites: 5, NoiseStd: 0.3, Rank: 3}, make: newVanillaES(5)}, [][2]int{{6, 4}}},
 		{updateCase{name: "pairs", algorithm: PGPEConfig{Population: 12, LearningRate: 0.1, DeviationRate: 0.2, InitStd: 0.4, MaxChange: 0.2, Optimizer: optim.ClipUp,
 			Shaping: CenteredRank, Rank: 1}, make: tied(newPGPE(CenteredRank, optim.ClipUp), odd)}, odd},
@@ -89,7 +94,7 @@ func TestLowRankMoments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		noise.lowRank = &lowRank{LowRank: layout}
+		noise.lowRank = &lowRank{LowRank: layout, reuse: 1}
 		mean, product, fourth := make([]float64, dim), make([][]float64, dim), make([]float64, dim)
 		for i := range product {
 			product[i] = make([]float64, dim)
@@ -160,7 +165,7 @@ func TestLowRankPerturb(t *testing.T) {
 						draw, sign = (first+c)/2-first/2, 1-2*float64((first+c)%2)
 					}
 					numbers := wide(factors[(m*p.Draws()+draw)*2*layout.Component:][:2*layout.Component])
-					z := (&lowRank{LowRank: layout}).form(append(numbers, make([]float64, layout.Floats)...), dim)
+					z := (&lowRank{LowRank: layout, reuse: 1}).form(append(numbers, make([]float64, layout.Floats)...), dim)
 					for i := range z {
 						z[i] = float64(start[m*dim+i]) + 0.3*sign*z[i]
 					}
@@ -173,6 +178,49 @@ func TestLowRankPerturb(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLowRankReuse: the noise changes after as many generations as settings say, not before.
+func TestLowRankReuse(t *testing.T) {
+	parameters, dim := rowOf([2]int{5, 7}, [2]int{0, 7})
+	for _, reuse := range []int{0, 1, 2, 1000} {
+		cfg := OpenESConfig{Population: 4, LearningRate: 0, NoiseStd: 0.3, Rank: 1, NoiseReuse: reuse} // the mean stays where it is
+		tr := newTrial(t, engine.New(open(t)), cfg, Space{Members: 1, Dim: dim, Parameters: parameters}, make([]float32, dim))
+		var before []float32
+		for g := range 5 {
+			population, _ := tr.step(ellipsoid)
+			now := population[0][0]
+			if g > 0 {
+				if same := slices.Equal(now, before); same != (g%max(1, reuse) != 0) {
+					t.Errorf("noise_reuse %d: generation %d has the candidates of the one before: %t", reuse, g, same)
+				}
+			}
+			before = now
+		}
+	}
+}
+
+// TestOpenESErrors: groups and reuse that do not suit the other settings.
+func TestOpenESErrors(t *testing.T) {
+	for want, change := range map[string]func(*OpenESConfig){
+		"or shaping grouped": func(c *OpenESConfig) { c.Group = 4 },
+		"want a divisor":     func(c *OpenESConfig) { c.Shaping, c.Group = Grouped, 5 },
+		"in groups of 0":     func(c *OpenESConfig) { c.Shaping = Grouped },
+		"groups of 3":        func(c *OpenESConfig) { c.Shaping, c.Group, c.Population = Grouped, 3, 12 },
+		"every generation":   func(c *OpenESConfig) { c.NoiseReuse = 2 },
+		"from a table of":    func(c *OpenESConfig) { c.NoiseTable, c.Rank = 1<<20, 1 },
+		"cannot be mirrored": func(c *OpenESConfig) { c.Population = 7 },
+	} {
+		c := DefaultOpenES()
+		change(&c)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+	c := DefaultPGPE()
+	if c.Shaping = Grouped; c.Validate() == nil {
+		t.Error("PGPE takes shaping grouped")
 	}
 }
 

@@ -200,6 +200,7 @@ func (n *Noise) Draw(seed uint32, member, candidate, generation int) []float64 {
 	out := make([]float64, n.space.Dim)
 	if n.lowRank != nil {
 		out = make([]float64, n.lowRank.Draw())
+		generation /= int(n.lowRank.reuse)
 	}
 	for i := range out {
 		z := normals(engine.Philox([2]uint32{seed, n.stream}, [4]uint32{uint32(member), uint32(pair), uint32(generation), uint32(i / 4)}))

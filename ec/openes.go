@@ -16,8 +16,10 @@ type OpenESConfig struct {
 	WeightDecay  float64    `min:"0" doc:"Weight decay times parameters is subtracted from the estimated gradient."`
 	Optimizer    optim.Rule `doc:"Optimizer of the mean: sgd, rmsprop, adam, adamw, clipup."`
 	Mirrored     bool       `doc:"Candidates come in pairs with opposite noise."`
-	Shaping      Shaping    `doc:"Transformation of fitness into weights: raw, centered_rank, standardize, normalize."`
+	Shaping      Shaping    `doc:"Transformation of fitness into weights: raw, centered_rank, standardize, normalize, grouped."`
+	Group        int        `min:"0" max:"1048576" doc:"With shaping grouped: consecutive candidates that are compared with each other (see policy.group)."`
 	Rank         int        `min:"0" max:"32" doc:"Candidates differ from the mean by matrices of this rank (EGGROLL), for large networks; 0: in every parameter."`
+	NoiseReuse   int        `min:"0" max:"1000000000" doc:"With a rank: generations in a row that use the same draws (EGGROLL); 0 and 1: each has its own."`
 	NoiseTable   int        `min:"0" max:"268435456" doc:"Size of a shared table that noise is read from; 0: noise is drawn."`
 }
 
@@ -33,8 +35,29 @@ func (c OpenESConfig) Validate() error {
 	if c.Rank > 0 && c.NoiseTable > 0 {
 		return config.Invalid("rank", "noise of rank %d from a table of %d numbers; want one or the other", c.Rank, c.NoiseTable)
 	}
+	if c.NoiseReuse > 1 && c.Rank == 0 {
+		return config.Invalid("noise_reuse", "candidates of rank 0 draw new noise every generation; want 0, or a rank")
+	}
+	if err := c.checkGroup(); err != nil {
+		return err
+	}
 	if c.Mirrored {
 		return checkPairs(c.Population)
+	}
+	return nil
+}
+
+// checkGroup checks the groups of shaping grouped: several candidates each, and whole pairs.
+func (c OpenESConfig) checkGroup() error {
+	switch {
+	case c.Shaping != Grouped && c.Group > 0:
+		return config.Invalid("group", "groups of %d candidates with shaping %v; want 0, or shaping grouped", c.Group, c.Shaping)
+	case c.Shaping != Grouped:
+		return nil
+	case c.Group < 2 || c.Population%c.Group != 0:
+		return config.Invalid("group", "%d candidates in groups of %d; want a divisor of at least 2", c.Population, c.Group)
+	case c.Mirrored && c.Group%2 != 0:
+		return config.Invalid("group", "groups of %d candidates divide pairs of opposite noise; want an even number", c.Group)
 	}
 	return nil
 }
@@ -85,6 +108,7 @@ func (c OpenESConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyp
 	if err := es.noise.UseRank(s, c.Rank); err != nil {
 		return nil, err
 	}
+	es.noise.reuse(c.NoiseReuse)
 	es.gradient = es.noise.Sums(s, "gradient")
 	return es, s.Err()
 }
@@ -112,7 +136,11 @@ func (es *openES) TellCandidates(r *engine.Recorder, injected Injection, scores 
 }
 
 func (es *openES) learn(r *engine.Recorder, scores Scores, noise *Noise) {
-	es.cfg.Shaping.Weights(r, scores, es.weights)
+	if es.cfg.Shaping == Grouped {
+		GroupWeights(r, scores, es.cfg.Group, es.weights)
+	} else {
+		es.cfg.Shaping.Weights(r, scores, es.weights)
+	}
 	noise.Sum(r, es.weights, -1/float64(es.cfg.Population), es.std, es.gradient, nil)
 	es.optimizer.Step(r, es.gradient)
 }

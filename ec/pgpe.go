@@ -27,7 +27,12 @@ func DefaultPGPE() PGPEConfig {
 }
 
 // Validate checks constraints across fields.
-func (c PGPEConfig) Validate() error { return checkPairs(c.Population) }
+func (c PGPEConfig) Validate() error {
+	if c.Shaping == Grouped {
+		return config.Invalid("shaping", "grouped is for openes; want raw, centered_rank, standardize or normalize")
+	}
+	return checkPairs(c.Population)
+}
 
 func (c PGPEConfig) rank() int { return c.Rank }
 

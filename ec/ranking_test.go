@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -138,6 +139,10 @@ func TestShaping(t *testing.T) {
 	for _, population := range []int{1, 2, 33, 1000, 5000} {
 		for kind := range 2*byRank + 1 {
 			shaping, centered := kind/2, kind%2 == 1
+			group := groupOf(population)
+			if shaping == Grouped && (centered || group == 0) {
+				continue
+			}
 			t.Run(fmt.Sprintf("%d/%d/centered %v", population, shaping, centered), func(t *testing.T) {
 				s := eng.NewState()
 				defer s.Close()
@@ -169,6 +174,8 @@ func TestShaping(t *testing.T) {
 					engine.Rank(r, fitness, rank)
 					scores := Scores{Finite: fitness, Rank: rank}
 					switch {
+					case shaping == Grouped:
+						GroupWeights(r, scores, group, weights)
 					case shaping == byRank:
 						Utilities(r, scores, utility, weights)
 					case centered:
@@ -190,6 +197,9 @@ func TestShaping(t *testing.T) {
 				}
 				for m := range members {
 					want := shape(shaping, wide(values[m*population:][:population]), wide(utilities))
+					if shaping == Grouped {
+						want = grouped(wide(values[m*population:][:population]), group)
+					}
 					if centered {
 						mean := 0.0
 						for _, w := range want {
@@ -208,6 +218,36 @@ func TestShaping(t *testing.T) {
 			})
 		}
 	}
+}
+
+// groupOf returns a size of groups for a population; 0: none divides it.
+func groupOf(population int) int {
+	return map[int]int{2: 2, 33: 11, 1000: 4, 5000: 625}[population]
+}
+
+// grouped returns weights within groups: (F − mean of the group) / √(variance of all + 10⁻⁵).
+func grouped(fitness []float64, group int) (out []float64) {
+	if slices.Min(fitness) == slices.Max(fitness) {
+		return make([]float64, len(fitness))
+	}
+	n := float64(len(fitness))
+	mean, variance := 0.0, 0.0
+	for _, f := range fitness {
+		mean += f / n
+	}
+	for _, f := range fitness {
+		variance += (f - mean) * (f - mean) / n
+	}
+	for of := range slices.Chunk(fitness, group) {
+		center := 0.0
+		for _, f := range of {
+			center += f / float64(group)
+		}
+		for _, f := range of {
+			out = append(out, (f-center)/math.Sqrt(variance+1e-5))
+		}
+	}
+	return out
 }
 
 // shape applies a shaping to fitness, from the definitions.
@@ -247,6 +287,15 @@ func TestShapingNames(t *testing.T) {
 		var back Shaping
 		if err != nil || back.UnmarshalText(text) != nil || back != s {
 			t.Errorf("shaping %d is written %q and read back as %d", s, text, back)
+		}
+	}
+	eng := engine.New(open(t))
+	scope := eng.NewState()
+	defer func() { _ = scope.Close() }()
+	fitness := scope.Tensor("fitness", engine.Float32, engine.Members(1), candidates(6))
+	for _, group := range []int{0, 4} {
+		if _, err := eng.Record("grouped", func(r *engine.Recorder) { GroupWeights(r, Scores{Finite: fitness, Rank: fitness}, group, fitness) }); err == nil {
+			t.Errorf("6 candidates in groups of %d: no error", group)
 		}
 	}
 	var s Shaping

@@ -39,6 +39,7 @@ func TestUpdates(t *testing.T) {
 			21, newOpenES(false, Raw, optim.SGD, 0.02)},
 		{"clipup", OpenESConfig{Population: 16, LearningRate: 0.08, NoiseStd: 0.1, WeightDecay: 0.1, Optimizer: optim.ClipUp,
 			Mirrored: true, Shaping: CenteredRank}, 9, newOpenES(true, CenteredRank, optim.ClipUp, 0.1)},
+		{"groups", OpenESConfig{Population: 21, LearningRate: 0.1, NoiseStd: 0.1, Optimizer: optim.Adam, Shaping: Grouped, Group: 7}, 9, inGroups(7, optim.Adam)},
 		{"odd", VanillaESConfig{Population: 23, Elites: 5, NoiseStd: 0.3}, 10, newVanillaES(5)},
 		{"all elites", VanillaESConfig{Population: 6, Elites: 6, NoiseStd: 0.3}, 3, newVanillaES(6)},
 		{"some directions", ARSConfig{Population: 22, Elites: 4, LearningRate: 0.1, NoiseStd: 0.2}, 11, newARS(4)},
@@ -111,6 +112,8 @@ func checkUpdatesIn(
 		layout, err := space.lowRank(rank)
 		tr.must(err)
 		noise.lowRank = &lowRank{LowRank: layout}
+		cfg, _ := c.algorithm.(OpenESConfig)
+		noise.reuse(cfg.NoiseReuse)
 	}
 	worst := 0.0
 	for g := range 5 {
@@ -261,17 +264,29 @@ type refOpenES struct {
 	isotropic
 	mirrored bool
 	shaping  Shaping
+	group    int
+}
+
+// inGroups is newOpenES of shaping grouped, without mirrored noise and weight decay.
+func inGroups(group int, rule optim.Rule) func(settings, []float64, int) reference {
+	return func(h settings, start []float64, _ int) reference {
+		return &refOpenES{isotropic{newStep(rule, h["learning_rate"], 0, start), h["noise_std"]}, false, Grouped, group}
+	}
 }
 
 func newOpenES(mirrored bool, shaping Shaping, rule optim.Rule, decay float64) func(settings, []float64, int) reference {
 	return func(h settings, start []float64, _ int) reference {
-		return &refOpenES{isotropic{newStep(rule, h["learning_rate"], decay, start), h["noise_std"]}, mirrored, shaping}
+		return &refOpenES{isotropic{newStep(rule, h["learning_rate"], decay, start), h["noise_std"]}, mirrored, shaping, 0}
 	}
 }
 
 func (s *refOpenES) tell(noise [][]float64, fitness []float64) {
 	gradient := make([]float64, len(s.mean))
-	for k, w := range shape(s.shaping, fitness, nil) {
+	weights := shape(s.shaping, fitness, nil)
+	if s.shaping == Grouped {
+		weights = grouped(fitness, s.group)
+	}
+	for k, w := range weights {
 		for i, z := range noise[k] {
 			gradient[i] += w * z / (float64(len(noise)) * s.std)
 		}

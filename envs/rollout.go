@@ -49,6 +49,9 @@ type Window struct {
 	// Common gives all candidates of a population the same random numbers, so that only their actions make a
 	// difference.
 	Common bool
+	// Group gives so many consecutive candidates the same random numbers, and other groups others; 0: there are no groups. All candidates are evaluated
+	// at once then.
+	Group int
 }
 
 // Rollout runs a policy in batched environments. If lanes can hold the policy's network, it is fused: many steps of policy and environment in one
@@ -151,6 +154,9 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	if w := cfg.Window; w != nil && (w.Count < 1 || w.Count > w.Population || cfg.Members%w.Count != 0) {
 		return nil, fmt.Errorf("envs: a rollout of %d members in windows of %d candidates of %d; want whole windows, no larger than the population",
 			cfg.Members, w.Count, w.Population)
+	}
+	if w := cfg.Window; w != nil && w.Group != 0 && (w.Group < 0 || w.Count != w.Population || w.Population%w.Group != 0) {
+		return nil, fmt.Errorf("envs: windows of %d candidates of %d in groups of %d; want the whole population and a divisor of it", w.Count, w.Population, w.Group)
 	}
 	policies := max(cfg.Policies, 1)
 	if cfg.Environments%policies != 0 || policies > 1 && cfg.Window != nil {
@@ -302,6 +308,8 @@ func (ro *Rollout) draws(firstCandidate int) (window, stride, first, step uint32
 	switch w := ro.cfg.Window; {
 	case w == nil:
 		return uint32(ro.cfg.Members), 0, 0, 1
+	case w.Group > 0:
+		return uint32(w.Group), 1, 0, 0
 	case w.Common:
 		return uint32(w.Count), 1, 0, 0
 	default:

@@ -107,20 +107,15 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 		Members: uint32(c.Members), Environments: uint32(c.Environments), ParamsPeriod: uint32(c.Members),
 		Seed: r.Engine().Seed(), EnvStream: ro.stream, ActionStream: ro.actionStream,
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
-		DrawWindow: uint32(c.Members), DrawStep: 1, Share: uint32(ro.share()),
-		Mode: c.Mode, Trajectory: c.Trajectory, Policy: seatsOutputs, Applied: c.Actions == Applied,
+		Share: uint32(ro.share()),
+		Mode:  c.Mode, Trajectory: c.Trajectory, Policy: seatsOutputs, Applied: c.Actions == Applied,
 	}
 	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5,
 		&k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
 	if policy == nil {
 		k.Policy = policyRandom
 	}
-	if w := c.Window; w != nil {
-		k.DrawWindow, k.DrawStride, k.DrawFirst = uint32(w.Count), uint32(w.Population), uint32(firstCandidate)
-		if w.Common {
-			k.DrawStride, k.DrawFirst, k.DrawStep = 1, 0, 0
-		}
-	}
+	k.DrawWindow, k.DrawStride, k.DrawFirst, k.DrawStep = ro.draws(firstCandidate)
 	if c.Trajectory {
 		k.Obs, k.Action, k.LogProb = ro.Obs.Range(), ro.Action.Range(), ro.LogProb.Range()
 		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()

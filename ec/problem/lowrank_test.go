@@ -188,9 +188,11 @@ func TestLowRankWindows(t *testing.T) {
 
 // TestLowRankResume: a resumed search of low rank has the same bits.
 func TestLowRankResume(t *testing.T) {
+	grouped := lowRankES(6, 2, true)
+	grouped.Shaping, grouped.Group, grouped.NoiseReuse = ec.Grouped, 2, 3 // the resumed generation uses the draws of the one before
 	p := Policy(lookup(t, "CartPole-v1"), envs.Options{TimeLimit: 30}, DefaultNetwork(), DefaultPolicy())
 	for _, algo := range []ec.Algorithm{
-		lowRankES(6, 1, true), ec.VanillaESConfig{Population: 5, Elites: 2, NoiseStd: 0.2, Rank: 2},
+		lowRankES(6, 1, true), grouped, ec.VanillaESConfig{Population: 5, Elites: 2, NoiseStd: 0.2, Rank: 2},
 		ec.ARSConfig{Population: 6, Elites: 2, NoiseStd: 0.2, LearningRate: 0.1, Rank: 1}, lowRankPGPE(6, 2), lowRankSNES(5, 1),
 	} {
 		s := newLowRank(t, 5, algo, p, 2)

@@ -15,6 +15,7 @@ import (
 type PolicyConfig struct {
 	Episodes int  `min:"1" max:"65536" doc:"Episodes whose mean return is a candidate's fitness."`
 	Common   bool `doc:"All candidates of a generation are evaluated with the same random numbers."`
+	Group    int  `min:"0" max:"1048576" doc:"With common: consecutive candidates that have the same random numbers, other groups others; 0: all of a generation."`
 	Sample   bool `doc:"Actions are sampled from the policy; otherwise the most likely are taken. The deviations of continuous actions are then searched too."`
 	Bins     int  `min:"0" max:"256" doc:"Number of evenly spaced values of each continuous action; the network's outputs are their logits; 0: any value."`
 	Cap      bool `doc:"Episodes are cut off at twice the mean episode length of the last generation."`
@@ -30,6 +31,9 @@ func DefaultPolicy() PolicyConfig { return PolicyConfig{Episodes: 1, Common: tru
 func (c PolicyConfig) Validate() error {
 	if c.Bins == 1 {
 		return config.Invalid("bins", "an action with 1 value leaves no choice; want 0, or at least 2")
+	}
+	if c.Group > 0 && !c.Common {
+		return config.Invalid("group", "groups of %d candidates with random numbers in common, and policy.common = false; want 0, or common", c.Group)
 	}
 	return nil
 }

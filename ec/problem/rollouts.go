@@ -84,8 +84,11 @@ func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.
 		each += 4 * p.horizon() * p.episodes() * (2*p.env.ObsSize() + p.env.ActionWords() + 3)
 	}
 	most := max(1, p.memory/(each*members))
-	if p.actor != nil {
+	if p.actor != nil || p.cfg.Group > 0 {
 		most = population
+	}
+	if group := p.cfg.Group; group > 0 && population%group != 0 {
+		return nil, &SettingError{"policy", "group", fmt.Sprintf("%d candidates in groups of %d; want a divisor of the population", population, group)}
 	}
 	windows := (population + most - 1) / most
 	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: (population + windows - 1) / windows,
@@ -97,7 +100,7 @@ func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.
 	var err error
 	e.rollout, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
 		Members: members * e.window, Environments: p.cfg.Episodes, Horizon: p.horizon(), Options: p.options,
-		Mode: !p.cfg.Sample, Begin: true, Window: &envs.Window{Population: population, Count: e.window, Common: p.cfg.Common},
+		Mode: !p.cfg.Sample, Begin: true, Window: &envs.Window{Population: population, Count: e.window, Common: p.cfg.Common, Group: p.cfg.Group},
 		Cap: p.cfg.Cap, Seen: seen, Trajectory: trajectory, Actions: envs.Applied, Policy: e.act(weights),
 	})
 	if err != nil {

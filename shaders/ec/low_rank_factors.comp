@@ -28,7 +28,7 @@ layout(push_constant) uniform Push {
     float scale;     // of the weights
 };
 
-#include "ec/noise.glsl"
+#include "ec/low_rank_noise.glsl"
 
 // The weight of a draw's candidates; zero beyond the population.
 float draw_weight(uint search, uint draw) {

@@ -29,7 +29,7 @@ layout(push_constant) uniform Push {
     float scale;    // 1 / sqrt(rank)
 };
 
-#include "ec/noise.glsl"
+#include "ec/low_rank_noise.glsl"
 
 float noise1(uint search, uint pair, uint i) { return load_pick(noise4(search, pair, i / 4u), i & 3u); }
 

@@ -28,7 +28,7 @@ layout(push_constant) uniform Push {
     float scale;
 };
 
-#include "ec/noise.glsl"
+#include "ec/low_rank_noise.glsl"
 
 void main() {
     uint split = gl_WorkGroupID.y, splits = gl_NumWorkGroups.y, search = gl_WorkGroupID.z, fours = floats / 4u;

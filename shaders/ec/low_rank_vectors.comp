@@ -26,7 +26,7 @@ layout(push_constant) uniform Push {
     uint first;  // the first candidate
 };
 
-#include "ec/noise.glsl"
+#include "ec/low_rank_noise.glsl"
 
 float vector_deviation(uint search, uint at) { return !DIAGONAL ? deviation[search] : at < row ? deviation[search * row + at] : 0.0; }
 

@@ -21,6 +21,10 @@ layout(std430, set = 0, binding = 8) readonly buffer Clock { uint clock[]; };   
 layout(std430, set = 0, binding = 9) readonly buffer Table { vec4 noise_table[]; }; // [TABLE_FOURS]; optional
 layout(set = 0, binding = 10, rgba32f) readonly uniform imageBuffer noise_table_texels;
 
+#ifndef NOISE_GENERATION
+#define NOISE_GENERATION clock[0]
+#endif
+
 uint noise_pair(uint candidate) { return MIRRORED ? candidate >> 1 : candidate; }
 
 float noise_sign(uint candidate) { return MIRRORED && (candidate & 1u) != 0u ? -1.0 : 1.0; }
@@ -30,11 +34,11 @@ vec4 noise4(uint search, uint pair, uint block) {
     if (STORED != 0u) return LOAD4(noise_table, noise_table_texels, (search * STORED + pair) * ((dim + 3u) / 4u) + block);
     vec4 z;
     if (TABLE_FOURS != 0u) {
-        uint word = philox(uvec2(seed, stream), uvec4(search, pair, clock[0], 0u)).x;
+        uint word = philox(uvec2(seed, stream), uvec4(search, pair, NOISE_GENERATION, 0u)).x;
         uint at = word % (TABLE_FOURS - (dim + 3u) / 4u + 1u) + block;
         z = LOAD4(noise_table, noise_table_texels, at);
     } else {
-        z = normals(philox(uvec2(seed, stream), uvec4(search, pair, clock[0], block)));
+        z = normals(philox(uvec2(seed, stream), uvec4(search, pair, NOISE_GENERATION, block)));
     }
     uvec4 i = 4u * block + uvec4(0u, 1u, 2u, 3u);
     return vec4(i.x < dim ? z.x : 0.0, i.y < dim ? z.y : 0.0, i.z < dim ? z.z : 0.0, i.w < dim ? z.w : 0.0);

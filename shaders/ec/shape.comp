@@ -19,7 +19,8 @@ const uint RAW = 0u;
 const uint CENTERED_RANK = 1u; // T. Salimans et al., 2017: from -1/2 for the worst to 1/2 for the best
 const uint STANDARDIZE = 2u;   // to mean 0 and deviation 1
 const uint NORMALIZE = 3u;     // from -1 for the worst to 1 for the best
-const uint BY_RANK = 4u;       // as listed in `utility`
+const uint GROUPED = 4u;       // B. Sarkar et al., 2025: minus the mean of their group, divided by the deviation of all
+const uint BY_RANK = 5u;       // as listed in `utility`
 
 layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [M, N], finite
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
@@ -27,9 +28,38 @@ layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };     
 layout(std430, set = 0, binding = 3) readonly buffer Utility { float utility[]; };   // [N]
 layout(std430, set = 0, binding = 4) writeonly buffer Weight { float weight[]; };    // [M, N]
 
-layout(push_constant) uniform Push { uint population; };
+layout(push_constant) uniform Push {
+    uint population;
+    uint group; // candidates of a group, which divides the population; 0: not GROUPED
+};
 
 const float LARGEST = 3.402823466e38;
+const float VARIANCE = 1e-5; // added to that of GROUPED fitness
+
+// The weights of candidates begin to end - 1, every step-th, of a group of the given mean.
+void group_weights(uint begin, uint end, uint step, float unit, float mean, float deviation) {
+    for (uint p = begin; p < end; p += step) weight[p] = (LOAD(fitness, fitness_texels, p) / unit - mean) / deviation;
+}
+
+// Weights of GROUPED: an invocation takes whole groups if there are enough for all.
+void grouped(uint base, float unit, float deviation) {
+    uint groups = population / group;
+    if (groups >= WORKGROUP) {
+        for (uint j = gl_LocalInvocationID.x; j < groups; j += WORKGROUP) {
+            uint begin = base + j * group;
+            float sum = 0.0;
+            for (uint p = begin; p < begin + group; p++) sum += LOAD(fitness, fitness_texels, p) / unit;
+            group_weights(begin, begin + group, 1u, unit, sum / float(group), deviation);
+        }
+        return;
+    }
+    for (uint j = 0u; j < groups; j++) {
+        uint begin = base + j * group + gl_LocalInvocationID.x, end = base + (j + 1u) * group;
+        float sum = 0.0;
+        for (uint p = begin; p < end; p += WORKGROUP) sum += LOAD(fitness, fitness_texels, p) / unit;
+        group_weights(begin, end, WORKGROUP, unit, workgroup_sum(sum) / float(group), deviation);
+    }
+}
 
 void main() {
     uint base = gl_WorkGroupID.x * population;
@@ -47,7 +77,7 @@ void main() {
         low /= unit;
         high /= unit;
     }
-    if (SHAPE == STANDARDIZE || (CENTER && SHAPE != CENTERED_RANK)) { // the mean of centered ranks is 0
+    if (SHAPE == STANDARDIZE || SHAPE == GROUPED || (CENTER && SHAPE != CENTERED_RANK)) { // the mean of centered ranks is 0
         float sum = 0.0, square = 0.0;
         for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) sum += LOAD(fitness, fitness_texels, base + p) / unit;
         mean = workgroup_sum(sum) / float(population);
@@ -56,6 +86,10 @@ void main() {
             square += d * d;
         }
         deviation = sqrt(workgroup_sum(square) / float(population));
+    }
+    if (SHAPE == GROUPED && high > low) {
+        grouped(base, unit, sqrt(deviation * deviation + VARIANCE / unit / unit));
+        return;
     }
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
         float f = LOAD(fitness, fitness_texels, base + p) / unit, w;
