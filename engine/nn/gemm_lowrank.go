@@ -34,7 +34,7 @@ func (g Gemm) lowRankForm(info vk.Info) (form gemmForm, ok bool) {
 func (g Gemm) checkLowRank() error {
 	of := g.lowRank
 	switch {
-	case g.TransposeA || g.TransposeB || g.ofPatches() || g.TailColumns > 0 || g.ColumnSums || g.Inner != 0 || g.splits() > 1 || g.alpha() != 1 ||
+	case g.TransposeA || g.TransposeB || g.TailColumns > 0 || g.ColumnSums || g.Inner != 0 || g.splits() > 1 || g.alpha() != 1 ||
 		g.Addend != nil || g.Bias != nil || g.Kept != nil || g.Slope != Linear || g.A.shared() > 1:
 		return fmt.Errorf("nn: a product of %d × %d × %d of networks of low rank; want a plain one", g.M, g.K, g.N)
 	case of.matrix.Rows != g.K || of.matrix.Columns != g.N:
@@ -50,10 +50,15 @@ func (g Gemm) project(workgroup, width, subgroup uint32) vk.Call {
 	of := g.lowRank
 	k := lowRankProjectKernel{
 		Inputs: g.A.Tensor.Range(), Factors: of.Factors.Range(), Deviation: of.Deviation.Range(), Projections: of.projections.Range(),
-		K: uint32(g.K), XAt: uint32(g.A.At), XStride: uint32(g.A.Stride), XRow: uint32(g.A.Row),
+		K: uint32(g.K), AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row),
 		Component: uint32(of.Layout.Component), Draws: uint32(of.Draws()), Factor: uint32(of.matrix.A),
 		Rows: uint32(g.M), FirstRow: uint32(of.first), Each: uint32(of.each), First: uint32(of.First), Scale: float32(of.Layout.Scale()),
 		Workgroup: workgroup, Width: width, Aligned: g.A.aligned(4), Rank: uint32(of.Layout.Rank), Mirrored: of.Mirrored,
+	}
+	if w := g.patches; g.ofPatches() {
+		k.Images = g.A.Tensor.Range()
+		k.Height, k.ImageWidth, k.Channels, k.Kernel, k.Stride = uint32(w.Height), uint32(w.Width), uint32(w.Channels), uint32(w.Kernel), uint32(w.Stride)
+		k.Top, k.Left, k.OutHeight, k.OutWidth = uint32(w.Top), uint32(w.Left), uint32(w.OutHeight), uint32(w.OutWidth)
 	}
 	k.DeviationStride, k.DeviationAt = of.deviation(of.matrix)
 	call := k.call((k.Rows*width+workgroup-1)/workgroup, uint32(g.Members), 1)
@@ -77,6 +82,11 @@ func (f panelForm) lowRankCall(g Gemm, begin, end int) vk.Call {
 		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: g.alignmentC(), Activation: uint32(g.Activation),
 		Each: uint32(of.each), Rank: uint32(of.Layout.Rank), Mirrored: of.Mirrored,
 	}
+	if w := g.patches; g.ofPatches() {
+		k.Images = g.A.Tensor.Range()
+		k.Height, k.Width, k.Channels, k.Kernel, k.Stride = uint32(w.Height), uint32(w.Width), uint32(w.Channels), uint32(w.Kernel), uint32(w.Stride)
+		k.Top, k.Left, k.OutHeight, k.OutWidth = uint32(w.Top), uint32(w.Left), uint32(w.OutHeight), uint32(w.OutWidth)
+	}
 	call := k.call(uint32(ceil(g.N, int(f.across*f.columns))), uint32(ceil(g.M, f.rows)), uint32(g.Members))
 	call.Subgroup = f.lanes
 	return call
@@ -97,6 +107,11 @@ func (f tiledForm) lowRankCall(g Gemm) vk.Call {
 		Workgroup: f.workgroup, Rows: f.rows, Columns: f.columns, TileWidth: f.width,
 		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: g.alignedC(4) && g.N%4 == 0, Activation: uint32(g.Activation),
 		Each: uint32(of.each), Rank: uint32(of.Layout.Rank), Mirrored: of.Mirrored,
+	}
+	if w := g.patches; g.ofPatches() {
+		k.Patches = true
+		k.Height, k.Width, k.Channels, k.Kernel, k.Stride = uint32(w.Height), uint32(w.Width), uint32(w.Channels), uint32(w.Kernel), uint32(w.Stride)
+		k.Top, k.Left, k.OutHeight, k.OutWidth = uint32(w.Top), uint32(w.Left), uint32(w.OutHeight), uint32(w.OutWidth)
 	}
 	return k.call(uint32(ceil(g.N, int(f.width*f.columns))), uint32(ceil(g.M, int(f.workgroup/f.width*f.rows))), uint32(g.Members))
 }

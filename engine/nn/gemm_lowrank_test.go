@@ -24,6 +24,19 @@ func TestGemmLowRank(t *testing.T) {
 				lowRankCase{members: 1 + i%2, each: 1 + i%3, m: size[0], n: size[1], k: size[2], rank: []int{1, 4, 3, 6}[i], mirrored: i%2 == 1,
 					first: i, firstRow: 2 * (i % 2), aligned: i > 1, activation: []Activation{Linear, Tanh, ReLU, GELU}[i]}.run(t, form)
 			}
+			for i, c := range []struct {
+				image          Shape
+				kernel, stride int
+				padding        Padding
+			}{
+				{Shape{7, 5, 3}, 3, 2, Same}, {Shape{6, 9, 1}, 2, 3, Valid}, {Shape{5, 7, 4}, 3, 1, Same}, {Shape{4, 6, 12}, 3, 1, Valid}, {Shape{5, 4, 1}, 5, 3, Same},
+			} {
+				layer := Sequential{In: c.image, Out: 1, Hidden: []LayerConfig{window(odd(40), c.kernel, c.stride, c.padding, Linear)}}.Layers()[0]
+				const images, first = 5, 1
+				places := layer.Window.places()
+				lowRankCase{members: 2, m: images * places, n: layer.Out, k: layer.In, rank: 1 + 2*(i%2), each: 2 * places, first: i, firstRow: first * places,
+					mirrored: i%2 == 0, activation: Tanh, of: &layer, image: c.image}.run(t, form)
+			}
 		})
 	}
 }
@@ -36,6 +49,30 @@ type lowRankCase struct {
 	mirrored         bool
 	aligned          bool
 	activation       Activation
+	of               *Layer // a convolution, of whose patches A is, in images of this shape; nil: A is a matrix
+	image            Shape
+}
+
+// images returns images of every member, with poison between them, and their patches, a row each.
+func (c lowRankCase) images(t *testing.T, s *engine.State) (Matrix, []float32) {
+	places, pixels := c.of.Window.places(), c.image.Size()
+	count, apart := c.m/places, 3
+	if c.image[2]%4 == 0 {
+		apart = 4
+	}
+	wide := pixels + apart
+	values, patches := normals(apart+c.members*count*wide), make([]float32, c.members*c.m*c.k)
+	for at := range values {
+		if (at+wide-apart)%wide >= pixels {
+			values[at] = poison
+		}
+	}
+	for n := range c.members * count {
+		affine(*c.of, func(in, weight, out int) {
+			patches[(n*places+out/c.of.Out)*c.k+weight/c.of.Out] = values[apart+n*wide+in]
+		})
+	}
+	return Matrix{Tensor: vector(t, s, "images", len(values), values), At: apart, Stride: count * wide, Row: wide}, patches
 }
 
 func (c lowRankCase) run(t *testing.T, form gemmForm) {
@@ -44,6 +81,10 @@ func (c lowRankCase) run(t *testing.T, form gemmForm) {
 	av, bv := normals(c.members*c.m*c.k), normals(c.members*c.k*c.n)
 	g := Gemm{Members: c.members, M: c.m, N: c.n, K: c.k, Activation: c.activation, A: matrices(t, s, "a", c.members, c.m, c.k, av, c.aligned),
 		B: matrices(t, s, "b", c.members, c.k, c.n, bv, c.aligned), C: matrices(t, s, "c", c.members, c.m, c.n, nil, c.aligned)}
+	if c.of != nil {
+		g.A, av = c.images(t, s)
+		g.patches = c.of.Window
+	}
 	networks := (c.firstRow + c.m + c.each - 1) / c.each
 	all := []Parameter{{Rows: 3, Columns: 2}, {At: 6, Rows: c.k, Columns: c.n}, {At: 6 + c.k*c.n, Columns: 5}, {At: 11 + c.k*c.n, Columns: c.n}}
 	layout, err := NewLowRank(all, c.rank)

@@ -1131,6 +1131,7 @@ var gemmLowRankShader = &vk.Shader{
 		{Name: "ALIGNED_B", ID: 8, Default: 0},
 		{Name: "ALIGNED_C", ID: 9, Default: 0},
 		{Name: "ACTIVATION", ID: 11, Default: 0},
+		{Name: "PATCHES", ID: 17, Default: 0},
 		{Name: "EACH", ID: 18, Default: 1},
 		{Name: "HEIGHT", ID: 20, Default: 1},
 		{Name: "WIDTH", ID: 21, Default: 1},
@@ -1188,6 +1189,7 @@ type gemmLowRankKernel struct {
 	AlignedB   bool   // default false
 	AlignedC   bool   // default false
 	Activation uint32 // default 0
+	Patches    bool   // default false
 	Each       uint32 // default 1
 	Height     uint32 // default 1
 	Width      uint32 // default 1
@@ -1369,6 +1371,8 @@ var gemmPanelLowRankShader = &vk.Shader{
 		{Name: "factors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
 		{Name: "Vectors", Index: 8, Access: vk.Read},
 		{Name: "vectors_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
+		{Name: "Images", Index: 10, Access: vk.Read, Optional: true},
+		{Name: "images_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat, Optional: true, View: "Images"},
 		{Name: "Sums", Index: 12, Access: vk.Read},
 		{Name: "sums_texels", Index: 13, Access: vk.Read, Texel: vk.TexelFloat, View: "Sums"},
 		{Name: "SumQuads", Index: 14, Access: vk.Read},
@@ -1388,8 +1392,18 @@ var gemmPanelLowRankShader = &vk.Shader{
 		{Name: "ACTIVATION", ID: 9, Default: 0},
 		{Name: "EDGE", ID: 12, Default: 0},
 		{Name: "DEEP", ID: 14, Default: 0},
+		{Name: "HAS_IMAGES", ID: 17, Default: 0, Has: "Images"},
 		{Name: "EACH", ID: 18, Default: 1},
 		{Name: "ACROSS", ID: 19, Default: 8},
+		{Name: "HEIGHT", ID: 20, Default: 1},
+		{Name: "WIDTH", ID: 21, Default: 1},
+		{Name: "CHANNELS", ID: 22, Default: 1},
+		{Name: "KERNEL", ID: 23, Default: 1},
+		{Name: "STRIDE", ID: 24, Default: 1},
+		{Name: "TOP", ID: 25, Default: 0},
+		{Name: "LEFT", ID: 26, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 27, Default: 1},
+		{Name: "OUT_WIDTH", ID: 28, Default: 1},
 		{Name: "RANK", ID: 29, Default: 1},
 		{Name: "MIRRORED", ID: 30, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
@@ -1405,6 +1419,7 @@ type gemmPanelLowRankKernel struct {
 	Projections vk.Range // readonly vec4
 	Factors     vk.Range // readonly vec4
 	Vectors     vk.Range // readonly vec4
+	Images      vk.Range // readonly float, optional
 	Sums        vk.Range // readonly float
 	SumQuads    vk.Range // readonly vec4
 	C           vk.Range // writeonly float
@@ -1447,6 +1462,15 @@ type gemmPanelLowRankKernel struct {
 	Deep       bool   // default false
 	Each       uint32 // default 1
 	Across     uint32 // default 8
+	Height     uint32 // default 1
+	Width      uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
 	Rank       uint32 // default 1
 	Mirrored   bool   // default false
 	TexelLoads uint32 // default 0
@@ -1744,11 +1768,13 @@ var lowRankProjectShader = &vk.Shader{
 	SPIRV: shaders.Code("engine/nn/low_rank_project"),
 	Bindings: []vk.Binding{
 		{Name: "Inputs", Index: 0, Access: vk.Read},
-		{Name: "inputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
+		{Name: "a_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Inputs"},
 		{Name: "Factors", Index: 2, Access: vk.Read},
 		{Name: "factors_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
 		{Name: "Deviation", Index: 4, Access: vk.Read},
 		{Name: "Projections", Index: 5, Access: vk.Write},
+		{Name: "Images", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "images_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat, Optional: true, View: "Images"},
 	},
 	PushBytes: 56,
 	Spec: []vk.SpecConstant{
@@ -1758,6 +1784,16 @@ var lowRankProjectShader = &vk.Shader{
 		{Name: "ACTIVATION", ID: 3, Default: 0},
 		{Name: "RANK", ID: 4, Default: 1},
 		{Name: "MIRRORED", ID: 5, Default: 0},
+		{Name: "HAS_IMAGES", ID: 6, Default: 0, Has: "Images"},
+		{Name: "HEIGHT", ID: 20, Default: 1},
+		{Name: "IMAGE_WIDTH", ID: 21, Default: 1},
+		{Name: "CHANNELS", ID: 22, Default: 1},
+		{Name: "KERNEL", ID: 23, Default: 1},
+		{Name: "STRIDE", ID: 24, Default: 1},
+		{Name: "TOP", ID: 25, Default: 0},
+		{Name: "LEFT", ID: 26, Default: 0},
+		{Name: "OUT_HEIGHT", ID: 27, Default: 1},
+		{Name: "OUT_WIDTH", ID: 28, Default: 1},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1770,11 +1806,12 @@ type lowRankProjectKernel struct {
 	Factors     vk.Range // readonly vec4
 	Deviation   vk.Range // readonly float
 	Projections vk.Range // writeonly float
+	Images      vk.Range // readonly float, optional
 
 	K               uint32 // push constants, in order
-	XAt             uint32
-	XStride         uint32
-	XRow            uint32
+	AAt             uint32
+	AStride         uint32
+	ARow            uint32
 	Component       uint32
 	Draws           uint32
 	Factor          uint32
@@ -1792,6 +1829,15 @@ type lowRankProjectKernel struct {
 	Activation uint32 // default 0
 	Rank       uint32 // default 1
 	Mirrored   bool   // default false
+	Height     uint32 // default 1
+	ImageWidth uint32 // default 1
+	Channels   uint32 // default 1
+	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
+	Top        uint32 // default 0
+	Left       uint32 // default 0
+	OutHeight  uint32 // default 1
+	OutWidth   uint32 // default 1
 	TexelLoads uint32 // default 0
 }
 

@@ -186,8 +186,11 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 		}
 		switch {
 		case layer.Kind == Convolution:
-			// A perturbation multiplies the patches again, from memory.
-			if whole, ok := l.implicit(r, g, layer, inputs[0].matrix); ok && b.weights.Perturbation == nil {
+			whole, ok := l.implicit(r, g, layer, inputs[0].matrix)
+			if ok && b.weights.Perturbation != nil { // a kernel of its own reads patches in memory
+				_, ok = l.completes(whole)
+			}
+			if ok {
 				g = whole
 			} else {
 				g.A = l.gather(r, kept, layer, inputs[0].matrix, count)

@@ -103,7 +103,7 @@ func (l *layered) perturbed(r *engine.Recorder, b batch, i int, g Gemm, first in
 	if !few(g.K, g.N) {
 		whole := g
 		whole.Activation, whole.lowRank = activation, &lowRankRows{p, m, bias, firstRow, each, l.projections}
-		if form, ok := g.lowRankForm(l.info); ok && !l.apart {
+		if form, ok := l.completes(g); ok {
 			if !projected {
 				r.Dispatch(whole.project(l.lines(g.M), l.normWidth(), l.info.SubgroupSize))
 			}
@@ -146,6 +146,14 @@ func (l *layered) perturbed(r *engine.Recorder, b batch, i int, g Gemm, first in
 	call.Subgroup = l.info.SubgroupSize
 	r.Dispatch(call)
 	return projects
+}
+
+// completes returns the form in which the device completes a layer's product for the row's networks; ok is false if a kernel of its own has to.
+func (l *layered) completes(g Gemm) (form gemmForm, ok bool) {
+	if few(g.K, g.N) || l.apart {
+		return nil, false
+	}
+	return g.lowRankForm(l.info)
 }
 
 // projectsTo returns the matrix of the layer after layer i if its inputs are layer i's rows of outputs, as they are stored, and it has projections.

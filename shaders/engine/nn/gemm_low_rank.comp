@@ -1,7 +1,7 @@
 #version 450
 
 // Products of networks of low rank on GPUs: C = activate(A B + s (A l) r' + bias), with shared weights B and with the l, r and bias of the row's network
-// (low_rank_row.glsl), one product a member, by the tiles of gemm.comp.
+// (low_rank_row.glsl), one product a member, by the tiles of gemm.comp. A may be the patches of images.
 //
 // Groups: x = ceil(N / columns of a workgroup), y = ceil(M / rows of a workgroup), z = population.
 
@@ -19,9 +19,10 @@ layout(constant_id = 7) const bool ALIGNED_A = false;   // rows of A begin at mu
 layout(constant_id = 8) const bool ALIGNED_B = false;
 layout(constant_id = 9) const bool ALIGNED_C = false;
 layout(constant_id = 11) const uint ACTIVATION = 0;
+layout(constant_id = 17) const bool PATCHES = false;    // A's rows are patches of images
 
 const uint FORM_TILES = 1u, FORM = FORM_TILES;
-const bool TRANSPOSE_A = false, TRANSPOSE_B = false, PATCHES = false;
+const bool TRANSPOSE_A = false, TRANSPOSE_B = false;
 
 layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer a_texels;

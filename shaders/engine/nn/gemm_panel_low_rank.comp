@@ -1,7 +1,8 @@
 #version 450
 
 // Products of networks of low rank on software drivers: C = activate(A B + s (A l) r' + bias), with shared weights B and with the l, r and bias of the
-// row's network (low_rank_row.glsl), one product a member. It is the form of gemm_panel.comp, which has the reasons.
+// row's network (low_rank_row.glsl), one product a member. A may be the patches of images (HAS_IMAGES). It is the form of gemm_panel.comp, which has the
+// reasons.
 //
 // Groups: x = ceil(N / (COLUMNS * ACROSS)), y = ceil(M / rows), z = population.
 
@@ -23,6 +24,7 @@ layout(constant_id = 7) const uint ALIGNED_C = 1;         // 1, 4, 8: rows of C 
 layout(constant_id = 9) const uint ACTIVATION = 0;
 layout(constant_id = 12) const uint EDGE = 0;             // 0: N fills all panels; 1, 4, 8: the largest of these that divides N
 layout(constant_id = 14) const bool DEEP = false;         // the dispatch sums more of K than DEPTH
+layout(constant_id = 17) const bool HAS_IMAGES = false;   // A's rows are patches of images
 layout(constant_id = 19) const uint ACROSS = 8;           // lanes that share a row of C; fewer than LANES only with EDGE
 
 const bool TRANSPOSE_A = false, TRANSPOSE_B = false;
@@ -32,6 +34,8 @@ layout(std430, set = 0, binding = 0) readonly buffer A { vec4 a[]; };
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer a_texels;
 layout(std430, set = 0, binding = 2) readonly buffer B { vec4 b[]; };
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer b_texels;
+layout(std430, set = 0, binding = 10) readonly buffer Images { float images[]; };   // A, for floats that are not four in a pixel
+layout(set = 0, binding = 11, r32f) readonly uniform imageBuffer images_texels;
 layout(std430, set = 0, binding = 12) coherent readonly buffer Sums { float sums[]; }; // C, for the partial sums
 layout(set = 0, binding = 13, r32f) coherent readonly uniform imageBuffer sums_texels; // one float each: others may write the next
 layout(std430, set = 0, binding = 14) coherent readonly buffer SumQuads { vec4 sum_quads[]; }; // the same
@@ -54,6 +58,7 @@ layout(push_constant) uniform Push {
 };
 
 #include "engine/nn/gemm_panel_parts.glsl"
+#include "engine/nn/gemm_panel_patches.glsl"
 
 // Completes the sum of a row of C, and activates it.
 void panel_follow(LowRank of, uint row, uint count, uint columns) {
@@ -75,17 +80,30 @@ void panel_pass(uint c0, uint row, uint row_last, bool add, bool last) {
     uint e[FOURS], a_last = a_begin + k_first + k_left - 1u; // the lane's columns of A
     [[unroll]] for (uint j = 0u; j < FOURS; j++) e[j] = a_begin + k_first + min(4u * (j * ACROSS + lane), k_left - 1u);
     uint at = TOGETHER == 1u ? row : min(row + turn, row_last - 1u);
+    PatchPlace place;
+    PatchPart part[4u * FOURS];
+    if (HAS_IMAGES) {
+        place = patch_place(at);
+        [[unroll]] for (uint i = 0u; i < 4u * FOURS; i++) part[i] = patch_part(e[i / 4u] - a_begin, i % 4u);
+    }
     [[dont_unroll]] for (uint r = row; r < row_last; r += TOGETHER) {
         if (TOGETHER > 1u) stores = r + turn < row_last ? mine : 0u;
         [[unroll]] for (uint j = 0u; j < FOURS; j++) {
-            vec4 v = panel_a(e[j] + at * a_step, a_last + at * a_step);
+            vec4 v;
+            if (HAS_IMAGES) {
+                v = patch_four(place, part[4u * j], part[4u * j + 1u], part[4u * j + 2u], part[4u * j + 3u]);
+            } else {
+                v = panel_a(e[j] + at * a_step, a_last + at * a_step);
+            }
             [[unroll]] for (uint i = 0u; i < 4u; i++) panel_x[j][i] = 4u * (j * ACROSS + lane) + i < left ? v[i] : 0.0;
         }
         uint row_at = c0 + at * step;
         panel_multiply(row_at, add, columns);
         if (last) panel_follow(of, at, count, columns);
         PANEL_STORE(c, c4, c8, row_at)
-        at = TOGETHER == 1u ? at + 1u : min(r + TOGETHER + turn, row_last - 1u);
+        uint next = TOGETHER == 1u ? at + 1u : min(r + TOGETHER + turn, row_last - 1u);
+        if (HAS_IMAGES) patch_next(place, next - at, next, a_step);
+        at = next;
     }
     stores = mine;
 }
