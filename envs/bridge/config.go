@@ -1,0 +1,92 @@
+package bridge
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/evorl/evorl/engine/config"
+)
+
+// Config is [bridge]: how environments outside of evorl are stepped. Default has the defaults.
+type Config struct {
+	Python    string `doc:"Python that steps environments of gymnasium: and python:, a program of the PATH or a file relative to the configuration."`
+	Folder    string `doc:"Folder in which servers run and Python looks for modules first, relative to the configuration; empty: the configuration's."`
+	Arguments string `doc:"Arguments of the environment's constructor, a JSON object such as '{\"gravity\": -5}'; empty: none."`
+
+	Processes    int           `min:"0" max:"1024" doc:"Processes that step the environments; 0: one for each processor."`
+	Halves       int           `min:"1" max:"2" doc:"Parts of a process's environments; with 2, the results of one are taken over while the other is stepped."`
+	Timeout      time.Duration `above:"0" doc:"Time in which a process answers a step at the latest; then it is restarted."`
+	StartTimeout time.Duration `above:"0" doc:"Time in which a process has made its environments at the latest."`
+	Seed         uint32        `doc:"Mixed into the seeds of all environments, so that agents of one seed meet other episodes; 0: they follow from the run's seed alone."`
+	Restarts     int           `min:"0" doc:"Failures of environments after which they are restarted, their episodes cut off; the next ends the run. 0: the first."`
+
+	Spec string `doc:"What the environment told of itself when the run began, as JSON, so that a run resumes in the same; empty: it is asked."`
+}
+
+// Default returns the defaults: python3, a process for each processor, a minute for a step and two for a start, and 10 restarts.
+func Default() Config {
+	return Config{Python: "python3", Halves: 2, Timeout: time.Minute, StartTimeout: 2 * time.Minute, Restarts: 10}
+}
+
+// Validate checks that Arguments is a JSON object.
+func (c Config) Validate() error {
+	if c.Arguments == "" {
+		return nil
+	}
+	var object map[string]any
+	if err := json.Unmarshal([]byte(c.Arguments), &object); err != nil || object == nil {
+		return config.Invalid("arguments", "%q is no JSON object; want one such as {\"gravity\": -5}", c.Arguments)
+	}
+	return nil
+}
+
+// Located returns the configuration with Folder, and Python if it is a file, as paths that do not depend on the working directory. locate makes such a
+// path of one that a configuration file has.
+func (c Config) Located(locate func(name string) string) Config {
+	if c.Folder == "" {
+		c.Folder = "."
+	}
+	c.Folder = locate(c.Folder)
+	if strings.ContainsRune(filepath.ToSlash(c.Python), '/') {
+		c.Python = locate(c.Python)
+	}
+	return c
+}
+
+// Kinds are the prefixes of names of environments that a server steps, and what follows them.
+func Kinds() []Kind {
+	return []Kind{
+		{"gymnasium:", "ID", "an environment registered with Gymnasium, such as gymnasium:LunarLander-v3, stepped by Python with the package gymnasium"},
+		{"python:", "MODULE:FUNCTION", "an environment of Gymnasium's interface that a Python function returns, such as python:my_module:make"},
+		{"exec:", "PROGRAM", "environments of a program of one's own that speaks the bridge's protocol, such as exec:./my-server"},
+	}
+}
+
+// Kind is a way to name environments that a server steps.
+type Kind struct{ Prefix, Rest, Summary string }
+
+// IsName reports whether a name has the prefix of one of Kinds.
+func IsName(name string) bool {
+	for _, k := range Kinds() {
+		if strings.HasPrefix(name, k.Prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkName checks what follows the prefix.
+func checkName(name string) error {
+	kind, rest, _ := strings.Cut(name, ":")
+	module, function, ok := strings.Cut(rest, ":")
+	switch {
+	case rest == "":
+		return fmt.Errorf("%q names no environment; want for example gymnasium:CartPole-v1, python:my_module:make or exec:./my-server", name)
+	case kind == "python" && (!ok || module == "" || function == ""):
+		return fmt.Errorf("%q names no function; want python:MODULE:FUNCTION, such as python:my_module:make", name)
+	}
+	return nil
+}

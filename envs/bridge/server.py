@@ -1,0 +1,418 @@
+"""Steps environments of Gymnasium's interface for evorl. docs/bridge.md describes the protocol.
+
+evorl runs it, one process for a part of a run's environments. It needs nothing but Python 3.8, and what the environments need.
+"""
+
+import importlib
+import json
+import math
+import mmap
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import traceback
+
+VERSION, MAGIC, HEADER = 1, b"EVORLBR1", 256
+MAP, READY, GO, DONE, CLOSE = 1, 2, 3, 4, 5  # messages
+STEP, RESET, ANEW, LAST, STAY = 1, 2, 3, 0x10, 0x20  # commands
+TERMINATED, TRUNCATED = 1, 2
+MOST_ACTIONS, MOST_FAULTS = 4096, 4096
+
+numpy = None  # once an environment has imported it; those in plain Python do without
+
+
+class Refused(Exception):
+    """What an environment has that evorl does not take; its text is for the user."""
+
+
+def guard(sock):
+    """Ends the whole process group when evorl is gone, even if an environment hangs. Returns the guard's process id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    for fd in range(64):  # so that nobody waits for the guard
+        if fd != sock.fileno():
+            try:
+                os.close(fd)
+            except OSError:
+                pass
+    gone = select.poll()
+    gone.register(sock, 0)  # hanging up is always reported
+    while not gone.poll():
+        pass
+    os.killpg(0, signal.SIGKILL)
+
+
+def maker(name, arguments):
+    """Returns the function that makes an environment, its step limit, its reward threshold, and what it is made by."""
+    kind, _, rest = name.partition(":")
+    if kind == "gymnasium":
+        try:
+            import gymnasium
+        except ImportError as e:
+            raise Refused("%s cannot import gymnasium (%s); want: %s -m pip install gymnasium" % (sys.executable, e, sys.executable)) from None
+        module, _, plain = rest.rpartition(":")
+        if module:
+            importlib.import_module(module)
+        if plain.startswith("ALE/"):
+            importlib.import_module("ale_py")
+        spec = gymnasium.spec(plain)
+        arguments.setdefault("disable_env_checker", True)
+        arguments.setdefault("max_episode_steps", -1)  # the time limit is evorl's
+        return lambda: gymnasium.make(plain, **arguments), spec.max_episode_steps or 0, spec.reward_threshold, "gymnasium " + gymnasium.__version__
+    module, _, function = rest.partition(":")
+    sys.path.insert(0, os.getcwd())
+    found = importlib.import_module(module)
+    make = getattr(found, function, None)
+    if not callable(make):
+        raise Refused("module %s (%s) has no function %r that makes an environment" % (module, found.__file__, function))
+    return lambda: make(**arguments), int(getattr(make, "max_steps", 0) or 0), getattr(make, "reward_threshold", None), module
+
+
+def flat(value):
+    """Lists the numbers of nested sequences, row-major, and their shape."""
+    if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
+        return value.ravel().tolist(), value.shape
+    if not hasattr(value, "__len__"):
+        return [value], ()
+    if not len(value):
+        return [], (0,)
+    if not hasattr(value[0], "__len__"):
+        return list(value), (len(value),)
+    parts = [flat(v) for v in value]
+    if any(p[1] != parts[0][1] for p in parts):
+        raise ValueError("rows of different shapes")
+    return [x for p in parts for x in p[0]], (len(parts),) + parts[0][1]
+
+
+def bounds(space, size):
+    """Returns a box's bounds for JSON: one if all are equal, null if infinite."""
+    out = []
+    for value in (space.low, space.high):
+        row = [float(x) for x in flat(value)[0]]
+        row = [x if math.isfinite(x) else None for x in row]
+        if len(row) not in (1, size):
+            raise Refused("a box of %d elements has %d bounds" % (size, len(row)))
+        out.append(row[:1] if all(x == row[0] for x in row) else row)
+    return out
+
+
+def kind_of(space):
+    names = [c.__name__ for c in type(space).__mro__]
+    for kind in ("Dict", "Tuple", "Text", "Graph", "Sequence", "OneOf", "MultiBinary", "MultiDiscrete", "Discrete", "Box"):
+        if kind in names:
+            return kind
+    if hasattr(space, "low") and hasattr(space, "high"):
+        return "Box"
+    if hasattr(space, "nvec"):
+        return "MultiDiscrete"
+    return "Discrete" if hasattr(space, "n") else names[0]
+
+
+def box_shape(space):
+    shape = getattr(space, "shape", None)
+    return tuple(int(n) for n in (flat(space.low)[1] if shape is None else shape))
+
+
+def choices(space):
+    """Returns the number of values of each element of a discrete space, and the first value of each; a MultiBinary's are 2 and 0."""
+    kind = kind_of(space)
+    if kind == "Discrete":
+        return [int(space.n)], [int(getattr(space, "start", 0))]
+    if kind == "MultiBinary":
+        size = math.prod(flat(space.n)[0])
+        return [2] * size, [0] * size
+    n = [int(x) for x in flat(space.nvec)[0]]
+    start = getattr(space, "start", None)
+    return n, [0] * len(n) if start is None else [int(x) for x in flat(start)[0]]
+
+
+class Observations:
+    """How observations are described and written: boxes as they are, whole numbers as one-hot vectors."""
+
+    def __init__(self, space):
+        kind = kind_of(space)
+        self.bytes, self.n = False, None
+        if kind == "Box":
+            self.shape = box_shape(space)
+            self.size = math.prod(self.shape)
+            dtype = str(getattr(space, "dtype", "float32"))
+            self.bytes = dtype == "uint8"
+            if not self.bytes and not dtype.startswith(("float", "int", "uint", "bool")):
+                raise Refused("observations are a box of %s; want numbers" % dtype)
+            self.low, self.high = ([0], [255]) if self.bytes else bounds(space, self.size)
+        elif kind in ("Discrete", "MultiDiscrete", "MultiBinary"):
+            self.n, self.start = choices(space)
+            self.size = len(self.n) if kind == "MultiBinary" else sum(self.n)
+            self.binary = kind == "MultiBinary"
+            self.shape, self.low, self.high = (self.size,), [0], [1]
+        else:
+            raise Refused("observations are a %s; want a Box, Discrete, MultiDiscrete or MultiBinary (gymnasium.wrappers.FlattenObservation makes a Box)" % kind)
+        if not 0 < self.size <= 1 << 24:
+            raise Refused("observations have %d elements; want 1 to %d" % (self.size, 1 << 24))
+
+    def describe(self):
+        shape = self.shape if self.shape else (1,)
+        return {"type": "uint8" if self.bytes else "float32", "shape": list(shape), "low": self.low, "high": self.high}
+
+    def writer(self, memory, at, rows):
+        """Returns write(i, observation) for rows at an offset of the shared memory."""
+        size, shape, n = self.size, self.shape, self.n
+        code, width = ("B", 1) if self.bytes else ("f", 4)
+        view = memoryview(memory)[at : at + rows * size * width].cast(code)
+        if n is not None:
+            return lambda i, obs: self.write_whole(view[i * size : (i + 1) * size], obs)
+        if numpy is not None:
+            array = numpy.frombuffer(view, numpy.uint8 if self.bytes else numpy.float32).reshape((rows,) + shape)
+            want = numpy.dtype("uint8") if self.bytes else None
+
+            def write(i, obs):
+                if type(obs) is not numpy.ndarray:
+                    obs = numpy.asarray(obs)
+                if obs.shape != shape:
+                    raise ValueError("an observation has the shape %s; want %s" % (obs.shape, shape))
+                if want is not None and obs.dtype != want:
+                    raise ValueError("an observation has elements of %s; want uint8" % obs.dtype)
+                array[i] = obs
+
+            return write
+
+        def write_plain(i, obs):
+            row, got = flat(obs)
+            if got != shape:
+                raise ValueError("an observation has the shape %s; want %s" % (got, shape))
+            at = i * size
+            for value in row:
+                view[at] = value
+                at += 1
+
+        return write_plain
+
+    def write_whole(self, row, obs):
+        values = flat(obs)[0]
+        if len(values) != len(self.n):
+            raise ValueError("an observation has %d whole numbers; want %d" % (len(values), len(self.n)))
+        row[:] = memoryview(bytes(4 * len(row))).cast("f")
+        at = 0
+        for value, n, start in zip(values, self.n, self.start):
+            k = int(value) - start
+            if not 0 <= k < n:
+                raise ValueError("an observation has the whole number %d; want %d to %d" % (value, start, start + n - 1))
+            if self.binary:
+                row[at] = k
+                at += 1
+            else:
+                row[at + k] = 1
+                at += n
+
+
+class Actions:
+    """How actions are described and read: boxes as they are; of several whole numbers every combination is an action."""
+
+    def __init__(self, space):
+        kind = kind_of(space)
+        self.n = None
+        if kind == "Box":
+            self.shape = box_shape(space)
+            self.size = math.prod(self.shape)
+            self.low, self.high = bounds(space, self.size)
+            self.dtype = str(getattr(space, "dtype", "float32"))
+            if not self.dtype.startswith("float"):
+                raise Refused("actions are a box of %s; want floats, or a Discrete or MultiDiscrete space" % self.dtype)
+        elif kind in ("Discrete", "MultiDiscrete", "MultiBinary"):
+            self.n, self.start = choices(space)
+            self.single, self.size = kind == "Discrete", 1
+            if math.prod(self.n) > MOST_ACTIONS:
+                raise Refused("there are %d combinations of actions; want at most %d" % (math.prod(self.n), MOST_ACTIONS))
+        else:
+            raise Refused("actions are a %s; want a Box, Discrete, MultiDiscrete or MultiBinary" % kind)
+
+    def describe(self):
+        if self.n is not None:
+            return {"n": math.prod(self.n)}
+        return {"shape": [self.size], "low": self.low, "high": self.high}
+
+    def reader(self, memory, at, rows):
+        """Returns read(i), the action of a row."""
+        size = self.size
+        view = memoryview(memory)[at : at + 4 * rows * size].cast("f" if self.n is None else "i")
+        if self.n is None:
+            if numpy is None:
+                return lambda i: view[i * size : (i + 1) * size].tolist()
+            array = numpy.frombuffer(view, numpy.float32).reshape((rows,) + self.shape)
+            return lambda i: array[i].astype(self.dtype)
+        if self.single:
+            start = self.start[0]
+            if numpy is None:
+                return lambda i: view[i] + start
+            values = [numpy.int64(start + k) for k in range(self.n[0])]
+            return lambda i: values[view[i]]
+
+        def read(i):
+            index, out = view[i], []
+            for n, start in zip(reversed(self.n), reversed(self.start)):
+                index, k = divmod(index, n)
+                out.append(start + k)
+            out.reverse()
+            return out if numpy is None else numpy.array(out, numpy.int64)
+
+        return read
+
+
+class Half:
+    """The block of one half of the environments in the shared memory."""
+
+    def __init__(self, memory, at, envs, observations, actions):
+        (self.n, offsets) = (len(envs), struct.unpack_from("<9Q", memory, at))
+        command, seed, action, reward, ended, status, obs, final, fault = offsets
+        view = memoryview(memory)
+        self.envs, n = envs, self.n
+        self.command, self.seed = view[command : command + n], view[seed : seed + 4 * n].cast("I")
+        self.reward = view[reward : reward + 4 * n].cast("f")
+        self.ended, self.status = view[ended : ended + n], view[status : status + n]
+        self.action = actions.reader(memory, action, n)
+        self.obs, self.final = observations.writer(memory, obs, n), observations.writer(memory, final, n)
+        self.fault = view[fault : fault + MOST_FAULTS]
+
+
+def step(half, i, command):
+    env = half.envs[i]
+    result = env.step(half.action(i))
+    if not isinstance(result, tuple) or len(result) != 5:
+        count = len(result) if isinstance(result, tuple) else type(result).__name__
+        raise TypeError("step returned %s values; want five: observation, reward, terminated, truncated, info" % count)
+    obs, reward, terminated, truncated, _ = result
+    half.reward[i] = float(reward)
+    ended = (TERMINATED if terminated else 0) | (TRUNCATED if truncated else 0)
+    half.ended[i] = ended
+    if not (ended or command & LAST):
+        half.obs(i, obs)
+        return
+    half.final(i, obs)
+    if not command & STAY:
+        begin(half, i, env.reset())
+
+
+def begin(half, i, result):
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError("reset returned %s; want two values: observation, info" % type(result).__name__)
+    half.obs(i, result[0])
+
+
+def cause(error):
+    """Describes an exception in one line, with the place where it was raised."""
+    text = " ".join(("%s: %s" % (type(error).__name__, error)).split())
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
+    return "%s (%s:%d)" % (text, frames[-1].filename, frames[-1].lineno) if frames else text
+
+
+def close(env):
+    try:
+        env.close()
+    except Exception:  # it may have failed before, or have no such method
+        pass
+
+
+def act(half, make, now, first):
+    """Does what the commands of a half say, and returns the number of environments that failed."""
+    faults, envs = [], half.envs
+    for i in range(half.n):
+        command = half.command[i]
+        if not command:
+            continue
+        now[0] = first + i
+        half.status[i] = half.ended[i] = 0
+        try:
+            what = command & 15
+            if what == STEP:
+                step(half, i, command)
+                continue
+            if what == ANEW or envs[i] is None:
+                if envs[i] is not None:
+                    close(envs[i])
+                envs[i] = make()
+            begin(half, i, envs[i].reset(seed=half.seed[i]))
+        except (Exception, SystemExit) as e:
+            half.status[i] = 1
+            if envs[i] is not None:
+                close(envs[i])
+                envs[i] = None
+            faults.append("%d\t%s\n" % (i, cause(e)))
+    now[0] = 0xFFFFFFFF
+    if faults:
+        text = "".join(faults).encode("utf-8", "replace")[: MOST_FAULTS - 1]
+        half.fault[: len(text) + 1] = text + b"\0"
+    return len(faults)
+
+
+def receive(sock):
+    """Returns the next message, (sequence, half, what, count); None: evorl has ended."""
+    data = b""
+    while len(data) < 8:
+        part = sock.recv(8 - len(data))
+        if not part:
+            return None
+        data += part
+    return struct.unpack("<IBBH", data)
+
+
+def serve(sock):
+    arguments = json.loads(os.environ.get("EVORL_BRIDGE_ARGUMENTS") or "{}")
+    make, limit, threshold, by = maker(os.environ["EVORL_BRIDGE_ENV"], arguments)
+    first = make()
+    global numpy
+    numpy = sys.modules.get("numpy")
+    observations, actions = Observations(first.observation_space), Actions(first.action_space)
+    hello = {
+        "protocol": "evorl-bridge", "version": VERSION, "by": "%s, Python %s" % (by, sys.version.split()[0]), "observation": observations.describe(),
+        "action": actions.describe(), "max_steps": limit, "reward_threshold": threshold,
+    }
+    sock.sendall(json.dumps(hello).encode() + b"\n")
+    message = receive(sock)
+    if message is None or message[2] != MAP:
+        return [first]
+    memory = mmap.mmap(int(os.environ["EVORL_BRIDGE_FILE"]), 0)
+    magic, version, header = struct.unpack_from("<8sII", memory)
+    if magic != MAGIC or version != VERSION or header != HEADER:
+        raise Refused("evorl speaks version %d of the protocol; this server speaks %d" % (version, VERSION))
+    envs = [first] + [make() for _ in range(struct.unpack_from("<I", memory, 28)[0] - 1)]
+    split, at0, at1 = struct.unpack_from("<I4xQQ", memory, 48)
+    now = memoryview(memory)[128:132].cast("I")
+    halves = [Half(memory, at0, envs[:split], observations, actions)]
+    if split < len(envs):
+        halves.append(Half(memory, at1, envs[split:], observations, actions))
+    sock.sendall(struct.pack("<IBBH", message[0], 0, READY, 0))
+    while True:
+        message = receive(sock)
+        if message is None or message[2] != GO:
+            return [env for half in halves for env in half.envs]
+        sequence, which, _, _ = message
+        failed = act(halves[which], make, now, split if which else 0)
+        sock.sendall(struct.pack("<IBBH", sequence, which, DONE, failed))
+
+
+def main():
+    sock = socket.socket(fileno=int(os.environ["EVORL_BRIDGE_SOCKET"]))
+    pid = guard(sock)
+    status = 0
+    try:
+        for env in serve(sock):
+            if env is not None:
+                close(env)
+    except Refused as e:
+        print("evorl: %s" % e, file=sys.stderr)
+        status = 3
+    except Exception as e:
+        print("evorl: %s" % cause(e), file=sys.stderr)
+        status = 3
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.kill(pid, signal.SIGKILL)
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    main()
