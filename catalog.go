@@ -11,6 +11,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/envs/bridge"
 	"github.com/evorl/evorl/internal/catalog"
 )
 
@@ -52,6 +53,9 @@ const (
 	RobotSuffix  = catalog.RobotSuffix  // MJCF files: robots with a task in section [task]
 	TaskSection  = catalog.TaskSection  // envs.Spec.Options
 )
+
+// Outside documents the environments outside of evorl that env may name, such as "gymnasium:CartPole-v1", by their prefixes, and their section, [bridge].
+func Outside() (kinds []bridge.Kind, section Section, err error) { return catalog.OutsideKinds() }
 
 // NewCatalog returns the catalog of the built-in names and of a program's own parts. The error names all parts
 // that are wrong.
@@ -118,7 +122,8 @@ func Checking(f func(done, all int)) Option { return func(o *options) { o.checki
 // default, has the built-in ones.
 func Use(c *Catalog) Option { return func(o *options) { o.Catalog = c } }
 
-// Context makes a context end what reading starts: MuJoCo's compiler, which an MJCF file needs. The error is the context's cause then.
+// Context makes a context end what reading starts: MuJoCo's compiler, which an MJCF file needs, or the server of an environment outside. The error is the
+// context's cause then.
 func Context(ctx context.Context) Option {
 	return func(o *options) {
 		if ctx != nil {

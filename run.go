@@ -271,7 +271,7 @@ func (r *Run) fitness() error {
 		r.warnings.counted, r.dir.Metrics())
 }
 
-// Warnings lists what went wrong without ending the run: first what Resume found, then what the metrics
+// Warnings lists what went wrong without ending the run: first what Resume found, then failures of environments outside of evorl, and what the metrics
 // episode/diverged, fitness/not_finite, front/not_finite and gradient/refused report of the iterations since; empty if nothing did.
 func (r *Run) Warnings() []string {
 	out := slices.Clone(r.warnings.resuming)
@@ -280,6 +280,9 @@ func (r *Run) Warnings() []string {
 	}
 	if n := r.warnings.unfit; n > 0 {
 		out = append(out, fmt.Sprintf("the fitness of %.0f candidates was not finite, and they ranked last: see %s in %s", n, r.warnings.counted, r.dir.Metrics()))
+	}
+	if n, last := r.cfg.setup.OutsideFailures(); n > 0 {
+		out = append(out, fmt.Sprintf("environments failed %d times, and were restarted with their episodes cut off; the last: %v", n, last))
 	}
 	sum, members := 0.0, 0
 	for _, n := range r.warnings.refused {
@@ -312,5 +315,10 @@ func NewestPath(below string, cfg *Config) (string, error) {
 
 // prefixOf returns the prefix of the folder names of a configuration's runs.
 func prefixOf(cfg *Config) string {
-	return cfg.Run.Workflow + "-" + strings.TrimSuffix(cfg.Run.Env, SourceSuffix)
+	return cfg.Run.Workflow + "-" + strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:`, r) { // of an environment outside
+			return '-'
+		}
+		return r
+	}, strings.TrimSuffix(cfg.Run.Env, SourceSuffix))
 }

@@ -108,6 +108,13 @@ func everything(known *evorl.Catalog) ([]listed, error) {
 		}
 		all = append(all, x)
 	}
+	kinds, section, err := evorl.Outside()
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range kinds {
+		all = append(all, listed{Kind: "environment", Name: k.Prefix + k.Rest, Summary: k.Summary, Source: "docs/bridge.md", Sections: []evorl.Section{section}})
+	}
 	for _, p := range known.Problems() {
 		sections, err := p.Sections()
 		if err != nil {
@@ -196,7 +203,7 @@ func (l *lister) heading(text string) {
 
 func (l *lister) entry(x listed) {
 	lines := []string{x.Summary}
-	if x.Kind == "environment" {
+	if x.Observation != "" {
 		facts := fmt.Sprintf("observations %s, actions %s, at most %d steps", x.Observation, x.Action, x.MaxSteps)
 		if x.Agents > 1 {
 			facts = fmt.Sprintf("%d agents, of each ", x.Agents) + facts

@@ -373,7 +373,8 @@ func TestChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.Arguments = `{"raw": true}`
-	if _, err = newStepper(t.Context(), "python:worlds:echo", cfg, hello, &Failures{}, 2); err == nil || !strings.Contains(err.Error(), "another environment than the run's") {
+	const want = "another environment than the run's"
+	if _, err = newStepper(t.Context(), "python:worlds:echo", cfg, hello, &Failures{}, 2); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 }

@@ -20,8 +20,8 @@ type Config struct {
 	Halves       int           `min:"1" max:"2" doc:"Parts of a process's environments; with 2, the results of one are taken over while the other is stepped."`
 	Timeout      time.Duration `above:"0" doc:"Time in which a process answers a step at the latest; then it is restarted."`
 	StartTimeout time.Duration `above:"0" doc:"Time in which a process has made its environments at the latest."`
-	Seed         uint32        `doc:"Mixed into the seeds of all environments, so that agents of one seed meet other episodes; 0: they follow from the run's seed alone."`
-	Restarts     int           `min:"0" doc:"Failures of environments after which they are restarted, their episodes cut off; the next ends the run. 0: the first."`
+	Seed         uint32        `doc:"Mixed into the seeds of environments: other episodes for the same agents; 0: they follow from the run's seed alone."`
+	Restarts     int           `min:"0" doc:"Failures after which environments are restarted, their episodes cut off; the next one ends the run."`
 
 	Spec string `doc:"What the environment told of itself when the run began, as JSON, so that a run resumes in the same; empty: it is asked."`
 }

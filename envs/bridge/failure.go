@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"fmt"
 	"sync"
 )
 
@@ -9,6 +10,11 @@ type Failure struct {
 	Environment int // its number among those that are stepped together; of a process its first one that failed
 	Err         error
 }
+
+func (f Failure) Error() string { return fmt.Sprintf("environment %d: %v", f.Environment, f.Err) }
+
+// Unwrap returns the cause.
+func (f Failure) Unwrap() error { return f.Err }
 
 // Failures counts failures. The zero value is ready, and safe for concurrent use.
 type Failures struct {

@@ -24,6 +24,8 @@ func (s *Setup) Absent(section string) string {
 		return fmt.Sprintf("[%s] is for policies, and %s solves problems of several objectives: want one, such as env = \"zdt\"", section, s.Workflow.Name)
 	case section == TaskSection:
 		return fmt.Sprintf("%s has no options of its own", env)
+	case section == BridgeSection:
+		return fmt.Sprintf("[%s] is for environments outside of evorl, such as env = \"gymnasium:CartPole-v1\", and env is %q", section, env)
 	case isProblem:
 		return fmt.Sprintf("[%s] is for env = %q, and env is %q", of.Name, of.Name, env)
 	}

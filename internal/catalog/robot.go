@@ -108,6 +108,9 @@ func (s *Setup) Original() *Setup {
 	if of.Source != nil {
 		of.Place, of.Source = s.template.env, nil
 	}
+	if of.outside != nil {
+		of.outside = of.outside.original()
+	}
 	if of.template.robot != nil {
 		of.robot = of.template.robot.task
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/envs/bridge"
 	"github.com/evorl/evorl/envs/mjcf"
 	"github.com/evorl/evorl/rl"
 	"github.com/evorl/evorl/vk"
@@ -37,8 +38,9 @@ type Setup struct {
 		env   string // as it was given
 		robot *robot // nil: Env is no model
 	}
+	outside *outside                 // nil: evorl steps the environment
 	catalog *Catalog                 // where Workflow and Env were looked up
-	locate  func(name string) string // the path of a file that a problem names; nil: it names none
+	locate  func(name string) string // the path of a file that a problem or [bridge] names; nil: none does
 }
 
 // New returns the setup of a workflow with its defaults, without an environment.
@@ -52,9 +54,10 @@ type Reader struct {
 	Values  []any                   // of sections, which may select workflows
 	Program func() (program string) // the program that made the configuration's run, "" if unknown; nil: no run's
 
-	source *Source // of the file that env names; nil: it is read from there
-	robot  *robot  // the same of a model
-	given  string  // the path by which env named the file of source or robot, before its name alone did
+	source  *Source  // of the file that env names; nil: it is read from there
+	robot   *robot   // the same of a model
+	outside *outside // what has told of itself already; nil: nothing
+	given   string   // the path by which env named the file of source or robot, before its name alone did
 }
 
 // Same makes a reader have the catalog of a setup, and take the file or the model that env names from it, if it is the same, and not read it.
@@ -63,7 +66,7 @@ func (r *Reader) Same(s *Setup) {
 	if s.Source != nil {
 		r.source = &Source{Name: s.Source.Name, Text: s.Source.Text}
 	}
-	r.robot = s.template.robot
+	r.robot, r.outside = s.template.robot, s.outside
 }
 
 // Select looks up what a document names.
@@ -91,6 +94,8 @@ func (r *Reader) Select(d *config.Document) (*Setup, error) {
 		err = s.placeSource(top.Env, d, r)
 	case isRobot(top.Env):
 		err = s.placeRobot(top.Env, d, r)
+	case bridge.IsName(top.Env):
+		err = s.placeOutside(top.Env, d, r)
 	default:
 		err = s.place(top.Env, d, r)
 	}
@@ -149,6 +154,9 @@ func (s *Setup) Finish(d *config.Document) (err error) {
 	if s.registered != nil {
 		*s.registered = SourceConfig{digestOf([]byte(s.Env.GLSL()))} // also where the document has it empty
 	}
+	if s.outside != nil {
+		s.outside.finish(s.locate)
+	}
 	if search, ok := s.search(); ok && s.locate != nil {
 		if of, ok := search.settings.(located); ok {
 			of.locate(s.locate)
@@ -191,6 +199,9 @@ func (s *Setup) sections(environment *envs.Options) config.Sections {
 		if s.task != nil {
 			out = append(out, config.Section{Name: TaskSection, Value: s.task})
 		}
+		if s.outside != nil {
+			out = append(out, config.Section{Name: BridgeSection, Value: s.outside.config})
+		}
 	}
 	return append(out, s.Settings.Sections()...)
 }
@@ -210,7 +221,7 @@ func (s *Setup) Check(environment envs.Options) error {
 // IsTask reports whether a section belongs to the task, which is the environment or the problem, not to the method.
 func (s *Setup) IsTask(section string) bool {
 	switch section {
-	case TaskSection, "environment", sourceSection, functionSection, s.Place:
+	case TaskSection, "environment", BridgeSection, sourceSection, functionSection, s.Place:
 		return true
 	}
 	return false
