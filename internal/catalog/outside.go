@@ -11,6 +11,7 @@ const BridgeSection = "bridge"
 // outside is an environment that a server steps.
 type outside struct {
 	name   string
+	given  bridge.Config // [bridge] as the configuration has it
 	asked  bridge.Config // by which it was asked what it is
 	hello  *bridge.Hello
 	config *bridge.Config // [bridge]
@@ -51,14 +52,15 @@ func (o *outside) asksLike(other *outside) bool {
 
 // finish keeps what a run needs to be resumed elsewhere: where the server is, and what it said that it steps.
 func (o *outside) finish(locate func(string) string) {
+	o.given = *o.config
 	*o.config = o.config.Located(locate)
 	o.config.Spec = o.hello.Text()
 }
 
-// original returns the settings without what the environment said of itself.
+// original returns the settings as they were given, without what the environment said of itself.
 func (o *outside) original() *outside {
 	of := &outside{name: o.name, asked: o.asked, hello: o.hello, config: new(bridge.Config)}
-	*of.config = *o.config
+	*of.config = o.given
 	of.config.Spec = ""
 	return of
 }
