@@ -19,8 +19,8 @@ func TestLacks(t *testing.T) {
 	for _, c := range []struct{ workflow, env, want string }{
 		{"ppo", "MinAtar/Breakout-v1", `did you mean "MinAtar-Breakout-v1"?`}, {"ppo", "minatar", `did you mean "MinAtar-`},
 		{"dqn", "ALE/Pong-v5", "images or grids"}, {"dqn", "BreakoutNoFrameskip-v4", "images or grids"}, {"ppo", "CarRacing-v3", "images or grids"},
-		{"ppo", "brax/ant", "environments of its own only"}, {"openes", "LunarLander-v3", "environments of its own only"},
-		{"ppo", "gymnasium", "environments of its own only"}, {"ppo", "dm_control/cheetah-run", "environments of its own only"},
+		{"ppo", "brax/ant", "Gymnasium's interface"}, {"openes", "LunarLander-v3", `env = "gymnasium:ID"`},
+		{"ppo", "gymnasium", "Gymnasium's interface"}, {"ppo", "dm_control/cheetah-run", "servers that speak its protocol"},
 		{"ppo-lstm", "CartPole-v1", "memory is a layer"}, {"rppo", "CartPole-v1", "memory is a layer"}, {"ppo_rnn", "CartPole-v1", "memory is a layer"},
 		{"mappo", "CartPole-v1", "(MAPPO: critic_input"},
 		{"qmix", "CartPole-v1", "no sums of values"}, {"ppo", "overcooked", "particle worlds, WaterWorld and Pong only"},

@@ -20,7 +20,7 @@ var lacks = []lack{
 	{
 		regexp.MustCompile(`^atari|^ale-|noframeskip|^(breakout|seaquest|space-?invaders|asterix|freeway|qbert|montezuma-?revenge|ms-?pacman)\b|` +
 			`procgen|minigrid|crafte?r|craftax|car-?racing|vizdoom|\bcnn\b|convnet|convolution|pixels`),
-		"of environments with images or grids as observations evorl has MinAtar's games only, not Atari's",
+		"of environments with images or grids as observations evorl itself has MinAtar's games only, not Atari's",
 	},
 	{
 		regexp.MustCompile(`lstm|\bgru\b|\brnn\b|recurrent|memory|transformer|r2d2|^rppo$|^drqn$`),
@@ -62,7 +62,8 @@ var lacks = []lack{
 	{
 		regexp.MustCompile(`^(brax|gymnasium|gym|dm-?control|dmc|mujoco-?playground|isaac|isaacgym|envpool|gymnax|jumanji|evogym)\b|` +
 			`^(lunar-?lander|bipedal-?walker|frozen-?lake|taxi|blackjack|cliff-?walking)\b`),
-		"evorl runs environments of its own only, none of another program's such as Gymnasium or Brax",
+		"of other programs evorl runs environments with Gymnasium's interface (env = \"gymnasium:ID\", or \"python:MODULE:FUNCTION\") and " +
+			"servers that speak its protocol (\"exec:PROGRAM\"), on the processor",
 	},
 }
 
