@@ -15,7 +15,7 @@ import (
 )
 
 // gymConfig returns a configuration with a Python that has Gymnasium: EVORL_BRIDGE_PYTHON, or python3. Tests that need it are skipped without one.
-func gymConfig(t *testing.T) Config {
+func gymConfig(t testing.TB) Config {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the bridge is not implemented on Windows")
@@ -162,5 +162,31 @@ func TestGymnasium(t *testing.T) {
 	}
 	if slices.Equal(first[:3], first[3:6]) {
 		t.Errorf("different seeds begin equally: %v", first[:6])
+	}
+}
+
+// BenchmarkCartPole is a step of 64 of Gymnasium's CartPole. ns/env is what one of them takes.
+func BenchmarkCartPole(b *testing.B) {
+	for _, processes := range []int{1, 2} {
+		b.Run(fmt.Sprint("processes=", processes), func(b *testing.B) {
+			cfg := gymConfig(b)
+			cfg.Processes = processes
+			const n = 64
+			st := open(b, "gymnasium:CartPole-v1", cfg, nil, n)
+			s := newStep(n, 4, 1)
+			if err := st.Reset(b.Context(), nil, seedsOf(n), s.Obs); err != nil {
+				b.Fatal(err)
+			}
+			for k := 0; b.Loop(); k++ {
+				clear(s.Terminated)
+				for i := range s.Action {
+					s.Action[i] = float32((i + k) % 2)
+				}
+				if err := st.Step(b.Context(), s); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/env")
+		})
 	}
 }
