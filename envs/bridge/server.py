@@ -278,22 +278,9 @@ class Half:
         self.fault = view[fault : fault + MOST_FAULTS]
 
 
-def step(half, i, command):
-    env = half.envs[i]
-    result = env.step(half.action(i))
-    if not isinstance(result, tuple) or len(result) != 5:
-        count = len(result) if isinstance(result, tuple) else type(result).__name__
-        raise TypeError("step returned %s values; want five: observation, reward, terminated, truncated, info" % count)
-    obs, reward, terminated, truncated, _ = result
-    half.reward[i] = float(reward)
-    ended = (TERMINATED if terminated else 0) | (TRUNCATED if truncated else 0)
-    half.ended[i] = ended
-    if not (ended or command & LAST):
-        half.obs(i, obs)
-        return
-    half.final(i, obs)
-    if not command & STAY:
-        begin(half, i, env.reset())
+def refuse(result):
+    count = len(result) if isinstance(result, tuple) else type(result).__name__
+    raise TypeError("step returned %s values; want five: observation, reward, terminated, truncated, info" % count)
 
 
 def begin(half, i, result):
@@ -318,23 +305,33 @@ def close(env):
 
 def act(half, make, now, first):
     """Does what the commands of a half say, and returns the number of environments that failed."""
-    faults, envs = [], half.envs
-    for i in range(half.n):
-        command = half.command[i]
+    faults, envs, action, write, rewards = [], half.envs, half.action, half.obs, half.reward
+    for i, command in enumerate(half.command.tobytes()):
         if not command:
             continue
         now[0] = first + i
-        half.status[i] = half.ended[i] = 0
         try:
             what = command & 15
-            if what == STEP:
-                step(half, i, command)
+            if what != STEP:
+                if what == ANEW or envs[i] is None:
+                    if envs[i] is not None:
+                        close(envs[i])
+                    envs[i] = make()
+                begin(half, i, envs[i].reset(seed=half.seed[i]))
                 continue
-            if what == ANEW or envs[i] is None:
-                if envs[i] is not None:
-                    close(envs[i])
-                envs[i] = make()
-            begin(half, i, envs[i].reset(seed=half.seed[i]))
+            env = envs[i]
+            result = env.step(action(i))
+            if not isinstance(result, tuple) or len(result) != 5:
+                refuse(result)
+            obs, reward, terminated, truncated, _ = result
+            rewards[i] = reward
+            if terminated or truncated or command & LAST:
+                half.ended[i] = (TERMINATED if terminated else 0) | (TRUNCATED if truncated else 0)
+                half.final(i, obs)
+                if not command & STAY:
+                    begin(half, i, env.reset())
+            else:
+                write(i, obs)
         except (Exception, SystemExit) as e:
             half.status[i] = 1
             if envs[i] is not None:

@@ -57,13 +57,12 @@ static void act(world *worlds, uint32_t n, char *memory, const uint64_t *table, 
     uint8_t command = at(COMMAND, uint8_t)[i];
     if (!command) continue;
     *now = first + i; // so that evorl can say where a server hangs
-    at(STATUS, uint8_t)[i] = at(ENDED, uint8_t)[i] = 0;
     if ((command & 15) == STEP) {
       w->speed += at(ACTION, int32_t)[i] ? 0.05f : -0.05f;
       w->height += 0.1f * w->speed;
       int fell = fabsf(w->height) > 1;
       at(REWARD, float)[i] = 1 - fabsf(w->height);
-      at(ENDED, uint8_t)[i] = fell ? 1 : 0; // 1: terminated, 2: truncated
+      at(ENDED, uint8_t)[i] = fell ? 1 : 0; // 1: terminated, 2: truncated; STATUS stays 0
       if (fell || command & LAST) {
         observe(w, at(FINAL, float) + O * i);
         if (command & STAY) continue;
