@@ -34,7 +34,7 @@ class Echo:
         return [self.id, self.steps, self.episode, self.seed, action]
 
     def reset(self, seed=None, options=None):
-        self.seed = self.seed + 1 if seed is None else seed & 0xFFFF
+        self.seed = (self.seed + 1 if seed is None else seed) & 0xFFFF
         self.episode = 0
         if self.fails("reset"):
             raise RuntimeError("the lid is stuck")
