@@ -64,8 +64,8 @@ type layout struct {
 
 // halfLayout has the offsets of a half's arrays.
 type halfLayout struct {
-	first, n                                                             int // its first environment among the server's, and their number
-	command, seed, action, reward, ended, status, obs, final, fault, end int
+	first, n                                                        int // its first environment among the server's, and their number
+	command, seed, action, reward, ended, status, obs, final, fault int
 }
 
 // newLayout lays out n environments, from the one numbered first, in one or two halves.
