@@ -211,7 +211,7 @@ func TestWrongPBTOver(t *testing.T) {
 		{"an agent on a problem", over("a2c", "sphere"), []string{"x.toml:2:7", "a2c learns in environments", `[pbt] over = "snes"`}},
 		{"one objective on a problem of several", over("openes", "zdt") + "[zdt]\nfunction = 1\n", []string{"x.toml:2:7", "maximises one"}},
 		{"another workflow's section", over("openes", "CartPole-v1") + "[ppo]\nepochs = 3\n",
-			[]string{"x.toml:13:2", `[ppo] is for [pbt] over = "ppo", and [pbt] over is "openes"`}},
+			[]string{"x.toml:13:2", `[ppo] is for [pbt] over = "ppo" or "self-play", and [pbt] over is "openes"`}},
 		{"a section of policies", over("snes", "sphere") + "[network]\nhidden = [4]\n", []string{"[network] is for policies"}},
 		{"one member", over("openes", "CartPole-v1") + "[search]\nmembers = 1\n", []string{"x.toml:14:11", "at least 2"}},
 		{"another workflow's hyperparameter", over("openes", "CartPole-v1") + "[pbt.search.discount]\nprior = \"uniform\"\nlow = 0.1\nhigh = 0.2\n",

@@ -18,7 +18,7 @@ func TestWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	r := &Run{dir: dir}
+	r := &Run{dir: dir, cfg: &Config{}}
 	report := func(diverged, refused []float32) {
 		r.warnings.count(engine.Report{Metrics: map[string][]float32{"episode/diverged": diverged, "gradient/refused": refused}}, 0)
 	}

@@ -67,7 +67,7 @@ func (o *outside) original() *outside {
 
 // OutsideFailures returns the failures of environments outside of evorl after which they were restarted, and the last of them; 0 if there are none.
 func (s *Setup) OutsideFailures() (n int, last error) {
-	if s.outside == nil {
+	if s == nil || s.outside == nil { // of a configuration that was not read
 		return 0, nil
 	}
 	n, of := s.outside.fails.Count()
