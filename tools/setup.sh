@@ -104,6 +104,7 @@ elif [ "$purpose" = test ]; then
 	need vulkan-validationlayers has_validation
 	need glslc command -v glslc
 	need spirv-tools command -v spirv-val
+	need python3 command -v python3
 else
 	need mesa-vulkan-drivers has_driver
 fi

@@ -33,8 +33,8 @@ func (l *layered) poolable(b batch, i int) bool {
 // rises reports whether an activation never falls, so that that of the largest value is the largest.
 func (a Activation) rises() bool { return a == Linear || a == ReLU || a == Tanh || a == ELU }
 
-// pool records layers i and i + 1, of count images of each network.
-func (l *layered) pool(r *engine.Recorder, b batch, kept *activations, i, count int, images Matrix) {
+// convolvePool records layers i and i + 1 of count images of each network, where poolable.
+func (l *layered) convolvePool(r *engine.Recorder, b batch, kept *activations, i, count int, images Matrix) {
 	c, p := l.layers[i], l.layers[i+1]
 	w, values := c.Window, kept.matrix(kept.hidden[i+1], p)
 	lanes := int(l.info.SubgroupSize)

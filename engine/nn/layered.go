@@ -156,7 +156,7 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 			inputs = []input{{matrix: kept.matrix(kept.hidden[i-1], l.layers[i-1]), features: layer.In}}
 		}
 		if kept.together(i) {
-			l.pool(r, b, kept, i, count, inputs[0].matrix)
+			l.convolvePool(r, b, kept, i, count, inputs[0].matrix)
 			continue
 		}
 		if k, ok := layer.Kind.mapped(); ok {

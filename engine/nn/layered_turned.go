@@ -22,7 +22,7 @@ func (l *layered) turnedFloats() int {
 	return most
 }
 
-// turned returns the window over the values of a convolution whose products are the gradient at its images.
+// turned returns the window over the values of a convolution, of so many channels, whose products with turned weights are the gradient at its images.
 func (w Window) turned(channels int) Window {
 	return Window{
 		Height: w.OutHeight, Width: w.OutWidth, Channels: channels, Kernel: w.Kernel, Stride: 1,

@@ -14,8 +14,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// config returns a configuration with a Python, whose modules are those of testdata.
-func testConfig(t testing.TB) Config {
+// pythonConfig returns a configuration with the tests' Python: EVORL_BRIDGE_PYTHON, or python3.
+func pythonConfig(t testing.TB) Config {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the bridge is not implemented on Windows")
@@ -29,6 +29,13 @@ func testConfig(t testing.TB) Config {
 		}
 		t.Skip(err)
 	}
+	return cfg
+}
+
+// testConfig returns a configuration whose modules are those of testdata.
+func testConfig(t testing.TB) Config {
+	t.Helper()
+	cfg := pythonConfig(t)
 	cfg.Folder = t.TempDir()
 	module, err := os.ReadFile("testdata/worlds.py")
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,16 +13,10 @@ import (
 	"github.com/evorl/evorl/internal/vktest"
 )
 
-// gymConfig returns a configuration with a Python that has Gymnasium: EVORL_BRIDGE_PYTHON, or python3. Tests that need it are skipped without one.
+// gymConfig returns a configuration with a Python that has Gymnasium. Tests that need it are skipped without one.
 func gymConfig(t testing.TB) Config {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("the bridge is not implemented on Windows")
-	}
-	cfg := Default()
-	if python := os.Getenv("EVORL_BRIDGE_PYTHON"); python != "" {
-		cfg.Python = python
-	}
+	cfg := pythonConfig(t)
 	if err := exec.Command(cfg.Python, "-c", "import gymnasium").Run(); err != nil {
 		if os.Getenv("EVORL_BRIDGE_PYTHON") != "" {
 			t.Fatalf("%s cannot import gymnasium: %v", cfg.Python, err)
