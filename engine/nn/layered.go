@@ -22,9 +22,10 @@ type layered struct {
 	inputs  *engine.Tensor   // [networks, capacity, In]: normalized or concatenated inputs
 	scratch []*engine.Tensor // [networks, capacity, widest row]: gradients of the backward pass, and layers of evaluations without one
 	rstd    *engine.Tensor   // [networks, capacity, most places], with layer normalization: reciprocal deviations of evaluations without a backward pass
-	patches *engine.Tensor   // [networks, capacity, most floats of an input's patches]: of the convolution at work, then the gradient at them; nil: no convolution
+	patches *engine.Tensor   // see layered.gathering; nil: nothing recorded so far gathers patches
 	// projections are those of low-rank perturbations: [networks, capacity · places, rank, rounded up to a multiple of four] (low_rank_project.comp)
 	projections *engine.Tensor
+	state       *engine.State
 	apart       bool     // perturbations are added by kernels of their own, whatever products can take
 	holds       gathered // what the patches are, while a recording goes on
 	taken       taken    // likewise the inputs
@@ -35,7 +36,7 @@ type layered struct {
 func newLayered(s *engine.State, model Model, networks, rows int) *layered {
 	l := &layered{
 		layers: model.Layers(), in: model.Inputs().Size(), out: model.Outputs(), size: model.Size(),
-		networks: networks, info: s.Engine().Device().Info(),
+		networks: networks, info: s.Engine().Device().Info(), state: s,
 	}
 	l.norms = slices.ContainsFunc(l.layers, func(x Layer) bool { return x.Norms })
 	// If not even one row fits, the allocation reports it.
@@ -50,9 +51,6 @@ func newLayered(s *engine.State, model Model, networks, rows int) *layered {
 	}
 	for i := range l.tensors() {
 		l.scratch = append(l.scratch, s.Scratch(fmt.Sprintf("scratch_%d", i+1), engine.Float32, n, b, engine.Axis("unit", l.widest())))
-	}
-	if floats := l.patchFloats(); floats > 0 {
-		l.patches = s.Scratch("patches", engine.Float32, n, b, engine.Axis("float", floats))
 	}
 	return l
 }
@@ -72,11 +70,11 @@ func (l *layered) tensors() int {
 // RowBytes returns the bytes of scratch memory that a network takes for each of the rows that it is made for, where it is computed layer by layer: for
 // callers that choose how many rows and networks are computed at once.
 func RowBytes(model Model, info vk.Info) int {
-	l := &layered{layers: model.Layers(), in: model.Inputs().Size(), out: model.Outputs(), info: info}
+	l := &layered{layers: model.Layers(), in: model.Inputs().Size(), out: model.Outputs(), networks: 1, info: info}
 	l.norms = slices.ContainsFunc(l.layers, func(x Layer) bool { return x.Norms })
 	floats := l.in
 	if len(l.hidden()) > 0 {
-		floats += l.tensors()*l.widest() + l.patchFloats() + l.places()
+		floats += l.tensors()*l.widest() + l.gatheredFloats() + l.places()
 	}
 	return 4 * floats
 }
@@ -105,7 +103,7 @@ func (l *layered) places() int {
 // most returns the number of rows of every network that a binding has room for and whose products stay within the
 // device's loop limits.
 func (l *layered) most() int {
-	rows := int(l.info.Limits.MaxStorageRange) / (4 * l.networks * max(l.widest(), l.patchFloats()))
+	rows := int(l.info.Limits.MaxStorageRange) / (4 * l.networks * max(l.widest(), l.gatheredFloats()))
 	if loops := int(l.info.Limits.MaxLoopIterations); loops > 0 && l.patchFloats() > 0 {
 		const turn = 4 // rows that a loop of the products without panels takes at once
 		rows = min(rows, turn*loops/l.places())
@@ -115,7 +113,7 @@ func (l *layered) most() int {
 
 // room returns a *vk.OutOfMemoryError if the given rows of every network exceed the size of a binding.
 func (l *layered) room(what string, rows int) error {
-	need, have := 4*uint64(l.networks)*uint64(max(l.widest(), l.patchFloats()))*uint64(max(rows, 1)), l.info.Limits.MaxStorageRange
+	need, have := 4*uint64(l.networks)*uint64(max(l.widest(), l.gatheredFloats()))*uint64(max(rows, 1)), l.info.Limits.MaxStorageRange
 	if need <= have {
 		return nil
 	}

@@ -8,19 +8,51 @@ import (
 // patchFloats returns how many floats of scratch memory the patches of one input take, at all places of the convolution that has most:
 // OutHeight × OutWidth × Kernel × Kernel × Channels, with rows padded as for layers. 0: there is no convolution.
 func (l *layered) patchFloats() int {
+	return l.mostPatches(func(int, Layer) bool { return true })
+}
+
+// gatheredFloats is patchFloats of the convolutions alone of which a product may gather patches. So many rows are computed at once that these fit.
+func (l *layered) gatheredFloats() int { return l.mostPatches(l.gathers) }
+
+func (l *layered) mostPatches(of func(int, Layer) bool) int {
 	most := 0
-	for _, h := range l.hidden() {
-		if h.Kind == Convolution {
+	for i, h := range l.hidden() {
+		if h.Kind == Convolution && of(i, h) {
 			most = max(most, h.places()*l.pitch(h.In))
 		}
 	}
 	return most
 }
 
+// gathers reports whether a product of convolution i may gather patches: that of a single input, or of the gradients at weights and at the values of the
+// layer below. More inputs are longer products, and the choice of what reads patches in images asks for length.
+func (l *layered) gathers(i int, h Layer) bool {
+	forward := Gemm{Members: l.networks, M: h.places(), N: h.Out, K: h.In, Precision: h.Precision, patches: h.Window}
+	weights := Gemm{Members: l.networks, M: h.In, N: h.Out, K: h.places(), TransposeA: true, Precision: h.Precision, patches: h.Window}
+	if few(h.In, h.Out) || !forward.readsPatches(l.info) || !weights.readsPatches(l.info) {
+		return true
+	}
+	if i == 0 {
+		return false
+	}
+	w := h.Window
+	below := Gemm{Members: l.networks, M: w.Height * w.Width, N: w.Channels, K: w.Kernel * w.Kernel * h.Out, patches: w.turned(h.Out)}
+	return !h.turnable() || !below.readsPatches(l.info)
+}
+
+// gathering returns the memory of patches, [networks, capacity, most floats of an input's patches]: of the convolution at work, then the gradient at
+// them. It is made when the first product is recorded that does not read patches in the images: most of a GPU's do, and the memory is large.
+func (l *layered) gathering() *engine.Tensor {
+	if l.patches == nil {
+		l.patches = l.state.Scratch("patches", engine.Float32, engine.Members(l.networks), engine.Axis("row", l.capacity), engine.Axis("float", l.patchFloats()))
+	}
+	return l.patches
+}
+
 // patchesOf describes the patches of a convolution as a matrix with a row for each place of each input.
 func (l *layered) patchesOf(layer Layer) Matrix {
 	pitch := l.pitch(layer.In)
-	return Matrix{Tensor: l.patches, Stride: l.capacity * layer.places() * pitch, Row: pitch}
+	return Matrix{Tensor: l.gathering(), Stride: l.capacity * layer.places() * pitch, Row: pitch}
 }
 
 // gathered says what was last gathered. A backward pass finds the patches of the last convolution as the forward pass has left them, unless other

@@ -111,7 +111,7 @@ func TestPatches(t *testing.T) {
 		}
 
 		images := vector(t, s, "images", apart+networks/shared*rows*pixels, normals(apart+networks/shared*rows*pixels))
-		fill(t, f.patches, nil)
+		fill(t, f.gathering(), nil)
 		record(t, s, func(r *engine.Recorder) {
 			f.gather(r, nil, layer, Matrix{Tensor: images, At: apart, Stride: rows * pixels, Row: pixels, Shared: shared}, rows)
 		})
@@ -134,7 +134,7 @@ func TestPatches(t *testing.T) {
 		stride := rows*wide + apart
 		size := networks*stride - apart
 		outputs, to := vector(t, s, "outputs", size, normals(size)), vector(t, s, "to", size, nil)
-		fill(t, f.patches, normals(f.patches.Len()))
+		fill(t, f.gathering(), normals(f.patches.Len()))
 		record(t, s, func(r *engine.Recorder) {
 			f.sum(r, layer, rows, Matrix{Tensor: to, Stride: stride, Row: wide}, slope{of: Tanh, outputs: outputs})
 		})
