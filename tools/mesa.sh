@@ -5,6 +5,8 @@
 #                                       (mesa/wide.patch), in some four minutes of processor time; where it is there, does nothing
 #   mesa.sh shim FOLDER                 puts into FOLDER a library under which Intel's driver runs without a GPU: it compiles, and
 #                                       computes nothing (tools/pipelines); in a minute or two of processor time, likewise once
+#   mesa.sh fast FOLDER                 puts into FOLDER a lavapipe whose threads wait for work without sleeping and that fuses products and sums
+#                                       (mesa/fast.patch): what docs/drivers.md measures; evorl needs it nowhere
 #   mesa.sh as KIND FOLDER COMMAND...   runs a command with only that driver, as a kind of GPU
 #
 #   nvidia   subgroups of 32 lanes
@@ -16,7 +18,7 @@
 # Everything is built in a temporary folder. Packages that the build needs are installed by apt (setup.sh mesa).
 set -eu
 
-version=22.3.6 # the patch's; Debian 12 has it
+version=22.3.6 # the patches'; Debian 12 has it
 here=$(cd "$(dirname "$0")" && pwd)
 
 fail() {
@@ -24,7 +26,7 @@ fail() {
 	exit 1
 }
 
-# source_of_mesa FOLDER: unpacks the source package into FOLDER/mesa and patches it. The lists of source packages are the folder's own: the
+# source_of_mesa FOLDER PATCH: unpacks the source package into FOLDER/mesa and applies tools/mesa/PATCH.patch. The lists of source packages are the folder's own: the
 # machine's sources.list need not name any.
 source_of_mesa() {
 	mkdir -p "$1/apt/parts" "$1/apt/lists/partial" "$1/apt/cache/archives/partial"
@@ -43,11 +45,11 @@ source_of_mesa() {
 		found=$(apt-get $options source --print-uris mesa 2>/dev/null | sed -n 's/.* \(mesa_[^ ]*\)\.dsc .*/\1/p')
 		case $found in
 		mesa_"$version"-*) ;;
-		*) fail "tools/mesa/wide.patch is for Mesa $version of Debian 12; this system has the source package ${found:-of no Mesa}" ;;
+		*) fail "tools/mesa/$2.patch is for Mesa $version of Debian 12; this system has the source package ${found:-of no Mesa}" ;;
 		esac
 		apt-get $options source mesa >apt.log 2>&1 || { cat apt.log >&2 && fail "apt-get source mesa failed"; }
 		mv "mesa-$version" mesa
-		patch -s -p1 -d mesa <"$here/mesa/wide.patch" || fail "tools/mesa/wide.patch does not apply to $found"
+		patch -s -p1 -d mesa <"$here/mesa/$2.patch" || fail "tools/mesa/$2.patch does not apply to $found"
 	)
 }
 
@@ -69,23 +71,23 @@ build() {
 	fi
 }
 
-# wide FOLDER: the driver is complete where its manifest is, which comes last, and that of this patch where the patch's digest is the same.
-wide() {
-	digest=$(sha256sum <"$here/mesa/wide.patch")
-	[ -e "$1/wide_icd.json" ] && [ "$(cat "$1/digest" 2>/dev/null)" = "$digest" ] && return
+# lavapipe PATCH FOLDER: the driver is complete where its manifest is, which comes last, and that of this patch where the patch's digest is the same.
+lavapipe() {
+	digest=$(sha256sum <"$here/mesa/$1.patch")
+	[ -e "$2/$1_icd.json" ] && [ "$(cat "$2/digest" 2>/dev/null)" = "$digest" ] && return
 	"$here/setup.sh" mesa
-	echo "mesa: building a lavapipe with wide subgroups in $1, once: some minutes"
+	echo "mesa: building lavapipe with $1.patch in $2, once: some minutes"
 	temporary=$(mktemp -d)
 	trap 'rm -rf "$temporary"' EXIT
-	source_of_mesa "$temporary"
+	source_of_mesa "$temporary" "$1"
 	library=src/gallium/targets/lavapipe/libvulkan_lvp.so
 	build "$temporary" $library -Dgallium-drivers=swrast -Dvulkan-drivers=swrast -Dllvm=enabled -Dshared-llvm=enabled
-	mkdir -p "$1"
-	rm -rf "$1/wide_icd.json" "$1/shaders" # those of an earlier patch
-	cp "$temporary/build/$library" "$1"
-	echo "$digest" >"$1/digest"
-	echo '{"file_format_version": "1.0.0", "ICD": {"library_path": "./libvulkan_lvp.so", "api_version": "1.3.230"}}' >"$temporary/wide_icd.json"
-	mv "$temporary/wide_icd.json" "$1"
+	mkdir -p "$2"
+	rm -rf "$2/$1_icd.json" "$2/shaders" # those of an earlier patch
+	cp "$temporary/build/$library" "$2"
+	echo "$digest" >"$2/digest"
+	echo '{"file_format_version": "1.0.0", "ICD": {"library_path": "./libvulkan_lvp.so", "api_version": "1.3.230"}}' >"$temporary/$1_icd.json"
+	mv "$temporary/$1_icd.json" "$2"
 }
 
 # shim FOLDER: the library is complete where it is. The driver that it serves is the system's.
@@ -96,7 +98,7 @@ shim() {
 	echo "mesa: building $name in $1, once: some minutes"
 	temporary=$(mktemp -d)
 	trap 'rm -rf "$temporary"' EXIT
-	source_of_mesa "$temporary"
+	source_of_mesa "$temporary" wide
 	build "$temporary" src/intel/tools/$name -Dgallium-drivers= -Dvulkan-drivers=intel,freedreno -Dtools=drm-shim,intel -Dllvm=disabled
 	mkdir -p "$1"
 	cp "$temporary/build/src/intel/tools/$name" "$1/$name.new"
@@ -121,8 +123,8 @@ pose() {
 }
 
 case ${1:-} in
-wide)
-	wide "${2:?mesa: name the folder: mesa.sh wide FOLDER}"
+wide | fast)
+	lavapipe "$1" "${2:?mesa: name the folder: mesa.sh $1 FOLDER}"
 	;;
 shim)
 	shim "${2:?mesa: name the folder: mesa.sh shim FOLDER}"
@@ -133,5 +135,5 @@ as)
 	shift 3
 	exec "$@"
 	;;
-*) fail "want mesa.sh wide FOLDER, mesa.sh shim FOLDER, or mesa.sh as KIND FOLDER COMMAND..." ;;
+*) fail "want mesa.sh wide FOLDER, mesa.sh fast FOLDER, mesa.sh shim FOLDER, or mesa.sh as KIND FOLDER COMMAND..." ;;
 esac
