@@ -47,7 +47,6 @@ func loadNamed(name string) (unsafe.Pointer, error) {
 	defer C.free(unsafe.Pointer(cname))
 	why := (*C.char)(C.calloc(1, 512))
 	defer C.free(unsafe.Pointer(why))
-	prepareMesa()
 	procAddr := C.evk_load(cname, why, 512)
 	if procAddr == nil {
 		return nil, fmt.Errorf("%w: %s; %s", ErrNoLoader, C.GoString(why), advice)
@@ -74,6 +73,7 @@ type instance struct {
 }
 
 func openInstance(cfg *config) (*instance, error) {
+	prepareMesa(cfg.oneThread)
 	procAddr, err := loadLibrary(cfg.loaders)
 	if err != nil {
 		return nil, err

@@ -6,12 +6,13 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// prepareMesa sets the environment of Mesa's software driver. It must run before the driver is loaded.
-func prepareMesa() {
+// prepareMesa sets the environment of Mesa's software driver. It must run before the driver is loaded, and before it makes a device.
+func prepareMesa(oneThread bool) {
 	separateCaches()
-	addThreads()
+	setThreads(oneThread)
 }
 
 // threadsPerProcessor is how many threads the software driver has for each processor. It divides a dispatch into as many equal parts
@@ -20,13 +21,27 @@ func prepareMesa() {
 // 1.15 times; long dispatches, such as physics, do not change.
 const threadsPerProcessor = 3
 
-// addThreads gives the software driver more threads than processors. Results do not depend on their number. A number that the user
-// chose stays.
-func addThreads() {
-	const variable = "LP_NUM_THREADS"
-	if _, set := os.LookupEnv(variable); !set {
-		_ = os.Setenv(variable, strconv.Itoa(threadsPerProcessor*runtime.NumCPU())) // the name is valid
+const threadsVariable = "LP_NUM_THREADS"
+
+// ownThreads is what setThreads set the variable to.
+var ownThreads struct {
+	sync.Mutex
+	value string
+}
+
+// setThreads tells the software driver the number of threads of the devices that it makes from now on. 0 makes the thread of a device's queue
+// compute. Results do not depend on the number. One that the user chose stays.
+func setThreads(oneThread bool) {
+	ownThreads.Lock()
+	defer ownThreads.Unlock()
+	if value, set := os.LookupEnv(threadsVariable); set && value != ownThreads.value {
+		return
 	}
+	ownThreads.value = strconv.Itoa(threadsPerProcessor * runtime.NumCPU())
+	if oneThread {
+		ownThreads.value = "0"
+	}
+	_ = os.Setenv(threadsVariable, ownThreads.value) // the name is valid
 }
 
 // separateCaches gives Mesa's software driver a cache for each width of vectors that LP_NATIVE_VECTOR_WIDTH asks for.

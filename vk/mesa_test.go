@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -31,19 +32,34 @@ func TestVectorWidthsHaveCaches(t *testing.T) {
 	}
 }
 
-// The software driver gets more threads than processors, but no other number than the user's.
+// The software driver gets more threads than processors, or none beside the queue's, but no other number than the user's.
 func TestThreadsOfSoftwareDriver(t *testing.T) {
-	const variable = "LP_NUM_THREADS"
-	t.Setenv(variable, "5") // restores it at the end
-	if addThreads(); os.Getenv(variable) != "5" {
-		t.Errorf("%s is %s, want the 5 that was set before", variable, os.Getenv(variable))
+	t.Setenv(threadsVariable, "5") // restores it at the end
+	if setThreads(true); os.Getenv(threadsVariable) != "5" {
+		t.Errorf("%s is %s, want the 5 that was set before", threadsVariable, os.Getenv(threadsVariable))
 	}
-	if err := os.Unsetenv(variable); err != nil {
+	if err := os.Unsetenv(threadsVariable); err != nil {
 		t.Fatal(err)
 	}
-	addThreads()
-	if n, err := strconv.Atoi(os.Getenv(variable)); err != nil || n <= runtime.NumCPU() {
-		t.Errorf("%s is %q, want more than %d processors", variable, os.Getenv(variable), runtime.NumCPU())
+	for _, oneThread := range []bool{false, true, false} {
+		setThreads(oneThread)
+		n, err := strconv.Atoi(os.Getenv(threadsVariable))
+		if err != nil || oneThread != (n == 0) || !oneThread && n <= runtime.NumCPU() {
+			t.Errorf("%s is %q, want more than %d processors, or 0 for one thread: %v", threadsVariable, os.Getenv(threadsVariable), runtime.NumCPU(), oneThread)
+		}
+	}
+}
+
+// A device of one thread has none beside the queue's, whatever other devices of the process have, unless the user chose a number.
+func TestOneThread(t *testing.T) {
+	for number, want := range map[string]string{"": fmt.Sprint(threadsPerProcessor*runtime.NumCPU(), " 0"), "3": "3 3"} {
+		out, err := runChild(t, "threads", threadsVariable+"="+number)
+		if err != nil {
+			t.Fatalf("%s=%s: %v\n%s", threadsVariable, number, err, out)
+		}
+		if out != want && out != "none" {
+			t.Errorf("%s=%s: a device and one of one thread have %s threads that draw; want %s", threadsVariable, number, out, want)
+		}
 	}
 }
 
@@ -88,4 +104,42 @@ func init() {
 		fmt.Printf("subgroups of %d", d.Info().SubgroupSize)
 		return nil
 	}
+
+	children["threads"] = func() (err error) {
+		count := func() (n int) {
+			for _, name := range globNames("/proc/self/task/*/comm") {
+				if strings.HasPrefix(name, "llvmpipe-") { // they draw, and are as many as those that compute
+					n++
+				}
+			}
+			return n
+		}
+		before, counts := 0, make([]int, 2)
+		for i, options := range [][]Option{nil, {OneThread()}} {
+			var d *Device
+			if d, err = Open(options...); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, d.Close()) }()
+			if !strings.HasPrefix(d.Info().Name, "llvmpipe") || runtime.GOOS != "linux" {
+				fmt.Print("none")
+				return nil
+			}
+			now := count()
+			before, counts[i] = now, now-before
+		}
+		fmt.Print(counts[0], " ", counts[1])
+		return nil
+	}
+}
+
+// globNames returns the first words of the files that a pattern matches.
+func globNames(pattern string) (names []string) {
+	files, _ := filepath.Glob(pattern) // the pattern is valid
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err == nil { // a thread may have ended
+			names = append(names, strings.TrimSpace(string(text)))
+		}
+	}
+	return names
 }

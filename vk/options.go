@@ -32,6 +32,7 @@ type config struct {
 	imitated  *imitation      // see Imitate
 	poison    bool            // see PoisonMemory
 	ahead     bool            // see TranslateAhead
+	oneThread bool            // see OneThread
 }
 
 // Index selects a device by its index in the list of [Devices]. Without Index and Name, the environment variable EVORL_DEVICE selects the
@@ -40,6 +41,10 @@ func Index(n int) Option { return func(c *config) { c.index, c.indexed, c.name =
 
 // Name selects the first device whose name contains part, ignoring case.
 func Name(part string) Option { return func(c *config) { c.indexed, c.name = false, part } }
+
+// OneThread makes Mesa's software driver compute in one thread, that of the device's queue, instead of in threads for all processors, unless LP_NUM_THREADS is set.
+// It is for several devices side by side, one a processor: a dispatch then waits for no other thread to wake. Other drivers ignore it.
+func OneThread() Option { return func(c *config) { c.oneThread = true } }
 
 // Logger receives validation messages and warnings. The default discards them.
 func Logger(l *slog.Logger) Option {
