@@ -27,6 +27,7 @@ type Search struct {
 	windowLow   *engine.Tensor           // [M · window, row]: their low parts; nil if they are single floats
 	fitness     *engine.Tensor           // [M, N] or [M, N, K]
 	fitnessLow  *engine.Tensor           // [M, N]: the low parts; nil if fitness is single floats
+	shared      *shared                  // nil: the engine has the search for itself
 	rows        []func(*engine.Recorder) // record the metrics
 
 	solution *engine.Tensor  // the generation's solution, repaired
@@ -73,6 +74,9 @@ func (s *Search) build(ctx context.Context, members int) (err error) {
 			return fmt.Errorf("the problem's space has %d descriptors, but its evaluation writes none", len(s.space.DescriptorLow))
 		}
 		describer.Describe(descriptors)
+	}
+	if s.shared, err = s.newShared(); err != nil {
+		return err
 	}
 	s.addMetrics()
 	return s.Complete(engine.Parts{Description: s.description(), Record: s.Record, Init: s.begin, Evaluator: solutions{s}})
@@ -138,10 +142,7 @@ const maxMetrics = 32
 // Record implements engine.Trainable: it records one generation.
 func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	s.generation.Ask(r)
-	population, window := s.generation.Population(), s.evaluation.Window()
-	for first := 0; first < population; first += window {
-		s.evaluate(r, min(first, population-window)) // the last window ends with the population; candidates in two windows get the same fitness twice
-	}
+	s.evaluateAll(r)
 	s.evaluation.Finish(r)
 	s.generation.Tell(r, s.fitness)
 	for _, record := range s.rows {
@@ -149,6 +150,18 @@ func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	}
 	_, steps := s.evaluation.Steps()
 	s.End(r, rows, steps)
+}
+
+// evaluateAll records evaluating the population.
+func (s *Search) evaluateAll(r *engine.Recorder) {
+	if s.shared != nil {
+		s.shared.record(r)
+		return
+	}
+	population, window := s.generation.Population(), s.evaluation.Window()
+	for first := 0; first < population; first += window {
+		s.evaluate(r, min(first, population-window)) // the last window ends with the population; candidates in two windows get the same fitness twice
+	}
 }
 
 // evaluate records evaluating a window of candidates.
@@ -269,5 +282,6 @@ func (s solutions) Run(ctx context.Context, _ engine.Clock, episodes int) (engin
 
 func (s solutions) Close() {
 	s.repair.Free()
+	s.shared.close()
 	s.evaluation.Close()
 }

@@ -8,6 +8,7 @@ package engine
 import (
 	"log/slog"
 
+	"github.com/evorl/evorl/engine/cluster"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -18,7 +19,8 @@ type Engine struct {
 	seed uint32
 	log  *slog.Logger
 
-	nilOption bool // New was given one; what takes the engine refuses it
+	worker    *cluster.Worker // nil: the engine has its run for itself
+	nilOption bool            // New was given one; what takes the engine refuses it
 }
 
 // Option configures New.
@@ -35,6 +37,10 @@ func Logger(log *slog.Logger) Option {
 		}
 	}
 }
+
+// Shared makes the engine one of those that share a run: its workflow is a replica, and does the slices of the evaluation that the worker is given. The
+// default, and nil, is a run of one engine. Searches in slices can be shared (ec.Slice).
+func Shared(w *cluster.Worker) Option { return func(e *Engine) { e.worker = w } }
 
 // New makes an engine on an open device. What is made with the engine of a nil device or option fails with a *NilError.
 // The caller closes the device after all workflows of the engine are closed.
@@ -55,6 +61,9 @@ func (e *Engine) Device() *vk.Device { return e.dev }
 
 // Seed returns the seed of the engine's random numbers.
 func (e *Engine) Seed() uint32 { return e.seed }
+
+// Worker returns the worker given to Shared; nil: the engine has its run for itself.
+func (e *Engine) Worker() *cluster.Worker { return e.worker }
 
 // Logger returns the engine's logger.
 func (e *Engine) Logger() *slog.Logger { return e.log }

@@ -160,6 +160,19 @@ func (t *Tensor) Index(i int) *Tensor {
 	return &Tensor{name: fmt.Sprintf("%s[%d]", t.name, i), typ: t.typ, dims: inner, block: t.block, at: t.at + int64(4*i*length(inner))}
 }
 
+// Part returns the view of n indices of the first axis, from the first one on. The offset of what kernels take must have the device's storage alignment.
+// Indices outside the tensor are an error of the state.
+func (t *Tensor) Part(first, n int) *Tensor {
+	t = t.orAbsent()
+	if s := t.block.state; s.all.err == nil && (first < 0 || n < 1 || first+n > t.dims[0].Size) {
+		s.all.err = fmt.Errorf("engine: the part of %v from %d to %d; want one within it", t, first, first+n)
+	}
+	of := *t
+	of.dims = append([]Dim{{t.dims[0].Name, n}}, t.dims[1:]...)
+	of.at += int64(4 * first * length(t.dims[1:]))
+	return &of
+}
+
 // String formats the tensor as "name F32[member 4, feature 2]", and nil as "nothing".
 func (t *Tensor) String() string {
 	if t == nil {

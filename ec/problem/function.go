@@ -25,6 +25,8 @@ type Function struct {
 	front func(points int) ([][]float64, error)
 	// doubleFloat: double-float candidates have double-float fitness.
 	doubleFloat bool
+	// slice is the number of candidates of a slice; 0: all are evaluated at once.
+	slice int
 	// compile makes what call needs, before it is called; nil: nothing is to be made.
 	compile func(ctx context.Context) error
 	// call returns the dispatch that evaluates candidates.
@@ -93,6 +95,13 @@ func (f *Function) Only(members []int) ec.Problem {
 	if f.constants != nil {
 		some.constants = func(member int) []float32 { return f.constants(members[member]) }
 	}
+	return &some
+}
+
+// Sliced implements ec.SlicedProblem.
+func (f *Function) Sliced(candidates int) ec.Problem {
+	some := *f
+	some.slice = candidates
 	return &some
 }
 

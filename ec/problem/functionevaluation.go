@@ -32,7 +32,15 @@ func (e *functionEvaluation) allConstants() (all []float32) {
 
 func (e *functionEvaluation) Describe(descriptors *engine.Tensor) { e.descriptors = descriptors }
 
-func (e *functionEvaluation) Window() int { return e.population }
+func (e *functionEvaluation) Window() int {
+	if e.slice > 0 {
+		return min(e.slice, e.population)
+	}
+	return e.population
+}
+
+// Slices implements ec.SlicedEvaluation: there is nothing but fitness.
+func (e *functionEvaluation) Slices() (rows, sums []*engine.Tensor) { return nil, nil }
 
 func (e *functionEvaluation) Steps() (candidate, clock int) { return 0, 0 }
 

@@ -107,7 +107,10 @@ func (o *observations) see(r *engine.Recorder, e *rollouts, first int) {
 		Seen: e.rollout.Seen().Range(), Sums: o.sums.Range(), Window: uint32(e.window), Episodes: uint32(o.episodes()),
 		Workgroup: r.WorkgroupFor(e.window * o.episodes()),
 	}
-	if first > 0 {
+	switch {
+	case e.alone: // the last slice ends with the population
+		k.Skip = uint32((e.window - first%e.window) % e.window)
+	case first > 0:
 		k.More, k.Skip = true, uint32(o.seen-first)
 	}
 	o.seen = first + e.window

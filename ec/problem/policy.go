@@ -91,6 +91,7 @@ type policy struct {
 	network NetworkConfig
 	cfg     PolicyConfig
 	memory  int // approximate bytes of the candidates of a window
+	slice   int // candidates of a slice; 0: none, windows are chosen by memory
 
 	described described // for quality diversity; zero: no descriptors
 	actor     *nn.Head  // the candidates' head; nil: derived from the environment
@@ -103,6 +104,13 @@ const windowBytes = 64 << 20
 func Policy(env *envs.Environment, options envs.Options, network NetworkConfig, cfg PolicyConfig) ec.Problem {
 	options.AutoReset = envs.Disabled
 	return &policy{env: env, options: options, network: network, cfg: cfg, memory: windowBytes}
+}
+
+// Sliced implements ec.SlicedProblem.
+func (p *policy) Sliced(candidates int) ec.Problem {
+	of := *p
+	of.slice = candidates
+	return &of
 }
 
 // Parts are the settings that a search for policies is made of.

@@ -32,6 +32,7 @@ type rollouts struct {
 	lowRank             *nn.LowRank      // layout of the candidates' draws; nil: they are rows
 	virtual             *nn.VirtualBatch // of a window's candidates; nil: their layers are not normalized
 	apart               []*engine.State  // of evaluators
+	alone               bool             // slices are recorded by themselves, see Slices
 }
 
 func (p *policy) New(ctx context.Context, s *engine.State, clock engine.Clock, members, population int) (ec.Evaluation, error) {
@@ -84,14 +85,22 @@ func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.
 		each += 4 * p.horizon() * p.episodes() * (2*p.env.ObsSize() + p.env.ActionWords() + 3)
 	}
 	most := max(1, p.memory/(each*members))
-	if p.actor != nil || p.cfg.Group > 0 {
+	together := p.actor != nil || p.cfg.Group > 0
+	if together {
 		most = population
+	}
+	if together && p.slice > 0 && p.slice < population {
+		return nil, fmt.Errorf("problem: %d candidates that are evaluated together, and slices of %d: want slices of all", population, p.slice)
 	}
 	if group := p.cfg.Group; group > 0 && population%group != 0 {
 		return nil, &SettingError{"policy", "group", fmt.Sprintf("%d candidates in groups of %d; want a divisor of the population", population, group)}
 	}
 	windows := (population + most - 1) / most
-	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: (population + windows - 1) / windows,
+	window := (population + windows - 1) / windows
+	if p.slice > 0 {
+		window = min(p.slice, population)
+	}
+	e := &rollouts{policy: p, clock: clock, members: members, population: population, window: window,
 		state: s, evaluators: map[*engine.Tensor]*envs.Evaluator{}, lowRank: of}
 	var weights nn.Weights
 	if of != nil {
@@ -127,6 +136,15 @@ func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.
 func (p *policy) episodes() int { return p.cfg.Episodes * p.env.Seats() }
 
 func (e *rollouts) Window() int { return e.window }
+
+// Slices implements ec.SlicedEvaluation.
+func (e *rollouts) Slices() (rows, sums []*engine.Tensor) {
+	e.alone = true
+	if e.observations != nil && e.observations.sums != nil {
+		sums = append(sums, e.observations.sums)
+	}
+	return []*engine.Tensor{e.steps, e.diverged}, sums
+}
 
 func (e *rollouts) Steps() (candidate, clock int) {
 	horizon := e.rollout.Horizon()
