@@ -18,6 +18,7 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/records"
+	"github.com/evorl/evorl/internal/replicas"
 )
 
 // Run is a running configuration with its run directory, from Start or Resume to Close. It is not safe for concurrent
@@ -26,6 +27,7 @@ type Run struct {
 	cfg      *Config
 	dir      *rundir.Dir
 	eng      *engine.Engine
+	others   *replicas.Set // the devices that share the run; nil: it has one
 	workflow engine.Workflow
 
 	provenance rundir.Provenance
@@ -81,7 +83,12 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 	for _, h := range hooks {
 		options = append(options, engine.OnReport(h))
 	}
+	end, err := r.accompany(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
 	r.outcome = engine.Learn(ctx, r.workflow, options...)
+	end()
 	if gone := r.dir.Check(); gone != nil {
 		r.outcome = gone // the cause of any other error
 		return gone
@@ -158,6 +165,9 @@ func (r *Run) values(ctx context.Context, report engine.Report) (map[string]floa
 	if rate, ok := r.pace.Rate(time.Now(), report.EnvSteps); ok {
 		values[StepsPerSecond] = rate
 	}
+	if n := r.taking(); n > 0 {
+		values[workersMetric] = float64(n)
+	}
 	if n := records.Evaluations(r.workflow, report.Iteration); n > 0 {
 		values["evaluations"] = float64(n)
 	}
@@ -187,7 +197,7 @@ func (r *Run) Close() error {
 	var errs []error
 	if n := len(r.provenance.Sessions); r.files != nil && n > 0 && r.dir.Check() == nil {
 		now := &r.provenance.Sessions[n-1]
-		now.Kernels = r.eng.Device().Variants()
+		now.Kernels, now.Workers = r.eng.Device().Variants(), r.workers()
 		now.Ended, now.To, now.Outcome = time.Now().UTC().Truncate(time.Millisecond), int64(r.done), r.outcomeText()
 		errs = append(errs, r.dir.WriteProvenance(r.provenance))
 	}
@@ -274,7 +284,7 @@ func (r *Run) fitness() error {
 // Warnings lists what went wrong without ending the run: first what Resume found, then failures of environments outside of evorl, and what the metrics
 // episode/diverged, fitness/not_finite, front/not_finite and gradient/refused report of the iterations since; empty if nothing did.
 func (r *Run) Warnings() []string {
-	out := slices.Clone(r.warnings.resuming)
+	out := append(slices.Clone(r.warnings.resuming), r.gone()...)
 	if n := r.warnings.diverged; n > 0 {
 		out = append(out, fmt.Sprintf("%.0f episodes ended because their state diverged: see episode/diverged in %s", n, r.dir.Metrics()))
 	}

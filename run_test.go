@@ -43,10 +43,10 @@ func open(t *testing.T, seed uint32) *engine.Engine {
 }
 
 // learn starts or resumes a run and learns to its end.
-func learn(t *testing.T, begin func(context.Context, *vk.Device, *evorl.Config, string) (*evorl.Run, error), dev *vk.Device,
-	cfg *evorl.Config, path string) *evorl.Run {
+func learn(t *testing.T, begin func(context.Context, *vk.Device, *evorl.Config, string, ...evorl.RunOption) (*evorl.Run, error), dev *vk.Device,
+	cfg *evorl.Config, path string, opts ...evorl.RunOption) *evorl.Run {
 	t.Helper()
-	run, err := begin(t.Context(), dev, cfg, path)
+	run, err := begin(t.Context(), dev, cfg, path, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,15 +16,18 @@ import (
 
 // Start begins a run on a device, in a new folder; an existing folder must be empty (else rundir.ErrNotEmpty). After an
 // error nothing is left of the run, and the folder is removed, even if it existed.
-func Start(ctx context.Context, dev *vk.Device, cfg *Config, path string) (_ *Run, err error) {
+func Start(ctx context.Context, dev *vk.Device, cfg *Config, path string, opts ...RunOption) (_ *Run, err error) {
 	if err := checkArguments(dev, cfg); err != nil {
 		return nil, err
 	}
-	dir, err := rundir.Create(path)
+	r, err := newRun(dev, cfg, opts)
 	if err != nil {
 		return nil, err
 	}
-	r := newRun(dev, cfg, dir)
+	if r.dir, err = rundir.Create(path); err != nil {
+		return nil, err
+	}
+	dir := r.dir
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, dir.Remove(), r.Close())
@@ -45,11 +48,14 @@ func Start(ctx context.Context, dev *vk.Device, cfg *Config, path string) (_ *Ru
 // startFrom begins a run in a new folder whose members continue some of another run's, of the same configuration with `all` members, from its newest
 // checkpoint. What a killed process left there, without a run, is removed.
 func startFrom(ctx context.Context, dev *vk.Device, cfg *Config, path string, other *rundir.Dir, all int, of *rundir.Continued) (_ *Run, err error) {
-	dir, err := rundir.Renew(path)
+	r, err := newRun(dev, cfg, nil)
 	if err != nil {
 		return nil, err
 	}
-	r := newRun(dev, cfg, dir)
+	if r.dir, err = rundir.Renew(path); err != nil {
+		return nil, err
+	}
+	dir := r.dir
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, dir.Remove(), r.Close())
@@ -97,15 +103,18 @@ func startFrom(ctx context.Context, dev *vk.Device, cfg *Config, path string, ot
 // configuration must equal the folder's and the checkpoint's, except that the number of iterations may grow;
 // otherwise the error is a *DifferenceError, and nothing is changed. Torn and altered checkpoints are skipped;
 // Warnings names them, and a device other than the checkpoint's.
-func Resume(ctx context.Context, dev *vk.Device, cfg *Config, path string) (_ *Run, err error) {
+func Resume(ctx context.Context, dev *vk.Device, cfg *Config, path string, opts ...RunOption) (_ *Run, err error) {
 	if err := checkArguments(dev, cfg); err != nil {
 		return nil, err
 	}
-	dir, err := rundir.Resume(path)
+	r, err := newRun(dev, cfg, opts)
 	if err != nil {
 		return nil, err
 	}
-	r := newRun(dev, cfg, dir)
+	if r.dir, err = rundir.Resume(path); err != nil {
+		return nil, err
+	}
+	dir := r.dir
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.Close())
@@ -159,8 +168,10 @@ func checkArguments(dev *vk.Device, cfg *Config) error {
 	return nil
 }
 
-func newRun(dev *vk.Device, cfg *Config, dir *rundir.Dir) *Run {
-	return &Run{cfg: cfg, dir: dir, eng: engine.New(dev, engine.Seed(cfg.Run.Seed)), began: time.Now()}
+// newRun makes a run without a folder.
+func newRun(dev *vk.Device, cfg *Config, opts []RunOption) (*Run, error) {
+	r := &Run{cfg: cfg, began: time.Now()}
+	return r, r.share(dev, opts)
 }
 
 // build makes and initialises the workflow with everything that the run will need. When ctx ends, it returns at once:
@@ -275,6 +286,7 @@ func (r *Run) open(ctx context.Context, done int) (err error) {
 	r.provenance.Workflow, r.provenance.Environment, r.provenance.Seed = r.cfg.Run.Workflow, r.cfg.Run.Env, uint64(r.cfg.Run.Seed)
 	now, info := rundir.NewSession(), r.eng.Device().Info()
 	now.Binding, now.Device, now.Driver, now.API, now.From = vk.BindingName, info.Name, info.Driver, info.API.String(), int64(done)
+	now.Workers = r.workers()
 	r.provenance.Sessions = append(r.provenance.Sessions, now)
 	return r.dir.WriteProvenance(r.provenance)
 }

@@ -172,7 +172,7 @@ func (s *Sweep) sweepRun(b *batch) *sweepRun {
 		return &sweepRun{folder: b.Folder, cfg: b.cfg, begin: Start}
 	}
 	of := &rundir.Continued{Run: filepath.Base(b.From.Folder), Members: b.Continued()}
-	begin := func(ctx context.Context, dev *vk.Device, cfg *Config, path string) (*Run, error) {
+	begin := func(ctx context.Context, dev *vk.Device, cfg *Config, path string, _ ...RunOption) (*Run, error) {
 		dir, err := rundir.Open(b.From.Folder)
 		if err != nil {
 			return nil, err
@@ -183,7 +183,7 @@ func (s *Sweep) sweepRun(b *batch) *sweepRun {
 }
 
 // startFunc is Start, or another way to begin a run.
-type startFunc func(ctx context.Context, dev *vk.Device, cfg *Config, path string) (*Run, error)
+type startFunc func(ctx context.Context, dev *vk.Device, cfg *Config, path string, opts ...RunOption) (*Run, error)
 
 // sweepRun is a run of a sweep, from the beginning or, in halving, from an iteration of the run of the rung before.
 type sweepRun struct {

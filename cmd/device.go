@@ -3,9 +3,11 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +22,100 @@ const deviceUsage = "compute on device `N|NAME`: its number in evorl devices or 
 // addDevice adds the flag --device.
 func addDevice(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "device", "", deviceUsage)
+}
+
+// addRunDevices adds the flag --device of a command that can share a run among devices.
+func addRunDevices(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "device", "", "compute on device `N|NAME`: its number in evorl devices or a part of its name "+
+		"(default $EVORL_DEVICE, else the first GPU, else the software driver); a search also on several: N,N,... or all")
+}
+
+// several reports whether --device names a list of devices.
+func several(device string) bool { return device == allDevices || numbers(device) != nil }
+
+// allDevices is the value of --device for all GPUs.
+const allDevices = "all"
+
+// numbers returns the numbers of a list of at least two devices; nil if it is none. The names of devices have commas too.
+func numbers(device string) (list []int) {
+	for _, text := range strings.Split(device, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil {
+			return nil
+		}
+		list = append(list, n)
+	}
+	if len(list) < 2 {
+		return nil
+	}
+	return list
+}
+
+// gpus returns the numbers of all GPUs that can run every kernel; nil without one.
+func gpus() (list []int, err error) {
+	found, err := vk.Devices()
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range found {
+		if missing, err := engine.Missing(d); err == nil && len(missing) == 0 && d.Type.GPU() {
+			list = append(list, d.Index)
+		}
+	}
+	return list, nil
+}
+
+// openDevices opens the devices that --device names. all are the GPUs, or the default device where there is none.
+func openDevices(device string) (all []*vk.Device, err error) {
+	list := numbers(device)
+	if device == allDevices {
+		if list, err = gpus(); err != nil {
+			return nil, err
+		}
+		device = ""
+	}
+	if len(list) == 0 {
+		dev, err := openDevice(device)
+		return []*vk.Device{dev}, err
+	}
+	for _, n := range list {
+		dev, err := vk.Open(vk.Index(n))
+		if err != nil {
+			return nil, errors.Join(err, closeDevices(all))
+		}
+		all = append(all, dev)
+	}
+	return all, nil
+}
+
+// firstDevice returns the name of the first of the devices that --device names.
+func firstDevice(device string) string {
+	if list := numbers(device); list != nil {
+		return strconv.Itoa(list[0])
+	}
+	if device == allDevices {
+		return ""
+	}
+	return device
+}
+
+func closeDevices(all []*vk.Device) error {
+	var errs []error
+	for _, dev := range all {
+		if err := dev.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("closing the device: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// withDevices calls f with devices, which it closes afterwards, when it has printed the error of f.
+func withDevices(ctx context.Context, screen io.Writer, device string, f func(context.Context, []*vk.Device) error) error {
+	all, err := openDevices(device)
+	if err != nil {
+		return err
+	}
+	return closing(screen, f(ctx, all), func() error { return closeDevices(all) })
 }
 
 // openDevice opens the device that --device names.
@@ -124,10 +220,5 @@ func withDevice(ctx context.Context, screen io.Writer, device string, f func(con
 	if err != nil {
 		return err
 	}
-	return closing(screen, f(ctx, dev), func() error {
-		if err := dev.Close(); err != nil {
-			return fmt.Errorf("closing the device: %w", err)
-		}
-		return nil
-	})
+	return closing(screen, f(ctx, dev), func() error { return closeDevices([]*vk.Device{dev}) })
 }

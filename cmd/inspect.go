@@ -187,6 +187,13 @@ func (in *inspection) text() string {
 		} {
 			fmt.Fprintf(&b, "  %-8s %s\n", fact[0], plain(fact[1]))
 		}
+		for k, w := range s.Workers {
+			text := fmt.Sprintf("%d: %s of %s", k, plural(w.Slices, "slice"), w.Device)
+			if w.Outcome != "" {
+				text += ", left the run: " + w.Outcome
+			}
+			fmt.Fprintf(&b, "  %-8s %s\n", "worker", plain(text))
+		}
 	}
 	b.WriteString("\ncheckpoints\n")
 	for _, c := range in.Checkpoints {

@@ -61,9 +61,18 @@ type line struct {
 // shownMeasures are the measures of problems that the line shows, with the metrics that have them during learning.
 var shownMeasures = map[string]string{evorl.Accuracy: "accuracy", evorl.Score: "fitness/best"}
 
+// deviceNames names the devices of a run, equal ones once.
+func deviceNames(devices []*vk.Device) string {
+	name := devices[0].Info().Name
+	if len(devices) > 1 { // they are equal
+		return fmt.Sprintf("%d × %s", len(devices), name)
+	}
+	return name
+}
+
 // newLine starts to show a run of a configuration in a directory.
-func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, dev *vk.Device, path string) *line {
-	total, device := int64(cfg.Run.Iterations), dev.Info().Name
+func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, devices []*vk.Device, path string) *line {
+	total, device := int64(cfg.Run.Iterations), deviceNames(devices)
 	l := &line{Writer: w, metric: engine.ReturnMetric, score: math.NaN(), asJSON: formats[f.format]}
 	if f.quiet {
 		return l

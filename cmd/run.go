@@ -25,6 +25,7 @@ const runsFolder = "runs"
 type runFlags struct {
 	known      *evorl.Catalog
 	device     string
+	slice      string // of several devices; "": the configuration's
 	seed       string
 	set        []string
 	iterations string
@@ -47,6 +48,8 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 			"Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) finish the iteration and write a checkpoint; an iteration that takes more "+
 				"than half a minute is abandoned. --resume continues from the newest checkpoint and ends with the same bits as an uninterrupted run; "+
 				"only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
+			"Searches run on several devices: --device 0,1 or all. Each evaluates slices of the population (search.slice, 64 without one), and the run ends with the "+
+				"same bits for every number of devices.",
 		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
 			"  evorl run --resume --out runs/fast",
@@ -55,7 +58,7 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 			return f.run(cmd, args)
 		},
 	}
-	addDevice(cmd, &f.device)
+	addRunDevices(cmd, &f.device)
 	cmd.Flags().StringVar(&f.seed, "seed", "", "seed `S` of every random number, instead of the configuration's")
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "set a `KEY=VALUE` of the configuration, such as ppo.members=64 (repeatable)")
 	cmd.Flags().StringVar(&f.iterations, "iterations", "", "`N` iterations in all, instead of the configuration's")
@@ -74,6 +77,9 @@ func (f *runFlags) config(ctx context.Context, args []string) (*evorl.Config, er
 	options := []evorl.Option{evorl.Use(f.known), evorl.Context(ctx)}
 	for _, text := range f.set {
 		options = append(options, evorl.Set(text))
+	}
+	if f.slice != "" {
+		options = append(options, evorl.Flag("--device", sliceKey+"="+f.slice))
 	}
 	if f.seed != "" {
 		options = append(options, evorl.Flag("--seed", "seed="+f.seed))
@@ -100,7 +106,17 @@ func (f *runFlags) config(ctx context.Context, args []string) (*evorl.Config, er
 	if err != nil && !errors.As(err, &wrong) {
 		return nil, &configFileError{err}
 	}
-	return cfg, err
+	if err != nil || !several(f.device) {
+		return cfg, err
+	}
+	if slice, _ := cfg.Value(sliceKey); slice == "0" && f.slice == "" {
+		f.slice = defaultSlice
+		return f.config(ctx, args)
+	}
+	if err := cfg.CheckShared(); err != nil {
+		return nil, usagef("--device %s: %v", f.device, err)
+	}
+	return cfg, nil
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
@@ -120,10 +136,16 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return f.runOne(cmd, cfg)
 }
 
+// defaultSlice is the slice of searches that several devices share, where the configuration has none.
+const (
+	defaultSlice = "64"
+	sliceKey     = "search.slice"
+)
+
 // runOne trains a configuration in one run.
 func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 	screen := cmd.ErrOrStderr()
-	return withDevice(cmd.Context(), screen, f.device, func(ctx context.Context, dev *vk.Device) error {
+	return withDevices(cmd.Context(), screen, f.device, func(ctx context.Context, devices []*vk.Device) error {
 		path, resume, err := f.place(cfg)
 		if err != nil {
 			return err
@@ -132,15 +154,15 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 		if resume {
 			begin = evorl.Resume
 		}
-		line := f.line.newLine(screen, cfg, dev, path)
+		line := f.line.newLine(screen, cfg, devices, path)
 		defer line.end()
-		s, err := begin(ctx, dev, cfg, path)
+		s, err := begin(ctx, devices[0], cfg, path, evorl.Beside(devices[1:]...))
 		if err != nil {
 			line.clear()
 			return cause(ctx, err)
 		}
 		if f.watch {
-			page, err := servePage(cfg, path, f.device, 0)
+			page, err := servePage(cfg, path, firstDevice(f.device), 0)
 			if err != nil {
 				return closing(screen, err, s.Close)
 			}

@@ -29,6 +29,9 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 	if f.watch {
 		return errWatchSeeds
 	}
+	if several(f.device) {
+		return usagef("--device %s: the repetitions are runs one after the other, each on one device: want one device", f.device)
+	}
 	s, err := evorl.NewSweep(cfg, f.seeds)
 	if err != nil {
 		return err

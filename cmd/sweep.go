@@ -152,7 +152,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 			if !f.line.quiet && !formats[f.line.format] && len(of[0].Settings) > 0 {
 				fmt.Fprint(screen, announcement(of, len(s.Trials)))
 			}
-			line := f.line.newLine(screen, cfg, dev, run.Path())
+			line := f.line.newLine(screen, cfg, []*vk.Device{dev}, run.Path())
 			defer line.end()
 			return learnShown(ctx, screen, run, line)
 		}

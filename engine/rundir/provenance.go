@@ -52,12 +52,21 @@ type Session struct {
 	Driver    string              `json:"driver"`
 	API       string              `json:"api"`               // Vulkan version of the device
 	Kernels   map[string][]string `json:"kernels,omitempty"` // kernels that ran, each with its variants; see vk.Device.Variants
+	Workers   []Worker            `json:"workers,omitempty"` // devices that shared the session, Device first; none: Device alone
 	Command   []string            `json:"command,omitempty"` // program name and arguments
 	Started   time.Time           `json:"started"`
 	Ended     time.Time           `json:"ended,omitzero"`    // zero: still running, or killed
 	From      int64               `json:"from"`              // last iteration before the session
 	To        int64               `json:"to,omitempty"`      // last iteration completed
 	Outcome   string              `json:"outcome,omitempty"` // "finished", "interrupted", or an error
+}
+
+// Worker is a device that takes part in a session with others.
+type Worker struct {
+	Device  string `json:"device"`
+	Driver  string `json:"driver"`
+	Slices  int    `json:"slices"`            // parts of the evaluations that it did
+	Outcome string `json:"outcome,omitempty"` // the error with which it left; "": it did not
 }
 
 // NewSession returns a session that starts now, with the facts known to the process. The program's path is reduced to its name.

@@ -49,6 +49,7 @@ func (s *search) several() bool { return s.needs == objectives }
 // SearchConfig are the settings of a search by any algorithm.
 type SearchConfig struct {
 	Members int `min:"1" max:"65536" doc:"Number of independent searches, each with its own random numbers."`
+	Slice   int `min:"0" max:"1048576" doc:"Candidates that are evaluated at once, so that several devices can share the run; 0: as many as suit one device."`
 }
 
 // newSearch makes the settings of a single-objective algorithm from its defaults.
@@ -147,6 +148,9 @@ func (s *search) Check(env *envs.Environment, options envs.Options) error {
 
 // checkSpace checks the algorithm's settings against the problem's candidates.
 func (s *search) checkSpace(of ec.Problem) error {
+	if _, err := ec.Slice(of, s.cfg.Slice); err != nil {
+		return config.Invalid("search.slice", "%v", err)
+	}
 	if err := ec.CheckLowRank(s.algorithm(), of); err != nil {
 		return config.Invalid(s.name()+".rank", "%v", err)
 	}
@@ -166,6 +170,9 @@ func (s *search) checkPolicy(env *envs.Environment, options envs.Options) error 
 			"such as env = \"zdt\"", env.Name, s.name())
 	}
 	err := problem.Parts{Env: env, Options: options, Network: s.network, Policy: s.policy}.Check()
+	if err == nil && s.cfg.Slice > 0 && s.policy.Group > 0 {
+		return config.Invalid("search.slice", "groups of %d candidates (policy.group) are evaluated with all others: want 0 in one of both", s.policy.Group)
+	}
 	if err == nil {
 		var of ec.Problem
 		if of, err = s.inEnvironment(env, options); err == nil {
@@ -221,7 +228,24 @@ func (s *search) Build(ctx context.Context, eng *engine.Engine, env *envs.Enviro
 	if err != nil {
 		return nil, err
 	}
+	if of, err = ec.Slice(of, s.cfg.Slice); err != nil {
+		return nil, err
+	}
 	return ec.NewSearch(ctx, eng, s.algorithm(), of, s.cfg.Members)
+}
+
+// CheckShared returns an error if several devices cannot share runs of the setup.
+func (s *Setup) CheckShared() error {
+	of, ok := s.Settings.(*search)
+	switch {
+	case !ok:
+		return config.Invalid("workflow", "%s computes on one device, and several are given: want one, or a search such as workflow = \"openes\"", s.Workflow.Name)
+	case of.cfg.Slice == 0:
+		return config.Invalid("search.slice", "several devices share the evaluation of candidates in slices: want at least 1, such as 64")
+	case s.outside != nil:
+		return config.Invalid("env", "%s is stepped by other processes, and several devices are given: want one", s.Place)
+	}
+	return nil
 }
 
 func float64s(of []float32) []float64 {

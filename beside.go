@@ -1,0 +1,119 @@
+package evorl
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/replicas"
+	"github.com/evorl/evorl/vk"
+)
+
+// RunOption is an option of Start and Resume.
+type RunOption func(*runOptions)
+
+type runOptions struct {
+	devices []*vk.Device // beside the first
+}
+
+// Beside makes other devices share a run: each evaluates the slices of the population that it is given ([search] slice). The run ends with the same bits
+// for every number of devices. They must be equal to the first; one device opened twice counts as two. A device that fails
+// leaves its slices to the others, and a warning. The caller closes them after the run.
+func Beside(devices ...*vk.Device) RunOption {
+	return func(o *runOptions) { o.devices = append(o.devices, devices...) }
+}
+
+// CheckShared returns an error if several devices cannot share runs of the configuration: of a workflow other than a search, or without slices.
+func (c *Config) CheckShared() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return c.setup.CheckShared()
+}
+
+// share makes the engine of a run, and what shares it with other devices, if there are any.
+func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
+	var o runOptions
+	for i, set := range options {
+		if set == nil {
+			return fmt.Errorf("evorl: run option %d of %d: %w", i+1, len(options), &engine.NilError{What: "option"})
+		}
+		set(&o)
+	}
+	if len(o.devices) == 0 {
+		r.eng = engine.New(dev, engine.Seed(r.cfg.Run.Seed))
+		return nil
+	}
+	if err := r.cfg.CheckShared(); err != nil {
+		return r.cfg.document.Locate(err)
+	}
+	if r.others, err = replicas.New(append([]*vk.Device{dev}, o.devices...), r.cfg.Run.Seed); err != nil {
+		return fmt.Errorf("evorl: %w", err)
+	}
+	r.eng, err = r.others.Engine()
+	return err
+}
+
+// accompany makes the other devices go on with the run from its present state. The returned function ends it.
+func (r *Run) accompany(ctx context.Context) (end func(), err error) {
+	if r.others == nil {
+		return func() {}, nil
+	}
+	state, err := r.workflow.State().Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.others.End, r.others.Begin(state, r.cfg.Run.Iterations, r.cfg.Build)
+}
+
+// workersMetric is the number of devices that take part in an iteration of a shared run.
+const workersMetric = "workers"
+
+// workers returns the devices of the session, those of a shared run with what they have done.
+func (r *Run) workers() (all []rundir.Worker) {
+	if r.others == nil {
+		return nil
+	}
+	status, _ := r.others.Status()
+	for i, dev := range r.others.Devices() {
+		info := dev.Info()
+		w := rundir.Worker{Device: info.Name, Driver: info.Driver}
+		if i < len(status) {
+			w.Slices = status[i].Slices
+			if cause := status[i].Cause; cause != nil {
+				w.Outcome = cause.Error()
+			}
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// gone describes the devices that have left a shared run.
+func (r *Run) gone() (texts []string) {
+	if r.others == nil {
+		return nil
+	}
+	status, _ := r.others.Status()
+	for _, w := range status {
+		if w.Cause != nil {
+			texts = append(texts, fmt.Sprintf("device %s left the run in iteration %d, and the others did its slices: %v", w.Worker, w.Step+1, w.Cause))
+		}
+	}
+	return texts
+}
+
+// taking returns the number of devices that take part in a shared run; 0: it is not shared.
+func (r *Run) taking() (n int) {
+	if r.others == nil {
+		return 0
+	}
+	status, _ := r.others.Status()
+	for _, w := range status {
+		if !w.Left {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,190 @@
+// Package replicas runs a workflow on several devices that share its work: a replica of it on each, which all go through the same iterations.
+package replicas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/cluster"
+	"github.com/evorl/evorl/vk"
+)
+
+// Set is the devices of a run. The first one's replica is the run's own workflow, which is evaluated and saved; the set runs the others.
+type Set struct {
+	devices []*vk.Device
+	names   []string
+	seed    uint32
+
+	mu      sync.Mutex
+	current *cluster.Coordinator // nil: the run is not learning
+	status  []cluster.Status     // of the last learning, without those that go on
+	totals  cluster.Totals
+	stop    context.CancelFunc
+	all     sync.WaitGroup
+}
+
+// New makes the set of at least two devices, the first of which is the run's own. With the same name, driver and version, devices compute the same bits;
+// others are refused with a *DifferentError.
+func New(devices []*vk.Device, seed uint32) (*Set, error) {
+	s := &Set{devices: devices, seed: seed}
+	for i, dev := range devices {
+		if err := engine.Require(map[string]any{"device": dev}); err != nil {
+			return nil, err
+		}
+		first, info := devices[0].Info(), dev.Info()
+		if class(first) != class(info) {
+			return nil, &DifferentError{First: describe(first), Other: describe(info)}
+		}
+		s.names = append(s.names, fmt.Sprintf("%d (%s)", i, info.Name))
+	}
+	if len(devices) < 2 {
+		return nil, errors.New("replicas: one device; want several")
+	}
+	return s, nil
+}
+
+// class is what must be equal of devices that compute the same bits.
+func class(i vk.Info) [4]any { return [4]any{i.Name, i.Driver, i.API, i.SubgroupSize} }
+
+func describe(i vk.Info) string { return fmt.Sprintf("%s with driver %s", i.Name, i.Driver) }
+
+// DifferentError: devices that do not compute the same bits.
+type DifferentError struct{ First, Other string }
+
+func (e *DifferentError) Error() string {
+	return fmt.Sprintf("%s and %s do not compute the same bits: want equal devices", e.First, e.Other)
+}
+
+// Engine makes the engine of the run's own workflow.
+func (s *Set) Engine() (*engine.Engine, error) { return s.engine(0) }
+
+func (s *Set) engine(i int) (*engine.Engine, error) {
+	w, err := cluster.NewWorker(s.names[i], s)
+	if err != nil {
+		return nil, err
+	}
+	return engine.New(s.devices[i], engine.Seed(s.seed), engine.Shared(w)), nil
+}
+
+// errIdle is the error of steps outside of Begin and End.
+var errIdle = errors.New("replicas: the run is not learning")
+
+// coordinator returns the present one.
+func (s *Set) coordinator() (*cluster.Coordinator, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.current == nil {
+		return nil, errIdle
+	}
+	return s.current, nil
+}
+
+// Exchange implements cluster.Link.
+func (s *Set) Exchange(ctx context.Context, r cluster.Report) (cluster.Order, error) {
+	c, err := s.coordinator()
+	if err != nil {
+		return cluster.Order{}, err
+	}
+	return c.Exchange(ctx, r)
+}
+
+// Leave implements cluster.Link.
+func (s *Set) Leave(worker string, cause error) {
+	if c, err := s.coordinator(); err == nil {
+		c.Leave(worker, cause)
+	}
+}
+
+// Begin makes the other replicas go through the iterations from a snapshot of the first one's state up to the given number, beside it. build makes
+// a replica. A replica that fails leaves the run to the others. End must follow.
+func (s *Set) Begin(of *engine.Snapshot, iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error)) error {
+	c, err := cluster.NewCoordinator(cluster.Config{}, s.names...)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background()) // the end of the run's own context is that of the first replica
+	s.mu.Lock()
+	s.current, s.stop = c, stop
+	s.mu.Unlock()
+	for i := 1; i < len(s.devices); i++ {
+		s.all.Go(func() {
+			if err := s.follow(ctx, i, of, iterations, build); err != nil && !errors.Is(err, cluster.ErrClosed) {
+				c.Leave(s.names[i], err)
+			}
+		})
+	}
+	return nil
+}
+
+// follow runs a replica.
+func (s *Set) follow(
+	ctx context.Context, i int, of *engine.Snapshot, iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error),
+) (err error) {
+	eng, err := s.engine(i)
+	if err != nil {
+		return err
+	}
+	w, err := build(ctx, eng)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if err := w.State().Restore(ctx, of); err != nil {
+		return err
+	}
+	for n := of.Next(); n < iterations; n++ {
+		t, err := w.Step(ctx, n)
+		if err == nil {
+			err = t.Wait(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grace is how long End lets replicas finish what they do.
+const grace = 5 * time.Second
+
+// End ends what Begin began: the other replicas finish their slices, and are closed.
+func (s *Set) End() {
+	c, err := s.coordinator()
+	if err != nil {
+		return
+	}
+	s.keep(c)
+	c.Close()
+	timer := time.AfterFunc(grace, s.stop)
+	s.all.Wait()
+	timer.Stop()
+	s.stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current = nil
+}
+
+// keep notes what the workers have done.
+func (s *Set) keep(c *cluster.Coordinator) {
+	status, totals := c.Status(), c.Totals()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status, s.totals = status, totals
+}
+
+// Status describes the workers, and what they have done since the last Begin.
+func (s *Set) Status() ([]cluster.Status, cluster.Totals) {
+	if c, err := s.coordinator(); err == nil {
+		s.keep(c)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status, s.totals
+}
+
+// Devices returns the devices.
+func (s *Set) Devices() []*vk.Device { return s.devices }
