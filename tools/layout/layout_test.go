@@ -31,23 +31,25 @@ var imports = map[string][]string{
 	"hybrid":   {"ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	catalog:    {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	records:    {"hybrid", "ec", "engine", "internal"},
+	replicas:   {"engine", "vk"},
 	sweep:      {records, catalog, "hybrid", "engine", "internal"},
-	".":        {sweep, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest}, // package evorl
+	".":        {sweep, replicas, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest}, // package evorl
 	"cmd":      {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	"docs":     {"cmd", ".", "ec", "envs", "engine"}, // examples
 	"tools":    {"cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 }
 
-// Folders in internal that stand above the others: three serve package evorl alone, and vktest serves tests.
+// Folders in internal that stand above the others: four serve package evorl alone, and vktest serves tests.
 const (
-	catalog = "internal/catalog"
-	records = "internal/records"
-	sweep   = "internal/sweep"
-	vktest  = "internal/vktest"
+	catalog  = "internal/catalog"
+	records  = "internal/records"
+	replicas = "internal/replicas"
+	sweep    = "internal/sweep"
+	vktest   = "internal/vktest"
 )
 
 // floor lists the folders of engine that know no device: what a run leaves behind, and its configuration.
-var floor = []string{"engine/checkpoint", "engine/config", "engine/metrics", "engine/onnx", "engine/rundir", "engine/scores"}
+var floor = []string{"engine/checkpoint", "engine/cluster", "engine/config", "engine/metrics", "engine/onnx", "engine/rundir", "engine/scores"}
 
 // folders lists the other top-level folders.
 var folders = []string{"configs"}
@@ -123,7 +125,7 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // folder returns the top-level folder of a path, "." for the root.
 func folder(name string) string {
-	for _, of := range []string{catalog, records, sweep, vktest} {
+	for _, of := range []string{catalog, records, replicas, sweep, vktest} {
 		if strings.HasPrefix(name, of+"/") {
 			return of
 		}
