@@ -141,6 +141,7 @@ const maxMetrics = 32
 
 // Record implements engine.Trainable: it records one generation.
 func (s *Search) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
+	s.shared.sync(r)
 	s.generation.Ask(r)
 	s.evaluateAll(r)
 	s.evaluation.Finish(r)

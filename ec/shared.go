@@ -66,6 +66,34 @@ func (h *shared) first(slice int) int {
 	return min(slice*window, h.generation.Population()-window)
 }
 
+// sync records beginning a generation with the state of the first worker, if the workers are synced.
+func (h *shared) sync(r *engine.Recorder) {
+	if h == nil || !h.worker.Synced() {
+		return
+	}
+	r.Host("sync", func(ctx context.Context) error {
+		step, _, err := h.Clock().Read(ctx)
+		if err != nil {
+			return err
+		}
+		state, err := h.worker.Sync(ctx, step, func() ([]byte, error) {
+			of, err := h.State().Snapshot(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return of.MarshalBinary()
+		})
+		if err != nil || state == nil {
+			return err
+		}
+		var of engine.Snapshot
+		if err := of.UnmarshalBinary(state); err != nil {
+			return err
+		}
+		return h.State().Overwrite(ctx, &of)
+	})
+}
+
 // record records evaluating all candidates.
 func (h *shared) record(r *engine.Recorder) {
 	r.Copy(h.at, h.Clock().Tensor())

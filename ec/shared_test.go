@@ -34,8 +34,9 @@ func (f failing) Exchange(ctx context.Context, r cluster.Report) (cluster.Order,
 }
 
 // sharing runs some generations of a search on several engines of a device, and returns the digests of their states; "" of one that fails. No
-// engine has all slices of all generations. fails is the number of the engine that fails in the third generation; 0: none.
-func sharing(t *testing.T, dev *vk.Device, algorithm ec.Algorithm, p ec.Problem, members, workers, fails int) []string {
+// engine has all slices of all generations. fails is the number of the engine that fails in the third generation; 0: none. Loose engines but the first
+// begin with an empty state.
+func sharing(t *testing.T, dev *vk.Device, algorithm ec.Algorithm, p ec.Problem, members, workers, fails int, loose bool) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -43,7 +44,7 @@ func sharing(t *testing.T, dev *vk.Device, algorithm ec.Algorithm, p ec.Problem,
 	for i := range max(1, workers) {
 		names = append(names, fmt.Sprint("worker ", i))
 	}
-	c, err := cluster.NewCoordinator(cluster.Config{Late: time.Minute}, names...)
+	c, err := cluster.NewCoordinator(cluster.Config{Late: time.Minute, Loose: loose}, names...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func sharing(t *testing.T, dev *vk.Device, algorithm ec.Algorithm, p ec.Problem,
 			if i > 0 && i == fails {
 				link = failing{c, 2}
 			}
-			w, err := cluster.NewWorker(names[i], link)
+			w, err := cluster.NewWorker(names[i], link, loose)
 			if err != nil {
 				return "", err
 			}
@@ -66,7 +67,11 @@ func sharing(t *testing.T, dev *vk.Device, algorithm ec.Algorithm, p ec.Problem,
 			return "", err
 		}
 		defer func() { err = errors.Join(err, s.Close()) }()
-		if err := s.Init(ctx); err != nil {
+		begin := s.Init
+		if loose && i > 0 {
+			begin = s.State().Zero
+		}
+		if err := begin(ctx); err != nil {
 			return "", err
 		}
 		for g := range 5 {
@@ -142,16 +147,21 @@ func TestShared(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := sharing(t, dev, of.algo, sliced, of.members, 0, 0)[0]
-			for _, workers := range []int{1, 3} {
-				for i, got := range sharing(t, dev, of.algo, sliced, of.members, workers, 0) {
+			want := sharing(t, dev, of.algo, sliced, of.members, 0, 0, false)[0]
+			for _, workers := range []int{3} {
+				for i, got := range sharing(t, dev, of.algo, sliced, of.members, workers, 0, false) {
 					if got != want {
 						t.Errorf("worker %d of %d ends with %s; want %s, as without workers", i, workers, got, want)
 					}
 				}
 			}
-			if got := sharing(t, dev, of.algo, sliced, of.members, 3, 1); got[0] != want || got[2] != want {
+			if got := sharing(t, dev, of.algo, sliced, of.members, 3, 1, false); got[0] != want || got[2] != want {
 				t.Errorf("with a worker that fails, the others end with %v; want %s", got, want)
+			}
+			for i, got := range sharing(t, dev, of.algo, sliced, of.members, 2, 0, true) {
+				if got != want {
+					t.Errorf("loose worker %d ends with %s; want %s, from the first one's states", i, got, want)
+				}
 			}
 		})
 	}

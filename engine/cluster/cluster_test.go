@@ -22,7 +22,7 @@ func run(t *testing.T, c *Coordinator, names []string, from, to, slices int, do 
 	errs := make([]error, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
-		w, err := NewWorker(name, c)
+		w, err := NewWorker(name, c, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestFailures(t *testing.T) {
 	}
 	var gone *LeftError
 	for i, s := range c.Status() {
-		w, err := NewWorker(names[i], c)
+		w, err := NewWorker(names[i], c, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestAhead(t *testing.T) {
 	do := func(_ string, step, slice int) ([]byte, error) { return value(step, slice), nil }
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	other, _ := NewWorker("other", c)
+	other, _ := NewWorker("other", c, false)
 	for step := 0; ; step++ {
 		_, err := other.Step(ctx, step, 1, "", func(_ context.Context, slice int) ([]byte, error) { return do("", step, slice) })
 		if err == nil {
@@ -193,7 +193,7 @@ func TestMisuse(t *testing.T) {
 	if _, err := NewCoordinator(Config{}, "a", "a"); err == nil {
 		t.Error("two workers of one name are accepted")
 	}
-	if _, err := NewWorker("", nil); err == nil {
+	if _, err := NewWorker("", nil, false); err == nil {
 		t.Error("a worker without a link is accepted")
 	}
 	c := coordinator(t, Config{}, "a", "b")
@@ -225,7 +225,7 @@ func TestMisuse(t *testing.T) {
 	if _, err := ended.Exchange(t.Context(), Report{Worker: "a", Slices: 1}); !errors.Is(err, ErrClosed) {
 		t.Errorf("after the end: %v; want ErrClosed", err)
 	}
-	w, _ := NewWorker("a", c)
+	w, _ := NewWorker("a", c, false)
 	if _, err := w.Step(t.Context(), 0, 0, "", nil); err == nil {
 		t.Error("a step without slices is accepted")
 	}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 )
@@ -15,6 +16,9 @@ type Config struct {
 	Late time.Duration
 	// Patience is how long workers that are many steps ahead of another one wait for it before it is given up; 0: half a minute.
 	Patience time.Duration
+	// Loose is for workers that do not compute the same bits: every step begins with the first one's replica on all of them, and nothing is compared. The
+	// results then depend on who does what.
+	Loose bool
 }
 
 const (
@@ -35,9 +39,10 @@ type Coordinator struct {
 	workers map[string]*member
 	order   []string // of joining; the first leads
 	steps   map[int]*step
-	first   int           // step with which all begin; -1: unknown
-	newest  int           // step with the largest number
-	mean    time.Duration // of a slice; 0: unknown
+	states  map[int][]byte // replicas of the first worker at the beginning of steps, of a loose run
+	first   int            // step with which all begin; -1: unknown
+	newest  int            // step with the largest number
+	mean    time.Duration  // of a slice; 0: unknown
 	totals  Totals
 }
 
@@ -67,7 +72,8 @@ func NewCoordinator(cfg Config, workers ...string) (*Coordinator, error) {
 	if cfg.Patience == 0 {
 		cfg.Patience = defaultPatience
 	}
-	c := &Coordinator{cfg: cfg, changed: make(chan struct{}), workers: map[string]*member{}, order: workers, steps: map[int]*step{}, first: -1, newest: -1}
+	c := &Coordinator{cfg: cfg, changed: make(chan struct{}), workers: map[string]*member{}, order: workers, steps: map[int]*step{}, states: map[int][]byte{},
+		first: -1, newest: -1}
 	for _, name := range workers {
 		if name == "" || c.workers[name] != nil {
 			return nil, fmt.Errorf("cluster: worker %q twice, or without a name; want a name for each", name)
@@ -180,7 +186,7 @@ func (c *Coordinator) ahead(step int, now time.Time) (wait time.Duration) {
 			if step > at+c.cfg.Ahead {
 				wait = max(wait, time.Hour)
 			}
-		case step <= at+behindLimit:
+		case step <= at+c.behind():
 		case now.Sub(w.seen) >= c.cfg.Patience:
 			c.leave(name, fmt.Errorf("it was in step %d when others were to begin step %d, and did not report for %v", at, step, c.cfg.Patience))
 		default:
@@ -190,15 +196,25 @@ func (c *Coordinator) ahead(step int, now time.Time) (wait time.Duration) {
 	return wait
 }
 
+// behind returns how many steps a worker may be behind others. With a state for each step they are fewer.
+func (c *Coordinator) behind() int {
+	if c.cfg.Loose {
+		return c.cfg.Ahead
+	}
+	return behindLimit
+}
+
 // take keeps what a report brings.
 func (c *Coordinator) take(w *member, s *step, r Report, now time.Time) error {
-	if err := s.compare(r); err != nil {
-		return err
+	if !c.cfg.Loose {
+		if err := s.compare(r); err != nil {
+			return err
+		}
 	}
 	if r.Result == nil {
 		return nil
 	}
-	took, fresh, err := s.take(r, now)
+	took, fresh, err := s.take(r, now, !c.cfg.Loose)
 	if err != nil {
 		return err
 	}
@@ -229,11 +245,9 @@ func (c *Coordinator) forget() {
 			oldest = min(oldest, max(w.step, c.first))
 		}
 	}
-	for n := range c.steps {
-		if n < oldest {
-			delete(c.steps, n)
-		}
-	}
+	before := func(n int) bool { return n < oldest }
+	maps.DeleteFunc(c.steps, func(n int, _ *step) bool { return before(n) })
+	maps.DeleteFunc(c.states, func(n int, _ []byte) bool { return before(n) })
 }
 
 // Leave implements Link.
@@ -242,6 +256,42 @@ func (c *Coordinator) Leave(worker string, cause error) {
 	defer c.mu.Unlock()
 	c.leave(worker, cause)
 	c.forget()
+}
+
+// Sync implements Link.
+func (c *Coordinator) Sync(ctx context.Context, worker string, step int, state func() ([]byte, error)) ([]byte, error) {
+	if !c.cfg.Loose {
+		return nil, nil
+	}
+	if worker == c.order[0] {
+		return nil, c.share(step, state)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		if w := c.workers[worker]; c.err == nil && w != nil && w.left {
+			return nil, &LeftError{worker, w.cause}
+		}
+		if of := c.states[step]; of != nil || c.err != nil {
+			return of, c.err
+		}
+		if err := c.wait(ctx, time.Hour); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// share keeps the first worker's replica at the beginning of a step.
+func (c *Coordinator) share(step int, state func() ([]byte, error)) error {
+	of, err := state()
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.states[step] = of
+	c.change()
+	return nil
 }
 
 func (c *Coordinator) leave(worker string, cause error) {

@@ -51,8 +51,9 @@ func (s *step) compare(r Report) error {
 	return nil
 }
 
-// take keeps a result, or compares it if there is one already; fresh is false then. took is the time since the worker was given the slice.
-func (s *step) take(r Report, now time.Time) (took time.Duration, fresh bool, err error) {
+// take keeps a result, or compares it if there is one already, unless they may differ; fresh is false then. took is the time since the worker was given
+// the slice.
+func (s *step) take(r Report, now time.Time, compared bool) (took time.Duration, fresh bool, err error) {
 	of := &s.slices[r.Done]
 	of.given = slices.DeleteFunc(of.given, func(h hold) bool {
 		if h.worker == r.Worker {
@@ -65,7 +66,7 @@ func (s *step) take(r Report, now time.Time) (took time.Duration, fresh bool, er
 		s.missing--
 		return took, true, nil
 	}
-	if !bytes.Equal(of.result, r.Result) {
+	if compared && !bytes.Equal(of.result, r.Result) {
 		return took, false, &DisagreementError{Step: r.Step, Slice: r.Done, Workers: [2]string{of.by, r.Worker}}
 	}
 	return took, false, nil
@@ -79,7 +80,9 @@ func (s *step) next(worker string, now time.Time, late time.Duration) (slice int
 	for i := range s.slices {
 		of := &s.slices[i]
 		switch {
-		case of.result != nil || slices.ContainsFunc(of.given, func(h hold) bool { return h.worker == worker }):
+		case of.result != nil:
+		case slices.ContainsFunc(of.given, func(h hold) bool { return h.worker == worker }): // the order was lost
+			return i, 0
 		case len(of.given) == 0:
 			of.given = append(of.given, hold{worker, now})
 			return i, 0

@@ -8,20 +8,29 @@ import (
 
 // Worker is one of those who do a run's slices.
 type Worker struct {
-	name string
-	link Link
+	name   string
+	link   Link
+	synced bool
 }
 
-// NewWorker makes a worker with a name of its own.
-func NewWorker(name string, link Link) (*Worker, error) {
+// NewWorker makes a worker with a name of its own. If workers join a run that has begun, or compute different bits, they are synced: see Worker.Sync.
+func NewWorker(name string, link Link, synced bool) (*Worker, error) {
 	if name == "" || link == nil {
 		return nil, errors.New("cluster: a worker without a name or a link; want both")
 	}
-	return &Worker{name: name, link: link}, nil
+	return &Worker{name, link, synced}, nil
 }
 
 // Name returns the worker's name.
 func (w *Worker) Name() string { return w.name }
+
+// Synced reports whether each step begins with Sync.
+func (w *Worker) Synced() bool { return w.synced }
+
+// Sync begins a step of a synced worker, before its replica, which state returns, changes. The result is what the replica must become; nil: what it is.
+func (w *Worker) Sync(ctx context.Context, step int, state func() ([]byte, error)) ([]byte, error) {
+	return w.link.Sync(ctx, w.name, step, state)
+}
 
 // Compared reports whether a step is one in which the replicas are compared. Reading a state takes time, so that few steps are.
 func (w *Worker) Compared(step int) bool { return step%comparedEvery == comparedEvery-1 }
