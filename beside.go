@@ -15,6 +15,7 @@ type RunOption func(*runOptions)
 
 type runOptions struct {
 	devices []*vk.Device // beside the first
+	loose   bool
 }
 
 // Beside makes other devices share a run: each evaluates the slices of the population that it is given ([search] slice). The run ends with the same bits
@@ -23,6 +24,10 @@ type runOptions struct {
 func Beside(devices ...*vk.Device) RunOption {
 	return func(o *runOptions) { o.devices = append(o.devices, devices...) }
 }
+
+// Loose lets different devices share a run (Beside). They compute different bits, so the run is not reproducible: its results depend on which device evaluated
+// what. Every iteration begins with the first device's state on all of them.
+func Loose() RunOption { return func(o *runOptions) { o.loose = true } }
 
 // CheckShared returns an error if several devices cannot share runs of the configuration: of a workflow other than a search, or without slices.
 func (c *Config) CheckShared() error {
@@ -48,7 +53,7 @@ func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 	if err := r.cfg.CheckShared(); err != nil {
 		return r.cfg.document.Locate(err)
 	}
-	if r.others, err = replicas.New(append([]*vk.Device{dev}, o.devices...), r.cfg.Run.Seed); err != nil {
+	if r.others, err = replicas.New(append([]*vk.Device{dev}, o.devices...), r.cfg.Run.Seed, o.loose); err != nil {
 		return fmt.Errorf("evorl: %w", err)
 	}
 	r.eng, err = r.others.Engine()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -63,11 +64,19 @@ var shownMeasures = map[string]string{evorl.Accuracy: "accuracy", evorl.Score: "
 
 // deviceNames names the devices of a run, equal ones once.
 func deviceNames(devices []*vk.Device) string {
-	name := devices[0].Info().Name
-	if len(devices) > 1 { // they are equal
-		return fmt.Sprintf("%d × %s", len(devices), name)
+	counts, names := map[string]int{}, []string{}
+	for _, dev := range devices {
+		name := dev.Info().Name
+		if counts[name]++; counts[name] == 1 {
+			names = append(names, name)
+		}
 	}
-	return name
+	for i, name := range names {
+		if n := counts[name]; n > 1 {
+			names[i] = fmt.Sprintf("%d × %s", n, name)
+		}
+	}
+	return strings.Join(names, " and ")
 }
 
 // newLine starts to show a run of a configuration in a directory.

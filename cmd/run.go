@@ -34,6 +34,7 @@ type runFlags struct {
 	json       bool
 	seeds      int
 	watch      bool
+	loose      bool
 	line       lineFlags
 }
 
@@ -67,6 +68,7 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 		"begin it when there is none")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "`N` repetitions: members of one run where they are independent, else runs one after the other")
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "serve a web page that follows the run, as evorl watch does")
+	cmd.Flags().BoolVar(&f.loose, "loose", false, "let different devices share the run, whose results then depend on which device evaluated what")
 	f.line.add(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "end with one line of JSON on standard output")
 	return cmd
@@ -156,7 +158,11 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 		}
 		line := f.line.newLine(screen, cfg, devices, path)
 		defer line.end()
-		s, err := begin(ctx, devices[0], cfg, path, evorl.Beside(devices[1:]...))
+		options := []evorl.RunOption{evorl.Beside(devices[1:]...)}
+		if f.loose {
+			options = append(options, evorl.Loose())
+		}
+		s, err := begin(ctx, devices[0], cfg, path, options...)
 		if err != nil {
 			line.clear()
 			return cause(ctx, err)

@@ -18,6 +18,7 @@ type Set struct {
 	devices []*vk.Device
 	names   []string
 	seed    uint32
+	loose   bool
 
 	mu      sync.Mutex
 	current *cluster.Coordinator // nil: the run is not learning
@@ -28,15 +29,15 @@ type Set struct {
 }
 
 // New makes the set of at least two devices, the first of which is the run's own. With the same name, driver and version, devices compute the same bits;
-// others are refused with a *DifferentError.
-func New(devices []*vk.Device, seed uint32) (*Set, error) {
-	s := &Set{devices: devices, seed: seed}
+// others are refused with a *DifferentError, unless loose: then every iteration begins with the first one's state.
+func New(devices []*vk.Device, seed uint32, loose bool) (*Set, error) {
+	s := &Set{devices: devices, seed: seed, loose: loose}
 	for i, dev := range devices {
 		if err := engine.Require(map[string]any{"device": dev}); err != nil {
 			return nil, err
 		}
 		first, info := devices[0].Info(), dev.Info()
-		if class(first) != class(info) {
+		if class(first) != class(info) && !loose {
 			return nil, &DifferentError{First: describe(first), Other: describe(info)}
 		}
 		s.names = append(s.names, fmt.Sprintf("%d (%s)", i, info.Name))
@@ -56,14 +57,14 @@ func describe(i vk.Info) string { return fmt.Sprintf("%s with driver %s", i.Name
 type DifferentError struct{ First, Other string }
 
 func (e *DifferentError) Error() string {
-	return fmt.Sprintf("%s and %s do not compute the same bits: want equal devices", e.First, e.Other)
+	return fmt.Sprintf("%s and %s do not compute the same bits: want equal devices, or a loose run", e.First, e.Other)
 }
 
 // Engine makes the engine of the run's own workflow.
 func (s *Set) Engine() (*engine.Engine, error) { return s.engine(0) }
 
 func (s *Set) engine(i int) (*engine.Engine, error) {
-	w, err := cluster.NewWorker(s.names[i], s)
+	w, err := cluster.NewWorker(s.names[i], s, s.loose)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +93,15 @@ func (s *Set) Exchange(ctx context.Context, r cluster.Report) (cluster.Order, er
 	return c.Exchange(ctx, r)
 }
 
+// Sync implements cluster.Link.
+func (s *Set) Sync(ctx context.Context, worker string, step int, state func() ([]byte, error)) ([]byte, error) {
+	c, err := s.coordinator()
+	if err != nil {
+		return nil, err
+	}
+	return c.Sync(ctx, worker, step, state)
+}
+
 // Leave implements cluster.Link.
 func (s *Set) Leave(worker string, cause error) {
 	if c, err := s.coordinator(); err == nil {
@@ -102,7 +112,7 @@ func (s *Set) Leave(worker string, cause error) {
 // Begin makes the other replicas go through the iterations from a snapshot of the first one's state up to the given number, beside it. build makes
 // a replica. A replica that fails leaves the run to the others. End must follow.
 func (s *Set) Begin(of *engine.Snapshot, iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error)) error {
-	c, err := cluster.NewCoordinator(cluster.Config{}, s.names...)
+	c, err := cluster.NewCoordinator(cluster.Config{Loose: s.loose}, s.names...)
 	if err != nil {
 		return err
 	}
