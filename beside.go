@@ -37,6 +37,12 @@ func (c *Config) CheckShared() error {
 	return c.setup.CheckShared()
 }
 
+// slice returns search.slice.
+func (c *Config) slice() string {
+	text, _ := c.Value("search.slice")
+	return text
+}
+
 // share makes the engine of a run, and what shares it with other devices, if there are any.
 func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 	var o runOptions
@@ -95,12 +101,16 @@ func (r *Run) workers() (all []rundir.Worker) {
 	return all
 }
 
-// gone describes the devices that have left a shared run.
-func (r *Run) gone() (texts []string) {
+// shares describes what went wrong among the devices of a shared run.
+func (r *Run) shares() (texts []string) {
 	if r.others == nil {
 		return nil
 	}
-	status, _ := r.others.Status()
+	status, totals := r.others.Status()
+	if n := len(r.others.Devices()); totals.Step > 0 && totals.Step < n {
+		texts = append(texts, fmt.Sprintf("a population has %d slices of search.slice = %s, and %d devices share them: the others have nothing to do", totals.Step,
+			r.cfg.slice(), n))
+	}
 	for _, w := range status {
 		if w.Cause != nil {
 			texts = append(texts, fmt.Sprintf("device %s left the run in iteration %d, and the others did its slices: %v", w.Worker, w.Step+1, w.Cause))

@@ -284,7 +284,7 @@ func (r *Run) fitness() error {
 // Warnings lists what went wrong without ending the run: first what Resume found, then failures of environments outside of evorl, and what the metrics
 // episode/diverged, fitness/not_finite, front/not_finite and gradient/refused report of the iterations since; empty if nothing did.
 func (r *Run) Warnings() []string {
-	out := append(slices.Clone(r.warnings.resuming), r.gone()...)
+	out := append(slices.Clone(r.warnings.resuming), r.shares()...)
 	if n := r.warnings.diverged; n > 0 {
 		out = append(out, fmt.Sprintf("%.0f episodes ended because their state diverged: see episode/diverged in %s", n, r.dir.Metrics()))
 	}

@@ -94,8 +94,14 @@ func (h *shared) sync(r *engine.Recorder) {
 	})
 }
 
-// record records evaluating all candidates.
+// record records evaluating all candidates. It also records the slices' programs, so that what the device does not support is reported at once.
 func (h *shared) record(r *engine.Recorder) {
+	for slice := range h.programs {
+		if _, err := h.program(slice); err != nil {
+			r.Fail(err)
+			return
+		}
+	}
 	r.Copy(h.at, h.Clock().Tensor())
 	r.Host("slices", h.run)
 	at := 0
@@ -124,15 +130,20 @@ func (h *shared) run(ctx context.Context) error {
 	return h.keep(results)
 }
 
+// program returns the program that evaluates a slice.
+func (h *shared) program(slice int) (_ *engine.Program, err error) {
+	if h.programs[slice] == nil {
+		name := fmt.Sprintf("slice %d", slice)
+		h.programs[slice], err = h.State().Engine().Record(name, func(r *engine.Recorder) { h.recordSlice(r, slice) })
+	}
+	return h.programs[slice], err
+}
+
 // slice evaluates a slice, and returns its words in little-endian order.
 func (h *shared) slice(ctx context.Context, slice int) ([]byte, error) {
-	p := h.programs[slice]
-	if p == nil {
-		var err error
-		if p, err = h.State().Engine().Record(fmt.Sprintf("slice %d", slice), func(r *engine.Recorder) { h.recordSlice(r, slice) }); err != nil {
-			return nil, err
-		}
-		h.programs[slice] = p
+	p, err := h.program(slice)
+	if err != nil {
+		return nil, err
 	}
 	if err := p.Run(ctx); err != nil {
 		return nil, err

@@ -133,7 +133,7 @@ func (c *Coordinator) exchange(r Report, now time.Time) (o Order, wait time.Dura
 			return Order{}, wait, nil
 		}
 		s = newStep(r.Slices)
-		c.steps[r.Step], c.newest = s, max(c.newest, r.Step)
+		c.steps[r.Step], c.newest, c.totals.Step = s, max(c.newest, r.Step), r.Slices
 	}
 	if err := c.take(w, s, r, now); err != nil {
 		c.fail(err)

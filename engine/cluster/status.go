@@ -5,6 +5,7 @@ type Totals struct {
 	Slices int64 // results that came
 	Again  int64 // of them, those of slices that had a result already
 	Bytes  int64 // of the results
+	Step   int   // slices of a step; 0: unknown
 }
 
 // Status describes a worker.

@@ -1,0 +1,57 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Lists of numbers name several devices, and a name that has commas is one device's.
+func TestNumbers(t *testing.T) {
+	for device, want := range map[string][]int{
+		"": nil, "0": nil, "0,0": {0, 0}, "0, 2,1": {0, 2, 1}, "llvmpipe (LLVM 15.0.6, 256 bits)": nil, "0,": nil, "0,a": nil, "all": nil,
+	} {
+		if got := numbers(device); !slices.Equal(got, want) {
+			t.Errorf("%q: %v; want %v", device, got, want)
+		}
+		if got := several(device); got != (want != nil || device == "all") {
+			t.Errorf("%q names several: %v", device, got)
+		}
+	}
+}
+
+// A search on several devices is in slices, and ends as on one; what cannot be shared is refused.
+func TestRunOnSeveralDevices(t *testing.T) {
+	b := newBox(t)
+	small := func(device, out string, more ...string) []string {
+		return append([]string{"run", "-q", "--json", "--device", device, "--out", out, "--set", "openes.population=192", "--set", "environment.time_limit=20",
+			"--set", "network.hidden=[4]", "--iterations", "3"}, more...)
+	}
+	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\n[evaluation]\nepisodes = 2\n")
+	digest := func(args []string) string {
+		t.Helper()
+		return b.object(b.must(append(args, "openes.toml")...))["digest"].(string)
+	}
+	want := digest(small("0", "one", "--set", "search.slice=64"))
+	if got := digest(small("0,0,0", "three")); got != want {
+		t.Errorf("three devices end with %s; want %s", got, want)
+	}
+	if got := digest(small("all", "all", "--loose")); got != want {
+		t.Errorf("all devices end with %s; want %s, as there is one", got, want)
+	}
+	if text := string(b.read("three/config.toml")); !strings.Contains(text, "slice = 64") {
+		t.Errorf("the configuration does not have the slice:\n%s", text)
+	}
+	if out, _, _ := b.run("inspect", "three"); strings.Count(out, "\n  worker ") != 3 {
+		t.Errorf("inspect names not three devices:\n%s", out)
+	}
+	b.write("ppo.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n")
+	for _, of := range [][]string{
+		{"run", "--device", "0,0", "ppo.toml"}, {"run", "--device", "all", "ppo.toml"}, {"run", "--device", "0,0", "--seeds", "2", "ppo.toml"},
+		{"run", "--device", "0,9", "openes.toml"}, {"sweep", "--device", "0,0", "openes.toml"},
+	} {
+		if _, stderr, status := b.run(of...); status != statusUsage {
+			t.Errorf("%v: status %d\n%s", of, status, stderr)
+		}
+	}
+}
