@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,7 @@ func addRunDevices(cmd *cobra.Command, to *string) {
 // several reports whether --device names a list of devices.
 func several(device string) bool { return device == allDevices || numbers(device) != nil }
 
-// allDevices is the value of --device for all GPUs.
+// allDevices is the value of --device for all GPUs or, without one, all processors.
 const allDevices = "all"
 
 // numbers returns the numbers of a list of at least two devices; nil if it is none. The names of devices have commas too.
@@ -65,21 +66,31 @@ func gpus() (list []int, err error) {
 	return list, nil
 }
 
-// openDevices opens the devices that --device names. all are the GPUs, or the default device where there is none.
+// openDevices opens the devices that --device names. all are the GPUs or, where there is none, the default device once for each processor. Software devices
+// beside each other compute in one thread each.
 func openDevices(device string) (all []*vk.Device, err error) {
 	list := numbers(device)
+	each := make([][]vk.Option, 0, len(list))
 	if device == allDevices {
 		if list, err = gpus(); err != nil {
 			return nil, err
 		}
-		device = ""
+		if len(list) == 0 {
+			each = make([][]vk.Option, runtime.NumCPU())
+		}
 	}
-	if len(list) == 0 {
+	for _, n := range list {
+		each = append(each, []vk.Option{vk.Index(n)})
+	}
+	if len(each) == 0 {
 		dev, err := openDevice(device)
 		return []*vk.Device{dev}, err
 	}
-	for _, n := range list {
-		dev, err := vk.Open(vk.Index(n))
+	for _, options := range each {
+		if len(each) > 1 {
+			options = append(options, vk.OneThread())
+		}
+		dev, err := vk.Open(options...)
 		if err != nil {
 			return nil, errors.Join(err, closeDevices(all))
 		}

@@ -37,7 +37,7 @@ func TestRunOnSeveralDevices(t *testing.T) {
 		t.Errorf("three devices end with %s; want %s", got, want)
 	}
 	if got := digest(small("all", "all", "--loose")); got != want {
-		t.Errorf("all devices end with %s; want %s, as there is one", got, want)
+		t.Errorf("all devices end with %s; want %s, however many there are", got, want)
 	}
 	if text := string(b.read("three/config.toml")); !strings.Contains(text, "slice = 64") {
 		t.Errorf("the configuration does not have the slice:\n%s", text)
