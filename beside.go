@@ -1,7 +1,6 @@
 package evorl
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
@@ -66,23 +65,19 @@ func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 	return err
 }
 
-// accompany makes the other devices go on with the run from its present state. The returned function ends it.
-func (r *Run) accompany(ctx context.Context) (end func(), err error) {
+// accompany makes the other devices take part in what follows. The returned function ends it.
+func (r *Run) accompany() (end func(), err error) {
 	if r.others == nil {
 		return func() {}, nil
 	}
-	state, err := r.workflow.State().Snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.others.End, r.others.Begin(state, r.cfg.Run.Iterations, r.cfg.Build)
+	return r.others.End, r.others.Begin(r.cfg.Run.Iterations, r.cfg.prepared)
 }
 
 // workersMetric is the number of devices that take part in an iteration of a shared run.
 const workersMetric = "workers"
 
-// workers returns the devices of the session, those of a shared run with what they have done.
-func (r *Run) workers() (all []rundir.Worker) {
+// Workers returns the devices that share a run (Beside), the first one first, with what they have done since Learn began; nil if it has one device.
+func (r *Run) Workers() (all []rundir.Worker) {
 	if r.others == nil {
 		return nil
 	}
@@ -90,11 +85,9 @@ func (r *Run) workers() (all []rundir.Worker) {
 	for i, dev := range r.others.Devices() {
 		info := dev.Info()
 		w := rundir.Worker{Device: info.Name, Driver: info.Driver}
-		if i < len(status) {
-			w.Slices = status[i].Slices
-			if cause := status[i].Cause; cause != nil {
-				w.Outcome = cause.Error()
-			}
+		w.Slices = status[i].Slices
+		if cause := status[i].Cause; cause != nil {
+			w.Outcome = cause.Error()
 		}
 		all = append(all, w)
 	}
@@ -119,10 +112,10 @@ func (r *Run) shares() (texts []string) {
 	return texts
 }
 
-// taking returns the number of devices that take part in a shared run; 0: it is not shared.
-func (r *Run) taking() (n int) {
+// Taking returns the number of devices that take part in a run: of those that share it (Beside), the ones that have compiled their kernels and have not failed.
+func (r *Run) Taking() (n int) {
 	if r.others == nil {
-		return 0
+		return 1
 	}
 	status, _ := r.others.Status()
 	for _, w := range status {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
@@ -30,7 +31,7 @@ func digestOf(t *testing.T, run string) string {
 // A run ends with the same bits on one device and on several, also if it is resumed on another number of them, and if one of them fails.
 func TestBeside(t *testing.T) {
 	dev, second, third := openDevice(t), openDevice(t), openDevice(t)
-	cfg := small(t, evorl.Set("openes.population=20"), evorl.Set("search.slice=4"), evorl.Set("iterations=12"), evorl.Set("environment.time_limit=60"),
+	cfg := small(t, evorl.Set("openes.population=20"), evorl.Set("search.slice=4"), evorl.Set("iterations=30"), evorl.Set("environment.time_limit=60"),
 		evorl.Set("evaluation.every=4"), evorl.Set("network.normalize_obs=running"))
 	place := func(name string) string { return filepath.Join(t.TempDir(), name) }
 	alone := place("alone")
@@ -39,10 +40,40 @@ func TestBeside(t *testing.T) {
 	}
 	want := digestOf(t, alone)
 
-	three := place("three")
-	if err := learn(t, evorl.Start, dev, cfg, three, evorl.Beside(second, third)).Close(); err != nil {
-		t.Fatal(err)
+	// others counts the slices of all devices but the first.
+	others := func(run *evorl.Run) (n int) {
+		for _, w := range run.Workers()[1:] {
+			n += w.Slices
+		}
+		return n
 	}
+	// together runs to the end, with a hook from the iteration on in which all devices take part.
+	together := func(begin func(context.Context, *vk.Device, *evorl.Config, string, ...evorl.RunOption) (*evorl.Run, error), dev *vk.Device, path string,
+		hook func(engine.Report) error, beside ...*vk.Device) *evorl.Run {
+		t.Helper()
+		run, err := begin(t.Context(), dev, cfg, path, evorl.Beside(beside...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { run.Close() })
+		first := run.From() + 1
+		err = run.Learn(t.Context(), func(ctx context.Context, r engine.Report) error {
+			for r.Iteration == first && run.Taking() <= len(beside) { // they compile
+				time.Sleep(time.Millisecond)
+			}
+			for r.Iteration == first+1 && others(run) == 0 { // they have joined, and go ahead
+				time.Sleep(time.Millisecond)
+			}
+			return hook(r)
+		})
+		if err = errors.Join(err, run.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return run
+	}
+	none := func(engine.Report) error { return nil }
+	three := place("three")
+	together(evorl.Start, dev, three, none, second, third)
 	if got := digestOf(t, three); got != want {
 		t.Errorf("three devices end with %s; want %s, as one", got, want)
 	}
@@ -60,11 +91,11 @@ func TestBeside(t *testing.T) {
 			t.Errorf("provenance of a worker: %+v", w)
 		}
 	}
-	if len(provenance.Sessions[0].Workers) != 3 || slices < 12*5 {
-		t.Errorf("provenance of the workers: %+v; want three, with at least %d slices", provenance.Sessions[0].Workers, 12*5)
+	if len(provenance.Sessions[0].Workers) != 3 || slices < 30*5 {
+		t.Errorf("provenance of the workers: %+v; want three, with at least %d slices", provenance.Sessions[0].Workers, 30*5)
 	}
-	if text, err := os.ReadFile(filepath.Join(three, "metrics.jsonl")); err != nil || strings.Count(string(text), `"workers":3`) != 12 {
-		t.Errorf("metrics %s (%v); want three workers in each iteration", text, err)
+	if text, err := os.ReadFile(filepath.Join(three, "metrics.jsonl")); err != nil || strings.Count(string(text), `"workers":3`) < 29 {
+		t.Errorf("metrics %s (%v); want three workers in each iteration but the first", text, err)
 	}
 
 	resumed := place("resumed")
@@ -72,28 +103,18 @@ func TestBeside(t *testing.T) {
 	if err := learn(t, evorl.Start, dev, cfg, resumed).Close(); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Run.Iterations = 12
-	if err := learn(t, evorl.Resume, third, cfg, resumed, evorl.Beside(dev)).Close(); err != nil {
-		t.Fatal(err)
-	}
+	cfg.Run.Iterations = 30
+	together(evorl.Resume, third, resumed, none, dev)
 	if got := digestOf(t, resumed); got != want {
 		t.Errorf("one device and then two end with %s; want %s", got, want)
 	}
 
-	run, err := evorl.Start(t.Context(), dev, cfg, place("failing"), evorl.Beside(second))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer run.Close()
-	fail := func(_ context.Context, r engine.Report) error {
-		if r.Iteration == 4 { // in which the second device may have a slice
+	run := together(evorl.Start, dev, place("failing"), func(r engine.Report) error {
+		if r.Iteration == 4 { // the second device is some iterations ahead of it at most
 			return second.Close()
 		}
 		return nil
-	}
-	if err := run.Learn(t.Context(), fail); err != nil {
-		t.Fatal(err)
-	}
+	}, second)
 	if got := digestOf(t, run.Path()); got != want {
 		t.Errorf("with a device that fails, the run ends with %s; want %s", got, want)
 	}

@@ -83,7 +83,7 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 	for _, h := range hooks {
 		options = append(options, engine.OnReport(h))
 	}
-	end, err := r.accompany(context.WithoutCancel(ctx))
+	end, err := r.accompany()
 	if err != nil {
 		return err
 	}
@@ -165,8 +165,8 @@ func (r *Run) values(ctx context.Context, report engine.Report) (map[string]floa
 	if rate, ok := r.pace.Rate(time.Now(), report.EnvSteps); ok {
 		values[StepsPerSecond] = rate
 	}
-	if n := r.taking(); n > 0 {
-		values[workersMetric] = float64(n)
+	if r.others != nil {
+		values[workersMetric] = float64(r.Taking())
 	}
 	if n := records.Evaluations(r.workflow, report.Iteration); n > 0 {
 		values["evaluations"] = float64(n)
@@ -197,7 +197,7 @@ func (r *Run) Close() error {
 	var errs []error
 	if n := len(r.provenance.Sessions); r.files != nil && n > 0 && r.dir.Check() == nil {
 		now := &r.provenance.Sessions[n-1]
-		now.Kernels, now.Workers = r.eng.Device().Variants(), r.workers()
+		now.Kernels, now.Workers = r.eng.Device().Variants(), r.Workers()
 		now.Ended, now.To, now.Outcome = time.Now().UTC().Truncate(time.Millisecond), int64(r.done), r.outcomeText()
 		errs = append(errs, r.dir.WriteProvenance(r.provenance))
 	}

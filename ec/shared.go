@@ -66,9 +66,9 @@ func (h *shared) first(slice int) int {
 	return min(slice*window, h.generation.Population()-window)
 }
 
-// sync records beginning a generation with the state of the first worker, if the workers are synced.
+// sync records beginning a generation: workers that join then, and those of a loose run, begin it with the state of the first one.
 func (h *shared) sync(r *engine.Recorder) {
-	if h == nil || !h.worker.Synced() {
+	if h == nil {
 		return
 	}
 	r.Host("sync", func(ctx context.Context) error {

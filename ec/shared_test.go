@@ -56,7 +56,7 @@ func sharing(t *testing.T, dev *vk.Device, algorithm ec.Algorithm, p ec.Problem,
 			if i > 0 && i == fails {
 				link = failing{c, 2}
 			}
-			w, err := cluster.NewWorker(names[i], link, loose)
+			w, err := cluster.NewWorker(names[i], link)
 			if err != nil {
 				return "", err
 			}

@@ -22,7 +22,7 @@ func run(t *testing.T, c *Coordinator, names []string, from, to, slices int, do 
 	errs := make([]error, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
-		w, err := NewWorker(name, c, false)
+		w, err := NewWorker(name, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestFailures(t *testing.T) {
 	}
 	var gone *LeftError
 	for i, s := range c.Status() {
-		w, err := NewWorker(names[i], c, false)
+		w, err := NewWorker(names[i], c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestAhead(t *testing.T) {
 	do := func(_ string, step, slice int) ([]byte, error) { return value(step, slice), nil }
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	other, _ := NewWorker("other", c, false)
+	other, _ := NewWorker("other", c)
 	for step := 0; ; step++ {
 		_, err := other.Step(ctx, step, 1, "", func(_ context.Context, slice int) ([]byte, error) { return do("", step, slice) })
 		if err == nil {
@@ -182,6 +182,77 @@ func TestAhead(t *testing.T) {
 	}
 }
 
+// TestJoin: a worker that joins a run begins with the first one's replica at the beginning of a step, also after it has left; workers of a loose run begin every
+// step so, and nothing of them is compared.
+func TestJoin(t *testing.T) {
+	for _, loose := range []bool{false, true} {
+		c := coordinator(t, Config{Loose: loose}, "lead")
+		replica := func(step int) func() ([]byte, error) { return func() ([]byte, error) { return value(step, 0), nil } }
+		do := func(name string, step int) {
+			t.Helper()
+			w, err := NewWorker(name, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			state, err := w.Sync(t.Context(), step, replica(step))
+			if want := loose && name != "lead"; err != nil || (state != nil) != want || want && !bytes.Equal(state, value(step, 0)) {
+				t.Errorf("loose %v: %s begins step %d with %q (%v)", loose, name, step, state, err)
+			}
+			if _, err := w.Step(t.Context(), step, 1, "", func(context.Context, int) ([]byte, error) { return []byte{1}, nil }); err != nil {
+				t.Errorf("loose %v: %s, step %d: %v", loose, name, step, err)
+			}
+		}
+		begins := make(chan int, 1)
+		join := func() {
+			go func() {
+				step, state, err := c.Join(t.Context(), "other")
+				if err != nil || !bytes.Equal(state, value(step, 0)) {
+					t.Errorf("joined step %d with %q (%v)", step, state, err)
+				}
+				begins <- step
+			}()
+			for !c.wanted() || !c.has("other") {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		do("lead", 0)
+		join()
+		if _, err := c.Exchange(t.Context(), Report{Worker: "other", Step: 1, Slices: 1}); err == nil {
+			t.Error("a worker that has not joined reports")
+		}
+		if _, _, err := c.Join(t.Context(), "other"); err == nil {
+			t.Error("two workers join by one name")
+		}
+		do("lead", 1)
+		if step := <-begins; step != 1 {
+			t.Errorf("loose %v: joined in step %d; want 1", loose, step)
+		}
+		do("other", 1)
+		do("lead", 2)
+		do("other", 2)
+		c.Leave("other", errors.New("broken"))
+		join()
+		do("lead", 3)
+		if step := <-begins; step != 3 {
+			t.Errorf("loose %v: joined again in step %d; want 3", loose, step)
+		}
+		do("other", 3)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, _, err := c.Join(ctx, "late"); !errors.Is(err, context.Canceled) {
+			t.Errorf("joining after the end of its context: %v", err)
+		}
+	}
+}
+
+// has reports whether a worker joins, or has joined.
+func (c *Coordinator) has(worker string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.workers[worker]
+	return w != nil && !w.left
+}
+
 // TestMisuse: what contradicts is refused.
 func TestMisuse(t *testing.T) {
 	if _, err := NewCoordinator(Config{}); err == nil {
@@ -193,7 +264,7 @@ func TestMisuse(t *testing.T) {
 	if _, err := NewCoordinator(Config{}, "a", "a"); err == nil {
 		t.Error("two workers of one name are accepted")
 	}
-	if _, err := NewWorker("", nil, false); err == nil {
+	if _, err := NewWorker("", nil); err == nil {
 		t.Error("a worker without a link is accepted")
 	}
 	c := coordinator(t, Config{}, "a", "b")
@@ -225,7 +296,7 @@ func TestMisuse(t *testing.T) {
 	if _, err := ended.Exchange(t.Context(), Report{Worker: "a", Slices: 1}); !errors.Is(err, ErrClosed) {
 		t.Errorf("after the end: %v; want ErrClosed", err)
 	}
-	w, _ := NewWorker("a", c, false)
+	w, _ := NewWorker("a", c)
 	if _, err := w.Step(t.Context(), 0, 0, "", nil); err == nil {
 		t.Error("a step without slices is accepted")
 	}

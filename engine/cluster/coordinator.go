@@ -53,9 +53,16 @@ type member struct {
 	seen  time.Time // when it reported last
 	cause error
 	left  bool
+
+	joining bool   // it waits for the replica with which it begins
+	state   []byte // the replica, until it is taken
 }
 
-// NewCoordinator makes the coordinator of a run. The workers, whose names differ, are expected from its beginning; the first leads: the others stay near it.
+// takes reports whether a worker takes part.
+func (w *member) takes() bool { return !w.left && !w.joining }
+
+// NewCoordinator makes the coordinator of a run. The workers, whose names differ, are expected from its beginning; others may join. The first leads: the others
+// stay near it, and it cannot leave.
 func NewCoordinator(cfg Config, workers ...string) (*Coordinator, error) {
 	if cfg.Ahead < 0 || cfg.Late < 0 || cfg.Patience < 0 {
 		return nil, fmt.Errorf("cluster: workers %d steps ahead, late after %v, given up after %v; want at least 0", cfg.Ahead, cfg.Late, cfg.Patience)
@@ -156,6 +163,8 @@ func (c *Coordinator) admit(r Report, now time.Time) (*member, error) {
 		return nil, fmt.Errorf("cluster: worker %q is not one of the run's: %q", r.Worker, c.order)
 	case w.left:
 		return nil, &LeftError{r.Worker, w.cause}
+	case w.joining:
+		return nil, fmt.Errorf("cluster: worker %s reports before it has joined the run", r.Worker)
 	case r.Step < w.step:
 		return nil, fmt.Errorf("cluster: worker %s reports of step %d after step %d; want growing numbers", r.Worker, r.Step, w.step)
 	}
@@ -181,7 +190,7 @@ func (c *Coordinator) ahead(step int, now time.Time) (wait time.Duration) {
 		w := c.workers[name]
 		at := max(w.step, c.first)
 		switch {
-		case w.left:
+		case !w.takes():
 		case i == 0:
 			if step > at+c.cfg.Ahead {
 				wait = max(wait, time.Hour)
@@ -241,7 +250,7 @@ func (c *Coordinator) late() time.Duration { return max(c.cfg.Late, lateFactor*c
 func (c *Coordinator) forget() {
 	oldest := c.newest
 	for _, w := range c.workers {
-		if !w.left {
+		if w.takes() {
 			oldest = min(oldest, max(w.step, c.first))
 		}
 	}
@@ -256,42 +265,6 @@ func (c *Coordinator) Leave(worker string, cause error) {
 	defer c.mu.Unlock()
 	c.leave(worker, cause)
 	c.forget()
-}
-
-// Sync implements Link.
-func (c *Coordinator) Sync(ctx context.Context, worker string, step int, state func() ([]byte, error)) ([]byte, error) {
-	if !c.cfg.Loose {
-		return nil, nil
-	}
-	if worker == c.order[0] {
-		return nil, c.share(step, state)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for {
-		if w := c.workers[worker]; c.err == nil && w != nil && w.left {
-			return nil, &LeftError{worker, w.cause}
-		}
-		if of := c.states[step]; of != nil || c.err != nil {
-			return of, c.err
-		}
-		if err := c.wait(ctx, time.Hour); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// share keeps the first worker's replica at the beginning of a step.
-func (c *Coordinator) share(step int, state func() ([]byte, error)) error {
-	of, err := state()
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.states[step] = of
-	c.change()
-	return nil
 }
 
 func (c *Coordinator) leave(worker string, cause error) {

@@ -16,8 +16,11 @@ type Link interface {
 	// Exchange hands over what a worker has done and returns what it does next. It waits until there is something to do, or ctx ends. Repeating
 	// a report is allowed.
 	Exchange(ctx context.Context, r Report) (Order, error)
-	// Sync is called at the beginning of a step, before the replica changes, if the workers are synced. state returns the replica, which the
-	// first worker is asked for where others need it. The result is what the worker's replica must become; nil: what it is.
+	// Join makes a worker take part in a run that may have begun. It waits for the step with which the worker begins, and returns the replica at its
+	// beginning.
+	Join(ctx context.Context, worker string) (step int, state []byte, err error)
+	// Sync is called at the beginning of a step, before the replica changes. state returns the replica, which the first worker is asked for where
+	// others need it. The result is what the worker's replica must become; nil: what it is.
 	Sync(ctx context.Context, worker string, step int, state func() ([]byte, error)) ([]byte, error)
 	// Leave ends a worker's part in the run, which others take over; cause is nil if it is no failure. Later reports of the worker are refused.
 	Leave(worker string, cause error)

@@ -8,26 +8,27 @@ import (
 
 // Worker is one of those who do a run's slices.
 type Worker struct {
-	name   string
-	link   Link
-	synced bool
+	name string
+	link Link
 }
 
-// NewWorker makes a worker with a name of its own. If workers join a run that has begun, or compute different bits, they are synced: see Worker.Sync.
-func NewWorker(name string, link Link, synced bool) (*Worker, error) {
+// NewWorker makes a worker with a name of its own.
+func NewWorker(name string, link Link) (*Worker, error) {
 	if name == "" || link == nil {
 		return nil, errors.New("cluster: a worker without a name or a link; want both")
 	}
-	return &Worker{name, link, synced}, nil
+	return &Worker{name, link}, nil
 }
 
 // Name returns the worker's name.
 func (w *Worker) Name() string { return w.name }
 
-// Synced reports whether each step begins with Sync.
-func (w *Worker) Synced() bool { return w.synced }
+// Join makes the worker take part in a run. It returns the step with which the worker begins, and the replica at its beginning.
+func (w *Worker) Join(ctx context.Context) (step int, state []byte, err error) {
+	return w.link.Join(ctx, w.name)
+}
 
-// Sync begins a step of a synced worker, before its replica, which state returns, changes. The result is what the replica must become; nil: what it is.
+// Sync begins a step, before the worker's replica, which state returns, changes. The result is what the replica must become; nil: what it is.
 func (w *Worker) Sync(ctx context.Context, step int, state func() ([]byte, error)) ([]byte, error) {
 	return w.link.Sync(ctx, w.name, step, state)
 }

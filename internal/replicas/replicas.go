@@ -2,9 +2,11 @@
 package replicas
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,7 +24,8 @@ type Set struct {
 
 	mu      sync.Mutex
 	current *cluster.Coordinator // nil: the run is not learning
-	status  []cluster.Status     // of the last learning, without those that go on
+	status  []cluster.Status     // of the last learning
+	failed  map[string]error     // replicas that failed, by their names
 	totals  cluster.Totals
 	stop    context.CancelFunc
 	all     sync.WaitGroup
@@ -64,7 +67,7 @@ func (e *DifferentError) Error() string {
 func (s *Set) Engine() (*engine.Engine, error) { return s.engine(0) }
 
 func (s *Set) engine(i int) (*engine.Engine, error) {
-	w, err := cluster.NewWorker(s.names[i], s, s.loose)
+	w, err := cluster.NewWorker(s.names[i], s)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +96,15 @@ func (s *Set) Exchange(ctx context.Context, r cluster.Report) (cluster.Order, er
 	return c.Exchange(ctx, r)
 }
 
+// Join implements cluster.Link.
+func (s *Set) Join(ctx context.Context, worker string) (step int, state []byte, err error) {
+	c, err := s.coordinator()
+	if err != nil {
+		return 0, nil, err
+	}
+	return c.Join(ctx, worker)
+}
+
 // Sync implements cluster.Link.
 func (s *Set) Sync(ctx context.Context, worker string, step int, state func() ([]byte, error)) ([]byte, error) {
 	c, err := s.coordinator()
@@ -109,31 +121,37 @@ func (s *Set) Leave(worker string, cause error) {
 	}
 }
 
-// Begin makes the other replicas go through the iterations from a snapshot of the first one's state up to the given number, beside it. build makes
-// a replica. A replica that fails leaves the run to the others. End must follow.
-func (s *Set) Begin(of *engine.Snapshot, iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error)) error {
-	c, err := cluster.NewCoordinator(cluster.Config{Loose: s.loose}, s.names...)
+// Begin makes the other replicas go through the iterations up to the given number, beside the first one: each joins it when it is made, by build, and has
+// compiled its kernels. A replica that fails leaves the run to the others. End must follow.
+func (s *Set) Begin(iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error)) error {
+	c, err := cluster.NewCoordinator(cluster.Config{Loose: s.loose}, s.names[0])
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background()) // the end of the run's own context is that of the first replica
 	s.mu.Lock()
-	s.current, s.stop = c, stop
+	s.current, s.stop, s.failed = c, stop, map[string]error{}
 	s.mu.Unlock()
 	for i := 1; i < len(s.devices); i++ {
 		s.all.Go(func() {
-			if err := s.follow(ctx, i, of, iterations, build); err != nil && !errors.Is(err, cluster.ErrClosed) {
-				c.Leave(s.names[i], err)
+			if err := s.follow(ctx, i, iterations, build); err != nil && !errors.Is(err, cluster.ErrClosed) && ctx.Err() == nil {
+				s.fail(c, i, err)
 			}
 		})
 	}
 	return nil
 }
 
+// fail notes that a replica has failed, also one that had not joined.
+func (s *Set) fail(c *cluster.Coordinator, i int, err error) {
+	c.Leave(s.names[i], err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed[s.names[i]] = err
+}
+
 // follow runs a replica.
-func (s *Set) follow(
-	ctx context.Context, i int, of *engine.Snapshot, iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error),
-) (err error) {
+func (s *Set) follow(ctx context.Context, i, iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error)) (err error) {
 	eng, err := s.engine(i)
 	if err != nil {
 		return err
@@ -143,10 +161,18 @@ func (s *Set) follow(
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	if err := w.State().Restore(ctx, of); err != nil {
+	first, state, err := eng.Worker().Join(ctx)
+	if err != nil {
 		return err
 	}
-	for n := of.Next(); n < iterations; n++ {
+	var of engine.Snapshot
+	if err := of.UnmarshalBinary(state); err != nil {
+		return err
+	}
+	if err := w.State().Restore(ctx, &of); err != nil {
+		return err
+	}
+	for n := first; n < iterations; n++ {
 		t, err := w.Step(ctx, n)
 		if err == nil {
 			err = t.Wait(ctx)
@@ -186,14 +212,22 @@ func (s *Set) keep(c *cluster.Coordinator) {
 	s.status, s.totals = status, totals
 }
 
-// Status describes the workers, and what they have done since the last Begin.
-func (s *Set) Status() ([]cluster.Status, cluster.Totals) {
+// Status describes the workers, by the devices' order, and what they have done since the last Begin.
+func (s *Set) Status() (all []cluster.Status, totals cluster.Totals) {
 	if c, err := s.coordinator(); err == nil {
 		s.keep(c)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.status, s.totals
+	for _, name := range s.names {
+		of := cluster.Status{Worker: name, Step: -1, Left: true} // not yet ready to join
+		if i := slices.IndexFunc(s.status, func(w cluster.Status) bool { return w.Worker == name }); i >= 0 {
+			of = s.status[i]
+		}
+		of.Cause = cmp.Or(of.Cause, s.failed[name])
+		all = append(all, of)
+	}
+	return all, s.totals
 }
 
 // Devices returns the devices.
