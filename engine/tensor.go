@@ -164,13 +164,18 @@ func (t *Tensor) Index(i int) *Tensor {
 // Indices outside the tensor are an error of the state.
 func (t *Tensor) Part(first, n int) *Tensor {
 	t = t.orAbsent()
-	if s := t.block.state; s.all.err == nil && (first < 0 || n < 1 || first+n > t.dims[0].Size) {
-		s.all.err = fmt.Errorf("engine: the part of %v from %d to %d; want one within it", t, first, first+n)
+	return t.Slice(first*length(t.dims[1:]), append([]Dim{{t.dims[0].Name, n}}, t.dims[1:]...)...)
+}
+
+// Slice returns the view of the elements from index at on, in row-major order, as many as the axes have. Elements beyond the tensor's are an error of
+// the state. If kernels take the view, its offset must have the device's storage alignment (vk.Limits).
+func (t *Tensor) Slice(at int, dims ...Dim) *Tensor {
+	t = t.orAbsent()
+	v := &Tensor{name: t.name, typ: t.typ, dims: append([]Dim(nil), dims...), block: t.block, at: t.at + int64(4*at)}
+	if s := t.block.state; (at < 0 || v.Len() < 1 || v.Len() > t.Len()-at) && s.all.err == nil {
+		s.all.err = fmt.Errorf("engine: %d elements from %d on of %v; want a part of its %d", v.Len(), at, t, t.Len())
 	}
-	of := *t
-	of.dims = append([]Dim{{t.dims[0].Name, n}}, t.dims[1:]...)
-	of.at += int64(4 * first * length(t.dims[1:]))
-	return &of
+	return v
 }
 
 // String formats the tensor as "name F32[member 4, feature 2]", and nil as "nothing".

@@ -19,6 +19,7 @@ type hosted struct {
 	stepper  Stepper // nil: not yet made
 	begun    bool    // the environments are in episodes
 	episodes []hostedEpisode
+	taken    int             // steps of the present recording
 	limit    int             // steps of an episode; 0: no limit
 	caps     []uint32        // by population; nil: none
 	observe  func(int) error // called with the number of steps taken when the observations of each are there; nil: nobody looks
@@ -29,10 +30,13 @@ type hosted struct {
 	actions, obs, finals, gains, returns []float32      // the host's views of them
 	words, done                          []uint32
 
-	step  Step
-	renew []bool         // environments that diverged without knowing it
-	seeds []uint32       // of each one's last Reset
-	saved *engine.Tensor // [M, E, words] u32: of checkpoints, see hostedsave.go; nil: they do not contain the environments
+	step   Step
+	halved Halver         // the stepper, if the environments act in halves
+	taking [2]*halfStep   // steps that halves are taking; nil: none
+	ended  bool           // the present recording's episodes were over before its last step, which was taken in halves
+	renew  []bool         // environments that diverged without knowing it
+	seeds  []uint32       // of each one's last Reset
+	saved  *engine.Tensor // [M, E, words] u32: of checkpoints, see hostedsave.go; nil: they do not contain the environments
 
 	copies *hostedCopies // nil: the environments of copied members go on as they are
 }
@@ -80,7 +84,7 @@ func newHosted(s *engine.State, ro *Rollout) (*hosted, error) {
 // close closes the stepper, if there is one.
 func (h *hosted) close() error {
 	s := h.stepper
-	h.stepper, h.begun = nil, false
+	h.stepper, h.halved, h.begun, h.taking = nil, nil, false, [2]*halfStep{}
 	if s == nil {
 		return nil
 	}
@@ -95,10 +99,9 @@ func (h *hosted) record(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 		r.Fail(err)
 		return
 	}
-	taken := 0
 	h.copies.recordFind(r)
 	r.Host("reset "+ro.env.Name, h.failing(func(ctx context.Context) error {
-		taken = 0
+		h.taken = 0
 		return h.in(h.begin(ctx, clock, begin, firstCandidate), "beginning")
 	}))
 	h.copies.recordSettle(r)
@@ -116,23 +119,32 @@ func (h *hosted) record(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 	if steps == 0 {
 		return
 	}
+	if ro.split > 0 {
+		h.recordHalves(r, act, policy, steps)
+		return
+	}
+	whole := h.whole()
 	r.Repeat(steps, func(r *engine.Recorder, i engine.Counter) {
 		if policy != nil {
 			ro.stepped.evaluate(r, policy)
 		}
-		act.Step = i.Tensor().Range()
-		size, groups := r.Invocations(len(h.episodes))
-		act.LocalSizeX = size
-		r.Dispatch(act.call(groups, 1, 1))
+		act.record(r, i, whole)
 		r.Host("step "+ro.env.Name, h.failing(func(ctx context.Context) error {
 			if err := h.advance(ctx); err != nil {
-				return h.in(err, fmt.Sprintf("step %d of %d", taken+1, steps))
+				return h.in(err, fmt.Sprintf("step %d of %d", h.taken+1, steps))
 			}
-			taken++
-			return h.look(taken)
+			h.taken++
+			return h.look(h.taken)
 		}))
-		h.keep(r, policy, i)
+		h.keep(r, policy, i, whole, 0)
 	})
+}
+
+// record records the actions of a part of the environments.
+func (k hostedActKernel) record(r *engine.Recorder, i engine.Counter, of section) {
+	size, groups := r.Invocations(of.count)
+	k.Step, k.First, k.Count, k.LocalSizeX = i.Tensor().Range(), uint32(of.first), uint32(of.count), size
+	r.Dispatch(k.call(groups, 1, 1))
 }
 
 // acting returns the kernel that draws the actions.
@@ -176,14 +188,14 @@ func (k *hostedActKernel) setHead(head nn.Head) {
 	k.HeadAtoms, k.HeadDueling = h.HeadAtoms, h.HeadDueling
 }
 
-// keep records what follows a step.
-func (h *hosted) keep(r *engine.Recorder, policy *Policy, i engine.Counter) {
+// keep records what follows a step of a part of the environments, which is so many steps behind the counter.
+func (h *hosted) keep(r *engine.Recorder, policy *Policy, i engine.Counter, of section, behind uint32) {
 	ro, c := h.ro, h.ro.cfg
 	k := hostedKeepKernel{
 		Arrived: h.arrived.Range(), Final: h.final.Range(), Gain: h.gain.Range(), Flags: h.flags.Range(), Word: h.word.Range(), Sum: h.sum.Range(),
 		Step: i.Tensor().Range(), Observed: h.observed.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
 		Members: uint32(c.Members), Environments: uint32(c.Environments), Features: uint32(ro.env.ObsSize()), Share: uint32(ro.share()),
-		ParamsPeriod: uint32(c.Members), Trajectory: c.Trajectory,
+		ParamsPeriod: uint32(c.Members), Trajectory: c.Trajectory, First: uint32(of.first), Count: uint32(of.count), Behind: behind,
 	}
 	if ro.seen != nil {
 		k.Seen = ro.seen.Range()
@@ -197,7 +209,7 @@ func (h *hosted) keep(r *engine.Recorder, policy *Policy, i engine.Counter) {
 	if c.Trajectory {
 		k.Obs, k.Reward, k.Done, k.NextObs = ro.Obs.Range(), ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
 	}
-	size, groups := r.Invocations(h.observed.Len())
+	size, groups := r.Invocations(of.count * ro.env.ObsSize())
 	k.LocalSizeX = size
 	r.Dispatch(k.call(groups, 1, 1))
 }
@@ -243,6 +255,11 @@ func (h *hosted) look(taken int) error {
 
 // open makes the stepper, and the host's views of the staging memory.
 func (h *hosted) open(ctx context.Context) (err error) {
+	if h.taking != [2]*halfStep{} { // a run that ended within a step goes on
+		if err := h.close(); err != nil {
+			return err
+		}
+	}
 	if h.stepper != nil {
 		return nil
 	}
@@ -268,6 +285,9 @@ func (h *hosted) open(ctx context.Context) (err error) {
 	h.step.Action, h.step.Obs, h.step.Final = h.actions, h.obs, h.finals
 	if h.stepper, err = h.ro.env.newStepper(ctx, len(h.episodes), h.arrived.Engine().Seed()); err == nil && h.stepper == nil {
 		err = &engine.NilError{What: "stepper"}
+	}
+	if err == nil && h.ro.env.Halves {
+		err = h.halve(ctx)
 	}
 	if _, ok := h.stepper.(Saver); err == nil && h.saved != nil && !ok {
 		err = fmt.Errorf("%T cannot be saved, and the Spec has %d Saved bytes; want an envs.Saver, or 0", h.stepper, h.ro.env.Saved)
@@ -341,6 +361,7 @@ func (h *hosted) reset(ctx context.Context) error {
 			return h.infinite(i)
 		}
 	}
+	clear(h.renew)
 	return nil
 }
 
@@ -354,10 +375,31 @@ func (h *hosted) row(of []float32, i int) []float32 {
 	return of[i*o : (i+1)*o]
 }
 
+// section is a part of the environments: so many from one on.
+type section struct{ first, count int }
+
+// whole are all environments.
+func (h *hosted) whole() section { return section{0, len(h.episodes)} }
+
 // advance takes a step, or ends the rollout if all episodes are over.
 func (h *hosted) advance(ctx context.Context) error {
-	over := true
-	for i := range h.episodes {
+	if h.prepare(h.whole()) {
+		return engine.ErrEndBlock
+	}
+	step := h.step
+	if err := h.stepper.Step(ctx, &step); err != nil {
+		return err
+	}
+	if err := step.checkSlices(&h.step); err != nil {
+		return fmt.Errorf("%T: %w", h.stepper, err)
+	}
+	return h.finish(ctx, h.whole())
+}
+
+// prepare makes a step ready, and reports whether all episodes of a part of the environments are over.
+func (h *hosted) prepare(of section) (over bool) {
+	over = true
+	for i := of.first; i < of.first+of.count; i++ {
 		e := &h.episodes[i]
 		h.step.Idle[i] = h.step.Stay && e.done != 0
 		over = over && h.step.Idle[i]
@@ -371,24 +413,18 @@ func (h *hosted) advance(ctx context.Context) error {
 			}
 		}
 		h.step.Last[i] = most > 0 && e.steps+1 >= most
+		h.step.Terminated[i], h.step.Truncated[i] = false, false
 		if h.clip(i) {
 			e.ret = float32(math.NaN()) // environments would not notice outputs of a network that are not finite
 		}
 	}
-	if over {
-		return engine.ErrEndBlock
-	}
-	clear(h.step.Terminated)
-	clear(h.step.Truncated)
-	step := h.step
-	if err := h.stepper.Step(ctx, &step); err != nil {
-		return err
-	}
-	if err := step.checkSlices(&h.step); err != nil {
-		return fmt.Errorf("%T: %w", h.stepper, err)
-	}
+	return over
+}
+
+// finish takes note of a step that a part of the environments have taken.
+func (h *hosted) finish(ctx context.Context, of section) error {
 	broken := false
-	for i := range h.episodes {
+	for i := of.first; i < of.first+of.count; i++ {
 		h.settle(i)
 		broken = broken || h.renew[i]
 		if h.episodes[i].done != 0 && !h.step.Idle[i] && !finite(h.row(h.obs, i)) {

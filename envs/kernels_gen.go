@@ -255,7 +255,7 @@ var hostedActShader = &vk.Shader{
 		{Name: "Action", Index: 7, Access: vk.Write, Optional: true},
 		{Name: "LogProb", Index: 8, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 44,
+	PushBytes: 52,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
@@ -301,6 +301,8 @@ type hostedActKernel struct {
 	DrawStride   uint32
 	DrawFirst    uint32
 	DrawStep     uint32
+	First        uint32
+	Count        uint32
 
 	LocalSizeX  uint32  // specialization constants, zero for their default 64
 	Out         uint32  // default 1
@@ -345,7 +347,7 @@ var hostedKeepShader = &vk.Shader{
 		{Name: "Done", Index: 15, Access: vk.Write, Optional: true},
 		{Name: "NextObs", Index: 16, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 20,
+	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "TRAJECTORY", ID: 6, Default: 0},
@@ -381,6 +383,9 @@ type hostedKeepKernel struct {
 	Features     uint32
 	Share        uint32
 	ParamsPeriod uint32
+	First        uint32
+	Count        uint32
+	Behind       uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Trajectory bool   // default false

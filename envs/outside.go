@@ -18,8 +18,7 @@ import (
 // and step. A panic is such an error (*PanicError). A Stepper is closed after an error. Calls should return soon after their context has ended: nothing
 // else ends one that hangs, and the engine's logger has a warning about it.
 //
-// A rollout makes one Stepper for all its environments. Nothing in the interface needs that: two Steppers, each with half of the environments and of every
-// slice, could be stepped in turns, so that the device evaluates the policies of one half while the host steps the other.
+// A rollout makes one Stepper for all its environments.
 type Stepper interface {
 	// Reset begins a new episode in every environment that which selects (nil: in all), and writes its first observation to its row of obs [E, O], row-major.
 	// An environment's random numbers follow from its seed until its next Reset, over any number of episodes.
@@ -159,7 +158,10 @@ func Worlds(make func() (World, error)) MakeStepper {
 }
 
 // worlds steps environments in Go.
-type worlds struct{ all []world }
+type worlds struct {
+	all []world
+	turns
+}
 
 type world struct {
 	World
@@ -172,16 +174,16 @@ func (w *world) begin(obs []float32) error {
 	return w.Reset(engine.Philox([2]uint32{w.seed, w.episode}, [4]uint32{})[0], obs)
 }
 
-// each calls f for every environment, in parallel, and returns the errors, an *OutsideError each.
-func (w *worlds) each(f func(i int, w *world) error) error {
+// each calls f for the environments first … end-1, in parallel, and returns the errors, an *OutsideError each.
+func (w *worlds) each(first, end int, f func(i int, w *world) error) error {
 	const atOnce = 8 // environments for which a goroutine pays
-	n := len(w.all)
+	n := end - first
 	parts := min(runtime.GOMAXPROCS(0), (n+atOnce-1)/atOnce)
 	errs := make([]error, parts)
 	var wait sync.WaitGroup
 	for part := range parts {
 		wait.Go(func() {
-			for i := part * n / parts; i < (part+1)*n/parts && errs[part] == nil; i++ {
+			for i := first + part*n/parts; i < first+(part+1)*n/parts && errs[part] == nil; i++ {
 				if err := guarded(func() error { return f(i, &w.all[i]) }); err != nil {
 					errs[part] = &OutsideError{Environment: i, Err: err}
 				}
@@ -194,7 +196,7 @@ func (w *worlds) each(f func(i int, w *world) error) error {
 
 func (w *worlds) Reset(_ context.Context, which []bool, seeds []uint32, obs []float32) error {
 	size := len(obs) / len(w.all)
-	return w.each(func(i int, one *world) error {
+	return w.each(0, len(w.all), func(i int, one *world) error {
 		if which != nil && !which[i] {
 			return nil
 		}
@@ -203,9 +205,12 @@ func (w *worlds) Reset(_ context.Context, which []bool, seeds []uint32, obs []fl
 	})
 }
 
-func (w *worlds) Step(_ context.Context, s *Step) error {
+func (w *worlds) Step(_ context.Context, s *Step) error { return w.step(s, 0, len(w.all)) }
+
+// step takes a step in the environments first … end-1.
+func (w *worlds) step(s *Step, first, end int) error {
 	words, size := len(s.Action)/len(w.all), len(s.Obs)/len(w.all)
-	return w.each(func(i int, one *world) (err error) {
+	return w.each(first, end, func(i int, one *world) (err error) {
 		if s.Idle[i] {
 			return nil
 		}
@@ -246,6 +251,7 @@ func (w *worlds) Load(i int, seed, episode uint32, state []byte) error {
 }
 
 func (w *worlds) Close() error {
+	w.end()
 	var errs []error
 	for _, one := range w.all {
 		if c, ok := one.World.(interface{ Close() error }); ok {

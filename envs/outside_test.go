@@ -116,11 +116,19 @@ type echoRollout struct {
 
 func newEchoRollout(t *testing.T, env *Environment, cfg RolloutConfig, random bool) *echoRollout {
 	t.Helper()
+	return newModelRollout(t, env, cfg, random, nil)
+}
+
+// newModelRollout is newEchoRollout with any model; nil: a small one.
+func newModelRollout(t *testing.T, env *Environment, cfg RolloutConfig, random bool, model nn.Model) *echoRollout {
+	t.Helper()
 	s := engine.New(open(t), engine.Seed(3)).NewState()
 	t.Cleanup(func() { s.Close() })
 	r := &echoRollout{s: s, clock: engine.NewClock(s)}
 	head := env.Action.Head()
-	model := nn.MLP{In: echoSize, Out: head.Outputs(), Hidden: []int{8}}
+	if model == nil {
+		model = nn.MLP{In: echoSize, Out: head.Outputs(), Hidden: []int{8}}
+	}
 	row := nn.Align(model.Size() + head.Parameters())
 	if !random {
 		r.policy = &Policy{Weights: nn.Weights{Params: s.Tensor("params", engine.Float32, engine.Members(cfg.Members), engine.Axis("parameter", row))},

@@ -68,6 +68,7 @@ type Rollout struct {
 	hosted  *hosted  // of environments that the host steps; nil: others
 	bitted  *bitted  // of environments that observe words of bits; nil: others
 	packing *packing // of trajectories; nil: observations are floats
+	split   int      // environments of the first of two halves that the host steps in turns; 0: it steps all at once
 
 	stream, actionStream uint32 // of the random numbers of environments and of actions
 
@@ -229,6 +230,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 			ro.packing = newPacking(s, ro)
 		}
 	}
+	ro.split = ro.halves(s.Engine().Device().Info())
 	if steps {
 		if ro.stepped, err = newStepped(s, ro); err != nil {
 			return nil, err

@@ -11,7 +11,8 @@ import (
 // stepped is the form of a rollout in which any model can act: at each step the model is evaluated for all environments, as batched products, and a
 // second kernel turns its outputs into actions and steps the environments.
 type stepped struct {
-	network  *nn.Network
+	network  *nn.Network    // nil: parts have theirs
+	parts    []actingPart   // of a rollout whose environments act in halves; nil: all act at once
 	indexed  *nn.Indexed    // instead of network, for a policy with Rows
 	observed *engine.Tensor // [populations, share, E, O or words]: what to act on next
 	element  nn.Element     // of observed
@@ -53,6 +54,8 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 		st.indexed, err = nn.NewIndexed(s, model, c.Members*c.Environments)
 	case c.Policy.Perturbation != nil:
 		st.network, err = nn.NewPerturbed(s, model, c.Policy.Perturbation.Layout.Rank, c.Members/st.share, st.share, c.Environments)
+	case ro.split > 0:
+		st.parts, err = newActingParts(s, ro)
 	default:
 		st.network, err = nn.NewStack(s, model, c.Members/st.share, st.share, c.Environments)
 	}

@@ -75,8 +75,9 @@ func New(name string, cfg *Config, hello *Hello, fails *Failures) (*envs.Environ
 	if err != nil {
 		return nil, fmt.Errorf("bridge: %q: %w", name, err)
 	}
+	spec.Halves = cfg.Halves == 2
 	return envs.NewOutside(spec, func(ctx context.Context, n int, _ uint32) (envs.Stepper, error) {
-		st, err := newStepper(ctx, name, *cfg, hello, fails, n)
+		st, err := newStepper(ctx, name, *cfg, hello, fails, n, spec.Halves)
 		if err != nil {
 			return nil, err // no nil pointer in the interface
 		}

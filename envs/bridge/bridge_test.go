@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -51,6 +52,12 @@ func testConfig(t testing.TB) Config {
 // open starts a stepper of n environments.
 func open(t testing.TB, name string, cfg Config, fails *Failures, n int) *stepper {
 	t.Helper()
+	return openHalved(t, name, cfg, fails, n, n)
+}
+
+// openHalved starts a stepper of n environments, of which the first split and the others take steps in turns; n: all at once.
+func openHalved(t testing.TB, name string, cfg Config, fails *Failures, n, split int) *stepper {
+	t.Helper()
 	hello, err := Describe(t.Context(), name, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +65,10 @@ func open(t testing.TB, name string, cfg Config, fails *Failures, n int) *steppe
 	if fails == nil {
 		fails = &Failures{}
 	}
-	st, err := newStepper(t.Context(), name, cfg, hello, fails, n)
+	st, err := newStepper(t.Context(), name, cfg, hello, fails, n, split < n)
+	if err == nil && split < n {
+		err = st.Halve(t.Context(), split)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +131,10 @@ type checker struct {
 
 func newChecker(t testing.TB, st *stepper) *checker {
 	c := &checker{t: t, st: st, worlds: make([]world, len(st.at)), step: newStep(len(st.at), echoSize, 1)}
-	for i := range c.worlds {
-		c.worlds[i].id = i
+	for _, of := range st.servers {
+		for i := range of.n { // echoes number themselves in the order of their making
+			c.worlds[of.number(i)].id = of.first[0] + i
+		}
 	}
 	seeds := seedsOf(len(st.at))
 	if err := st.Reset(t.Context(), nil, seeds, c.step.Obs); err != nil {
@@ -157,7 +169,7 @@ func (c *checker) advance(failed func(i int) bool) {
 		s.Action[i] = float32((c.steps*31 + i*7) % 1000)
 		s.Last[i] = (c.steps+i)%17 == 0
 	}
-	if err := c.st.Step(c.t.Context(), s); err != nil {
+	if err := c.take(); err != nil {
 		c.t.Fatal(err)
 	}
 	for i := range c.worlds {
@@ -192,6 +204,15 @@ func (c *checker) advance(failed func(i int) bool) {
 	}
 }
 
+// take takes a step: at once or in halves, of which either begins or ends first.
+func (c *checker) take() error {
+	ctx, half := c.t.Context(), c.steps%2
+	if c.st.split == len(c.st.at) {
+		return c.st.Step(ctx, c.step)
+	}
+	return errors.Join(c.st.Begin(ctx, half, c.step), c.st.Begin(ctx, 1-half, c.step), c.st.Wait(ctx, c.steps/2%2), c.st.Wait(ctx, 1-c.steps/2%2))
+}
+
 // alive reports whether a process runs.
 func alive(pid int) bool {
 	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -217,11 +238,14 @@ func gone(t testing.TB, pid int) {
 // An environment in Python is stepped as it is: terminated and truncated are kept apart, the last observation of an episode comes with the first of
 // the next one, seeds are those given, and a time limit of evorl's ends episodes.
 func TestEcho(t *testing.T) {
-	for _, c := range []struct{ n, processes, halves int }{{1, 1, 2}, {5, 2, 2}, {7, 3, 1}, {16, 0, 2}} {
+	for _, c := range []struct{ n, processes, halves, split int }{
+		{1, 1, 2, 1}, {5, 2, 2, 5}, {7, 3, 1, 7}, {16, 0, 2, 16}, // at once
+		{2, 2, 2, 1}, {5, 3, 2, 3}, {5, 3, 2, 1}, {16, 2, 2, 8}, {9, 1, 2, 4}, {9, 2, 2, 7}, // in turns
+	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			cfg := testConfig(t)
 			cfg.Processes, cfg.Halves = c.processes, c.halves
-			check := newChecker(t, open(t, "python:worlds:echo", cfg, nil, c.n))
+			check := newChecker(t, openHalved(t, "python:worlds:echo", cfg, nil, c.n, c.split))
 			for range 60 {
 				check.advance(nil)
 			}
@@ -381,7 +405,7 @@ func TestChanged(t *testing.T) {
 	}
 	cfg.Arguments = `{"raw": true}`
 	const want = "another environment than the run's"
-	if _, err = newStepper(t.Context(), "python:worlds:echo", cfg, hello, &Failures{}, 2); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err = newStepper(t.Context(), "python:worlds:echo", cfg, hello, &Failures{}, 2, false); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}
 }

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
 	"unsafe"
 )
@@ -29,6 +30,7 @@ const (
 	atTables    = 56 // two offsets
 	atTotal     = 72
 	atEnd       = 80
+	atSecond    = 80  // number of the first environment of half 1
 	atNow       = 128 // written by the server: the environment that it is at
 )
 
@@ -50,9 +52,67 @@ const (
 	endTruncated  = 2
 )
 
+// portion is the environments of a server, in one or two halves.
+type portion struct {
+	first, count [2]int // of each half: the number of its first environment among all that are stepped together, and how many it has; half 1 may have none
+	turn         [2]int // half of the stepper's environments to which those of a half belong, if they take steps in turns
+}
+
+// all returns the number of environments.
+func (p portion) all() int { return p.count[0] + p.count[1] }
+
+// number returns the number among all of the server's environment i.
+func (p portion) number(i int) int {
+	if i < p.count[0] {
+		return p.first[0] + i
+	}
+	return p.first[1] + i - p.count[0]
+}
+
+// String says which environments they are.
+func (p portion) String() string {
+	part := func(h int) string { return fmt.Sprintf("%d to %d", p.first[h], p.first[h]+p.count[h]-1) }
+	switch {
+	case p.count[1] == 0:
+		return part(0)
+	case p.first[1] == p.first[0]+p.count[0]:
+		return fmt.Sprintf("%d to %d", p.first[0], p.first[1]+p.count[1]-1)
+	}
+	return part(0) + " and " + part(1)
+}
+
+// share returns what server k of so many has of n environments, in so many halves of its own.
+func share(k, servers, n, halves int) portion {
+	first, end := k*n/servers, (k+1)*n/servers
+	p := portion{first: [2]int{first, end}, count: [2]int{end - first, 0}}
+	if halves == 2 && end-first > 1 {
+		half := (end - first + 1) / 2
+		p.first[1], p.count = first+half, [2]int{half, end - first - half}
+	}
+	return p
+}
+
+// shareHalves returns what server k of so many has of n environments of which the first split take turns with the others: a part of both or, if there are
+// too few for that, of one.
+func shareHalves(k, servers, n, split int) portion {
+	if min(split, n-split) >= servers {
+		a, b := share(k, servers, split, 1), share(k, servers, n-split, 1)
+		return portion{first: [2]int{a.first[0], split + b.first[0]}, count: [2]int{a.count[0], b.count[0]}, turn: [2]int{0, 1}}
+	}
+	before := min(max(1, servers*split/n), split, servers-1) // servers of the first half
+	before = max(before, servers-(n-split))
+	if k < before {
+		return share(k, before, split, 1)
+	}
+	p := share(k-before, servers-before, n-split, 1)
+	p.first[0], p.first[1], p.turn = p.first[0]+split, p.first[1]+split, [2]int{1, 1}
+	return p
+}
+
 // layout is where a server's n environments have what in the shared memory.
 type layout struct {
-	first, n, split   int // number of the first environment, of environments, and of those of the first half
+	portion
+	n, split          int // environments, and those of the first half
 	obs, obsWidth     int // elements of an observation, and bytes of one
 	words             int // 32-bit words of an action
 	discrete          bool
@@ -64,30 +124,27 @@ type layout struct {
 
 // halfLayout has the offsets of a half's arrays.
 type halfLayout struct {
-	first, n                                                        int // its first environment among the server's, and their number
+	first, n, turn                                                  int // as portion has them
 	command, seed, action, reward, ended, status, obs, final, fault int
 }
 
-// newLayout lays out n environments, from the one numbered first, in one or two halves.
-func newLayout(h *Hello, first, n, halves int) layout {
-	l := layout{first: first, n: n, split: n, obs: h.Observation.size(), obsWidth: 4, words: h.Action.size(), discrete: h.Action.N > 0}
+// newLayout lays out a server's environments.
+func newLayout(h *Hello, of portion) layout {
+	l := layout{portion: of, n: of.all(), split: of.count[0], obs: h.Observation.size(), obsWidth: 4, words: h.Action.size(), discrete: h.Action.N > 0}
 	if l.observationsBytes = h.Observation.bytes(); l.observationsBytes {
 		l.obsWidth = 1
 	}
 	if l.discrete {
 		l.words = 1
 	}
-	if halves == 2 && n > 1 {
-		l.split = (n + 1) / 2
-	}
 	at := headerBytes
-	for i, size := range []int{l.split, n - l.split} {
+	for i, size := range of.count {
 		if size == 0 {
 			continue
 		}
 		l.table[i] = at
 		at += tableBytes
-		half := halfLayout{first: i * l.split, n: size}
+		half := halfLayout{first: of.first[i], n: size, turn: of.turn[i]}
 		place := func(offset *int, bytes int) {
 			*offset = at
 			at += (bytes + alignment - 1) / alignment * alignment
@@ -114,7 +171,7 @@ func (l layout) write(memory []byte) {
 	copy(memory, magic)
 	u32(atVersion, Version)
 	u32(atHeader, headerBytes)
-	u32(atFirst, l.first)
+	u32(atFirst, l.first[0])
 	u32(atCount, l.n)
 	u32(atObs, l.obs)
 	if l.observationsBytes {
@@ -134,6 +191,7 @@ func (l layout) write(memory []byte) {
 	_, _ = digest.Write(memory[atFirst:atEnd]) // a hash takes everything
 	order.PutUint64(memory[atDigest:], digest.Sum64())
 	u32(atNow, nowhere)
+	u32(atSecond, l.first[1])
 	for i, h := range l.halves {
 		for k, at := range []int{h.command, h.seed, h.action, h.reward, h.ended, h.status, h.obs, h.final, h.fault} {
 			order.PutUint64(memory[l.table[i]+8*k:], uint64(at))

@@ -5,20 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/evorl/evorl/envs"
 )
 
 // check counts failures; too many are an error.
 func (st *stepper) check(failed map[int]error) error {
-	counted := map[error]bool{}
 	for i := range st.at {
 		err, ok := failed[i]
-		if !ok || counted[err] {
+		if !ok || st.counted[err] {
 			continue
 		}
-		counted[err] = true // a process that fails is one failure of all its environments
+		st.counted[err] = true // a process that fails is one failure of all its environments
 		if st.fails.add(Failure{Environment: i, Err: err}) > st.cfg.Restarts {
 			more := "[bridge] restarts is 0"
 			if st.cfg.Restarts > 0 {
@@ -42,6 +40,7 @@ func (st *stepper) renew(ctx context.Context, obs []float32, failed map[int]erro
 				st.todo[i] = commandReset // in a new process it is new
 			}
 			st.renewed[i]++
+			st.lost[i] = nil
 		}
 		if err := st.exchange(ctx, nil, nil, obs); err != nil {
 			return err
@@ -51,25 +50,32 @@ func (st *stepper) renew(ctx context.Context, obs []float32, failed map[int]erro
 	return nil
 }
 
-// drop notes that a server failed, with all its environments that are not idle.
+// drop notes that a server failed, with all its environments that have a command. The others fail at their next step.
 func (st *stepper) drop(ctx context.Context, of *server, err error) {
 	if ctx.Err() != nil {
 		return // the run ends, not the server
 	}
-	err = of.explainAnswer(ctx, err, st.cfg)
-	if at := of.at(); at >= 0 {
-		err = fmt.Errorf("process %d of environments %d to %d, at environment %d: %w", of.command.Process.Pid, of.first, of.first+of.n-1, of.first+at, err)
-	} else {
-		err = fmt.Errorf("process %d of environments %d to %d: %w", of.command.Process.Pid, of.first, of.first+of.n-1, err)
-	}
-	of.kill()
-	err = fmt.Errorf("%w%s", err, of.said())
-	st.down[of] = true
-	for i := of.first; i < of.first+of.n; i++ {
-		if st.todo[i] != 0 {
-			st.failed[i] = err
+	err = st.ended(ctx, of, err)
+	st.down[of], of.dropped = true, true
+	for i := range of.n {
+		if e := of.number(i); st.todo[e] != 0 {
+			st.failed[e] = err
+		} else {
+			st.lost[e] = err
 		}
 	}
+}
+
+// ended ends a server that failed, and says how.
+func (st *stepper) ended(ctx context.Context, of *server, err error) error {
+	err = of.explainAnswer(ctx, err, st.cfg)
+	if at := of.at(); at >= 0 {
+		err = fmt.Errorf("process %d of environments %v, at environment %d: %w", of.command.Process.Pid, of.portion, at, err)
+	} else {
+		err = fmt.Errorf("process %d of environments %v: %w", of.command.Process.Pid, of.portion, err)
+	}
+	of.kill()
+	return fmt.Errorf("%w%s", err, of.said())
 }
 
 // explainAnswer says what was wrong with an answer.
@@ -89,11 +95,18 @@ func (st *stepper) restart(ctx context.Context) error {
 		default:
 			continue
 		}
-		if slices.ContainsFunc(st.todo[of.first:of.first+of.n], func(command byte) bool { return command&15 == commandStep }) {
+		if st.stepping(of) {
 			st.drop(ctx, of, io.EOF)
 			continue
 		}
-		begun, err := st.begin(ctx, of.first, of.n)
+		if !of.dropped { // none of its environments had anything to do
+			st.drop(ctx, of, io.EOF)
+			delete(st.down, of)
+			for i := range of.n { // those that are to be reset are not lost
+				delete(st.failed, of.number(i))
+			}
+		}
+		begun, err := st.begin(ctx, of.portion)
 		if err != nil {
 			return fmt.Errorf("restarting: %w", err)
 		}
@@ -103,4 +116,14 @@ func (st *stepper) restart(ctx context.Context) error {
 		st.servers[k] = begun
 	}
 	return nil
+}
+
+// stepping reports whether environments of a server have a step to take.
+func (st *stepper) stepping(of *server) bool {
+	for i := range of.n {
+		if e := of.number(i); st.todo[e]&15 == commandStep && st.lost[e] == nil {
+			return true
+		}
+	}
+	return false
 }

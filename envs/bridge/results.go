@@ -26,7 +26,7 @@ func (st *stepper) take(ctx context.Context, of *server, h int, s *envs.Step, ob
 	}
 	for i := range half.n {
 		command := half.command[i]
-		e := of.first + half.first + i
+		e := half.first + i
 		if command == 0 {
 			continue
 		}

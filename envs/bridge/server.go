@@ -53,7 +53,10 @@ type server struct {
 	status  error         // why, once exited is closed
 
 	sequence uint32
-	posted   [2]uint32 // sequence of the last message to each half; 0: answered
+	posted   [2]uint32 // sequence of the last message to each half; 0: there is none, or its answer is taken over
+	answered [2]bool   // the answer has come while the other half's was waited for
+	count    [2]int    // of that answer
+	dropped  bool      // its end was noticed
 }
 
 // start starts a server process, whose first environment is numbered first, and reads its Hello. Its environments are not made before makeAll.
@@ -199,8 +202,8 @@ func (s *server) said() string {
 }
 
 // makeAll lays out the shared memory and waits until the server has made its environments.
-func (s *server) makeAll(ctx context.Context, cfg Config, hello *Hello, first, n int) error {
-	s.layout = newLayout(hello, first, n, cfg.Halves)
+func (s *server) makeAll(ctx context.Context, cfg Config, hello *Hello, of portion) error {
+	s.layout = newLayout(hello, of)
 	var err error
 	if s.memory, err = s.share(s.layout.total); err != nil {
 		return fmt.Errorf("bridge: %d bytes of shared memory: %w", s.layout.total, err)
@@ -222,7 +225,7 @@ func (s *server) send(half int, what byte) error {
 	s.sequence++
 	message := binary.LittleEndian.AppendUint32(nil, s.sequence)
 	message = append(message, byte(half), what, 0, 0)
-	s.posted[half] = s.sequence
+	s.posted[half], s.answered[half] = s.sequence, false
 	_, err := s.socket.Write(message)
 	return err
 }
@@ -232,30 +235,44 @@ type answerError struct{ text string }
 
 func (e *answerError) Error() string { return e.text }
 
-// receive waits for the answer to a half's message and returns its count.
+// receive waits for the answer to a half's message and returns its count. The other half's may come before.
 func (s *server) receive(half int, what byte) (count int, err error) {
-	var message [messageBytes]byte
-	if _, err := io.ReadFull(s.reader, message[:]); err != nil {
-		return 0, err
+	for !s.answered[half] {
+		if err := s.next(half, what); err != nil {
+			return 0, err
+		}
 	}
-	sequence, from, got := binary.LittleEndian.Uint32(message[:]), int(message[4]), message[5]
-	switch {
-	case sequence != s.posted[half] && sequence <= s.sequence && got == what:
-		return 0, &answerError{fmt.Sprintf("it answered message %d twice, or out of turn; want an answer to %d", sequence, s.posted[half])}
-	case sequence != s.posted[half] || from != half || got != what:
-		return 0, &answerError{fmt.Sprintf("it answered with sequence %d, half %d, message %d; want %d, %d, %d", sequence, from, got, s.posted[half], half, what)}
-	}
-	s.posted[half] = 0
-	return int(binary.LittleEndian.Uint16(message[6:])), nil
+	s.posted[half], s.answered[half] = 0, false
+	return s.count[half], nil
 }
 
-// at returns the environment that the server is at, by its number among the server's; -1: at none, or unknown.
+// next reads an answer while one to a half's message is waited for.
+func (s *server) next(half int, what byte) error {
+	var message [messageBytes]byte
+	if _, err := io.ReadFull(s.reader, message[:]); err != nil {
+		return err
+	}
+	sequence, from, got := binary.LittleEndian.Uint32(message[:]), int(message[4]), message[5]
+	if other := 1 - half; from == other && sequence == s.posted[other] && sequence != 0 && !s.answered[other] {
+		half = other
+	}
+	switch {
+	case sequence != s.posted[half] && sequence <= s.sequence && got == what:
+		return &answerError{fmt.Sprintf("it answered message %d twice, or out of turn; want an answer to %d", sequence, s.posted[half])}
+	case sequence != s.posted[half] || from != half || got != what:
+		return &answerError{fmt.Sprintf("it answered with sequence %d, half %d, message %d; want %d, %d, %d", sequence, from, got, s.posted[half], half, what)}
+	}
+	s.answered[half], s.count[half] = true, int(binary.LittleEndian.Uint16(message[6:]))
+	return nil
+}
+
+// at returns the number among all of the environment that the server is at; -1: at none, or unknown.
 func (s *server) at() int {
 	if s.memory == nil {
 		return -1
 	}
 	if now := numbers[uint32](s.memory, atNow, 1)[0]; now < uint32(s.n) {
-		return int(now)
+		return s.number(int(now))
 	}
 	return -1
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// stepper steps environments in server processes. It is an envs.Stepper.
+// stepper steps environments in server processes. It is an envs.Halver.
 type stepper struct {
 	name    string
 	cfg     Config
@@ -19,55 +19,71 @@ type stepper struct {
 	fails   *Failures
 	servers []*server
 	at      []int // [E]: the server
+	split   int   // environments of half 0, if halves take steps in turns; else E
+
+	taking [2]*envs.Step // steps that halves are taking; nil: none
+	ahead  [2]bool       // the results of a half's step were taken over before it was waited for
 
 	todo    []byte           // [E]: command; 0: none
 	last    []float32        // [E, O]: what was observed last
 	seeds   []uint32         // [E]: of the last reset
 	renewed []uint32         // [E]: failures since then
 	good    []bool           // [E]: the present step is taken over
+	lost    []error          // [E]: why an environment is not in the episode in which it was; its next step fails
 	failed  map[int]error    // environments whose present command failed
 	down    map[*server]bool // servers that failed
+	counted map[error]bool   // failures that were counted
 }
 
-// newStepper starts the processes of n environments.
-func newStepper(ctx context.Context, name string, cfg Config, hello *Hello, fails *Failures, n int) (_ *stepper, err error) {
+// newStepper makes a stepper of n environments, and starts their processes unless Halve does.
+func newStepper(ctx context.Context, name string, cfg Config, hello *Hello, fails *Failures, n int, turns bool) (*stepper, error) {
 	count := cfg.Processes
 	if count == 0 {
 		count = runtime.GOMAXPROCS(0)
 	}
-	count = min(count, n)
 	st := &stepper{
-		name: name, cfg: cfg, hello: hello, fails: fails, servers: make([]*server, count), at: make([]int, n), todo: make([]byte, n),
+		name: name, cfg: cfg, hello: hello, fails: fails, servers: make([]*server, min(count, n)), at: make([]int, n), split: n, todo: make([]byte, n),
 		last: make([]float32, n*hello.Observation.size()), seeds: make([]uint32, n), renewed: make([]uint32, n),
-		good: make([]bool, n),
+		good: make([]bool, n), lost: make([]error, n), failed: map[int]error{}, down: map[*server]bool{}, counted: map[error]bool{},
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, st.Close())
-		}
-	}()
-	errs := make([]error, count)
-	var wait sync.WaitGroup
-	for k := range count {
-		wait.Go(func() { st.servers[k], errs[k] = st.begin(ctx, k*n/count, (k+1)*n/count-k*n/count) })
+	if turns {
+		return st, nil
 	}
-	wait.Wait()
-	for _, err := range errs { // they mostly fail for one reason
-		if err != nil {
-			return nil, err
-		}
-	}
-	for k, s := range st.servers {
-		for i := range s.n {
-			st.at[s.first+i] = k
-		}
+	if err := st.start(ctx); err != nil {
+		return nil, errors.Join(err, st.Close())
 	}
 	return st, nil
 }
 
-// begin starts the server of n environments.
-func (st *stepper) begin(ctx context.Context, first, n int) (*server, error) {
-	s, hello, err := start(ctx, st.name, st.cfg, first)
+// start starts the processes.
+func (st *stepper) start(ctx context.Context) error {
+	n, count := len(st.at), len(st.servers)
+	errs := make([]error, count)
+	var wait sync.WaitGroup
+	for k := range count {
+		of := share(k, count, n, st.cfg.Halves)
+		if st.split < n {
+			of = shareHalves(k, count, n, st.split)
+		}
+		wait.Go(func() { st.servers[k], errs[k] = st.begin(ctx, of) })
+	}
+	wait.Wait()
+	for _, err := range errs { // they mostly fail for one reason
+		if err != nil {
+			return err
+		}
+	}
+	for k, s := range st.servers {
+		for i := range s.n {
+			st.at[s.number(i)] = k
+		}
+	}
+	return nil
+}
+
+// begin starts the server of a portion of the environments.
+func (st *stepper) begin(ctx context.Context, of portion) (*server, error) {
+	s, hello, err := start(ctx, st.name, st.cfg, of.first[0])
 	if err != nil {
 		return nil, err
 	}
@@ -75,17 +91,20 @@ func (st *stepper) begin(ctx context.Context, first, n int) (*server, error) {
 		err = fmt.Errorf("the server of %q steps another environment than the run's: it has %s; want %s", st.name, hello.text(), st.hello.text())
 		return nil, errors.Join(err, s.abandon())
 	}
-	if err = s.makeAll(ctx, st.cfg, hello, first, n); err != nil {
+	if err = s.makeAll(ctx, st.cfg, hello, of); err != nil {
 		s.kill()
-		return nil, errors.Join(fmt.Errorf("the server of %q, for environments %d to %d: %w%s", st.name, first, first+n-1, err, s.said()), s.free())
+		return nil, errors.Join(fmt.Errorf("the server of %q, for environments %v: %w%s", st.name, of, err, s.said()), s.free())
 	}
 	return s, nil
 }
 
 func (st *stepper) Reset(ctx context.Context, which []bool, seeds []uint32, obs []float32) error {
+	if err := st.settle(ctx); err != nil {
+		return err
+	}
 	for i := range st.at {
 		if st.todo[i] = 0; which == nil || which[i] {
-			st.todo[i], st.seeds[i], st.renewed[i] = commandReset, seeds[i], 0
+			st.todo[i], st.seeds[i], st.renewed[i], st.lost[i] = commandReset, seeds[i], 0, nil
 		}
 	}
 	if err := st.exchange(ctx, nil, nil, obs); err != nil {
@@ -95,9 +114,20 @@ func (st *stepper) Reset(ctx context.Context, which []bool, seeds []uint32, obs 
 }
 
 func (st *stepper) Step(ctx context.Context, s *envs.Step) error {
-	for i := range st.at {
-		st.todo[i] = 0
-		st.good[i] = false
+	if err := st.settle(ctx); err != nil {
+		return err
+	}
+	st.order(s, 0, len(st.at))
+	if err := st.exchange(ctx, s.Action, s, s.Obs); err != nil {
+		return err
+	}
+	return st.recover(ctx, s, st.errors())
+}
+
+// order makes the commands of a step of the environments first … end-1.
+func (st *stepper) order(s *envs.Step, first, end int) {
+	for i := first; i < end; i++ {
+		st.todo[i], st.good[i] = 0, false
 		if s.Idle[i] {
 			continue
 		}
@@ -110,12 +140,12 @@ func (st *stepper) Step(ctx context.Context, s *envs.Step) error {
 			st.todo[i] |= commandStay
 		}
 	}
-	if err := st.exchange(ctx, s.Action, s, s.Obs); err != nil {
-		return err
-	}
-	failed := st.errors()
+}
+
+// recover cuts off the episodes of environments that failed in a step, and begins new ones.
+func (st *stepper) recover(ctx context.Context, s *envs.Step, failed map[int]error) error {
 	size := st.size()
-	for i := range failed { // its episode is cut off at what was observed last, unless it ended before its process failed
+	for i := range failed { // cut off at what was observed last, unless it ended before its process failed
 		if !st.good[i] || !s.Ended(i) {
 			copy(s.Final[i*size:(i+1)*size], st.last[i*size:])
 			s.Truncated[i] = true
@@ -132,14 +162,14 @@ func (st *stepper) size() int { return len(st.last) / len(st.at) }
 // errors returns the environments that failed with the causes, and forgets them.
 func (st *stepper) errors() map[int]error {
 	failed := st.failed
-	st.failed = nil
+	st.failed = map[int]error{}
 	return failed
 }
 
 // exchange gives the environments their commands, waits for what they did and takes it over. Environments that failed are in st.failed then, and with a
 // process all of its own that were not idle. An error is one after which nothing goes on.
 func (st *stepper) exchange(ctx context.Context, actions []float32, s *envs.Step, obs []float32) error {
-	st.failed, st.down = map[int]error{}, map[*server]bool{}
+	clear(st.down)
 	if err := st.restart(ctx); err != nil {
 		return err
 	}
@@ -150,10 +180,10 @@ func (st *stepper) exchange(ctx context.Context, actions []float32, s *envs.Step
 			}
 		}
 	}
-	for k := range max(1, st.cfg.Halves) {
+	for h := range 2 {
 		for _, of := range st.servers {
-			if k < len(of.halves) && of.posted[k] != 0 && !st.down[of] {
-				st.take(ctx, of, k, s, obs)
+			if h < len(of.halves) && of.posted[h] != 0 && !st.down[of] {
+				st.take(ctx, of, h, s, obs)
 			}
 		}
 	}
@@ -167,9 +197,12 @@ func (st *stepper) exchange(ctx context.Context, actions []float32, s *envs.Step
 func (st *stepper) post(of *server, h int, actions []float32) {
 	half := &of.halves[h]
 	any := false
-	first := of.first + half.first
+	first := half.first
 	for i := range half.n {
 		command := st.todo[first+i]
+		if err := st.lost[first+i]; err != nil && command&15 == commandStep {
+			st.failed[first+i], command = err, 0
+		}
 		half.command[i], half.status[i], half.ended[i] = command, 0, 0
 		any = any || command != 0
 		half.seed[i] = st.seed(first + i)

@@ -1,7 +1,7 @@
 #version 450
 
 // The actions of a rollout whose environments are stepped by the host: what rollout.comp does between the network and the environment, with the same
-// random numbers. One invocation per environment. Groups: x · local size >= members · environments.
+// random numbers. One invocation per environment. Groups: x · local size >= count.
 
 #extension GL_EXT_control_flow_attributes : require
 
@@ -36,11 +36,13 @@ layout(push_constant) uniform Push {
     uint draw_stride;
     uint draw_first;
     uint draw_step;
+    uint first; // index in [M, E] of the first environment that acts
+    uint count; // of environments that act
 };
 
 void main() {
-    uint at = gl_GlobalInvocationID.x, all = members * environments; // index in [M, E]
-    if (at >= all) return;
+    if (gl_GlobalInvocationID.x >= count) return;
+    uint at = first + gl_GlobalInvocationID.x, all = members * environments; // index in [M, E]
     uint member = at / environments, owner = member % params_period;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
     float y[OUT];

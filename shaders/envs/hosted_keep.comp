@@ -2,7 +2,7 @@
 
 // Keeps a step of environments that the host has stepped: its transitions in the trajectory, the observations to act on next, and the sums over episodes
 // and over observations acted on, which the caller clears before the first step. One invocation per environment and feature.
-// Groups: x · local size >= members · environments · features.
+// Groups: x · local size >= count · features.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 6) const bool TRAJECTORY = false;     // write every transition
@@ -33,6 +33,9 @@ layout(push_constant) uniform Push {
     uint features;     // O
     uint share;        // consecutive members that share a normalizer
     uint params_period; // members m and m + k * params_period have one policy
+    uint first; // index in [M, E] of the first environment whose step is kept
+    uint count; // of environments
+    uint behind; // steps from the one that is kept to the index on the time axis; there is nothing to keep before the first one
 };
 
 const uint DONE_OVER = 3u; // terminated, truncated
@@ -40,10 +43,11 @@ const uint DONE_VOID = 4u;
 const uint DONE_DIVERGED = 8u;
 
 void main() {
-    uint all = members * environments, index = gl_GlobalInvocationID.x;
-    if (index >= all * features) return;
+    uint all = members * environments;
+    if (gl_GlobalInvocationID.x >= count * features || step_index[0] < behind) return;
+    uint index = first * features + gl_GlobalInvocationID.x;
     uint at = index / features, k = index % features; // at is the index in [M, E]
-    uint i = step_index[0] * all + at;                // in [T, M, E]
+    uint i = (step_index[0] - behind) * all + at;     // in [T, M, E]
     uint done = flags[at];
     float acted_on = observed[index];
     if (TRAJECTORY) {
