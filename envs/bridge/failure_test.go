@@ -48,13 +48,16 @@ func TestFailures(t *testing.T) {
 				at = 3
 			}
 			cfg.Arguments = fmt.Sprintf(`{"fail": %q, "at": %d, "number": 1, "once": %q}`, fail, at, filepath.Join(cfg.Folder, "once"))
-			run := func(restarts int) (*checker, *Failures) {
+			run := func(restarts, split int) (*checker, *Failures) {
 				_ = os.Remove(filepath.Join(cfg.Folder, "once"))
 				cfg.Restarts = restarts
+				if split < 6 {
+					cfg.Processes = 1 // echoes have the numbers of their environments
+				}
 				fails := &Failures{}
-				return newChecker(t, open(t, "python:worlds:echo", cfg, fails, 6)), fails
+				return newChecker(t, openHalved(t, "python:worlds:echo", cfg, fails, 6, split)), fails
 			}
-			c, _ := run(0)
+			c, _ := run(0, 6)
 			var err error
 			for range 6 {
 				clear(c.step.Terminated)
@@ -67,19 +70,22 @@ func TestFailures(t *testing.T) {
 			if !errors.As(err, &one) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "restarts is 0") {
 				t.Errorf("%v; want %q, of an environment", err, want)
 			}
-			c, fails := run(1)
-			for range 40 {
-				c.advance(func(i int) bool { n, _ := fails.Count(); return n > 0 && c.lost < 4 && c.step.Truncated[i] })
-			}
-			if n, last := fails.Count(); n != 1 || !strings.Contains((&envs.OutsideError{Environment: last.Environment, Err: last.Err}).Error(), want) {
-				t.Errorf("%d failures, the last %v; want 1: %s", n, last.Err, want)
-			}
-			most := 1
-			if strings.Contains(want, "it ") { // a process with up to four environments
-				most = 4
-			}
-			if c.lost > most {
-				t.Errorf("%d transitions are lost; want at most %d", c.lost, most)
+			for _, split := range []int{6, 2} {
+				c, fails := run(1, split)
+				process := len(c.worlds) / len(c.st.servers)
+				for range 40 {
+					c.advance(func(i int) bool { n, _ := fails.Count(); return n > 0 && c.lost < process && c.step.Truncated[i] })
+				}
+				if n, last := fails.Count(); n != 1 || !strings.Contains((&envs.OutsideError{Environment: last.Environment, Err: last.Err}).Error(), want) {
+					t.Errorf("%d failures, the last %v; want 1: %s", n, last.Err, want)
+				}
+				most := 1
+				if strings.Contains(want, "it ") { // a process
+					most = process
+				}
+				if c.lost > most {
+					t.Errorf("%d transitions are lost; want at most %d", c.lost, most)
+				}
 			}
 		})
 	}
@@ -99,9 +105,6 @@ func TestAlwaysFails(t *testing.T) {
 // The echo with kills: no observation, reward or end of a hundred thousand steps is out of place while processes are killed. EVORL_BRIDGE_STEPS is another
 // number of steps of all environments.
 func TestKills(t *testing.T) {
-	cfg := testConfig(t)
-	cfg.Restarts = 1 << 20
-	const n = 16
 	steps := 100_000
 	if text := os.Getenv("EVORL_BRIDGE_STEPS"); text != "" {
 		var err error
@@ -109,8 +112,16 @@ func TestKills(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fails := &Failures{}
-	c := newChecker(t, open(t, "python:worlds:echo", cfg, fails, n))
+	const n = 16
+	for _, split := range []int{n, n / 2} {
+		t.Run(fmt.Sprint(split), func(t *testing.T) { testKills(t, steps, n, split) })
+	}
+}
+
+func testKills(t *testing.T, steps, n, split int) {
+	cfg, fails := testConfig(t), &Failures{}
+	cfg.Restarts = 1 << 20
+	c := newChecker(t, openHalved(t, "python:worlds:echo", cfg, fails, n, split))
 	every := steps / n / 10
 	kills := 0
 	for k := range steps / n {
