@@ -2,6 +2,19 @@ package envs
 
 import "context"
 
+// Halving is whether environments that the host steps act in halves.
+type Halving uint8
+
+const (
+	// AtOnce steps all environments at once.
+	AtOnce Halving = iota
+	// HalvesOnGPU steps them in halves if the device is a GPU. On a software driver device and environments share the processors, so that the
+	// additional submissions cost more than working at once saves.
+	HalvesOnGPU
+	// InHalves steps them in halves if a rollout has enough of them.
+	InHalves
+)
+
 // Halver is a Stepper that steps its environments in two halves, each while the device acts in the other one (Spec.Halves).
 type Halver interface {
 	Stepper

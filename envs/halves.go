@@ -3,6 +3,7 @@ package envs
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
@@ -11,21 +12,27 @@ import (
 
 // Environments that the host steps may act in two halves: the device evaluates the networks of one half while the host steps the other. Step t of half A is
 // followed by step t of half B, whose actions the device draws while the host is at A's, and that by step t+1 of A. Each element of a
-// result is computed from the same numbers in the same order as if all environments acted at once.
+// result is computed from the same numbers in the same order as if all environments acted at once; halves for which the network would choose a product that
+// sums in another order are not made.
 
 // halves returns how many environments, in the order of [M, E], are in the first half; 0: there are none. Halves are of whole members or, if there is only
 // one, of its environments. Their rows must begin where kernels can bind them.
 func (ro *Rollout) halves(info vk.Info) int {
 	c := ro.cfg
-	if !ro.env.outside || !ro.env.Halves || c.Policy != nil && (c.Policy.Perturbation != nil || c.Policy.Rows != nil) {
+	if !ro.env.outside || ro.env.Halves == AtOnce || ro.env.Halves == HalvesOnGPU && !info.Type.GPU() || c.Policy != nil && (c.Policy.Perturbation != nil || c.Policy.Rows != nil) {
 		return 0
 	}
-	unit, units := 1, c.Environments
+	unit, units, least := 1, c.Environments, 1
 	switch share := ro.share(); {
 	case c.Members > share: // populations of one or more networks
 		unit, units = share*c.Environments, c.Members/share
 	case share > 1:
 		unit, units = c.Environments, share
+	case c.Policy != nil:
+		least = 2 // a product of one row has a form of its own
+	}
+	if c.Policy != nil && slices.ContainsFunc(c.Policy.Network.Layers(), func(l nn.Layer) bool { return l.Precision != nn.Float32 }) {
+		return 0 // products in float16 are for many rows
 	}
 	align := max(1, int(info.Limits.StorageAlignment)/4) // in words, a power of two
 	fits := func(half int) bool {
@@ -41,7 +48,7 @@ func (ro *Rollout) halves(info vk.Info) int {
 		}
 		return words%align == 0
 	}
-	for half := (units + 1) / 2; half > 0 && half < units; half-- {
+	for half := (units + 1) / 2; half >= least && half <= units-least; half-- {
 		if fits(half) {
 			return half * unit
 		}

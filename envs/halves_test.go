@@ -82,8 +82,12 @@ func (e *halvedEcho) Wait(_ context.Context, half int) error {
 // halvedEnvironment is the echo, with or without halves.
 func halvedEnvironment(t *testing.T, action Space, halved bool, of *halvedEcho) *Environment {
 	t.Helper()
+	halves := AtOnce
+	if halved {
+		halves = InHalves
+	}
 	low, high := slices.Repeat([]float32{-1e6}, echoSize), slices.Repeat([]float32{1e6}, echoSize)
-	env, err := NewOutside(Spec{Name: "Echo-v0", Observation: Box(low, high), Action: action, MaxSteps: 5, Halves: halved},
+	env, err := NewOutside(Spec{Name: "Echo-v0", Observation: Box(low, high), Action: action, MaxSteps: 5, Halves: halves},
 		func(context.Context, int, uint32) (Stepper, error) { return of, nil })
 	if err != nil {
 		t.Fatal(err)

@@ -286,7 +286,7 @@ func (h *hosted) open(ctx context.Context) (err error) {
 	if h.stepper, err = h.ro.env.newStepper(ctx, len(h.episodes), h.arrived.Engine().Seed()); err == nil && h.stepper == nil {
 		err = &engine.NilError{What: "stepper"}
 	}
-	if err == nil && h.ro.env.Halves {
+	if err == nil && h.ro.env.Halves != AtOnce {
 		err = h.halve(ctx)
 	}
 	if _, ok := h.stepper.(Saver); err == nil && h.saved != nil && !ok {

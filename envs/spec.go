@@ -59,9 +59,9 @@ type Spec struct {
 	// state, as many as it may take. A resumed run then continues exactly; 0: checkpoints do not contain the environments.
 	Saved int
 
-	// Halves lets the host step one half of an environment's copies while the device acts in the other half, if a rollout has enough of them; its
-	// Stepper is a Halver. Results are the same bits. It pays where a step takes the host about as long as the device, or longer.
-	Halves bool
+	// Halves says whether the host steps one half of an environment's copies while the device acts in the other half; its Stepper is then a Halver.
+	// Results are the same bits.
+	Halves Halving
 
 	outside     bool         // it is stepped by the host; see NewOutside
 	channels    []string     // names of an image's channels; nil: they have none
@@ -118,8 +118,8 @@ func (s Spec) check() error {
 	if s.Saved < 0 || s.Saved > maxSaved || s.Saved > 0 && !s.outside {
 		errs = append(errs, fmt.Errorf("the Spec has %d Saved bytes; want 0 or, if the host steps the environment, up to %d", s.Saved, maxSaved))
 	}
-	if s.Halves && !s.outside {
-		errs = append(errs, errors.New("the Spec has Halves; want them only if the host steps the environment"))
+	if s.Halves > InHalves || s.Halves != AtOnce && !s.outside {
+		errs = append(errs, fmt.Errorf("the Spec has Halves %d; want %d or, if the host steps the environment, up to %d", s.Halves, AtOnce, InHalves))
 	}
 	if s.Agents < 0 || s.Agents > maxAgents {
 		errs = append(errs, fmt.Errorf("the Spec has %d Agents; want 0 (one) to %d", s.Agents, maxAgents))

@@ -65,7 +65,7 @@ func New(name string, cfg *Config, hello *Hello, fails *Failures) (*envs.Environ
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("bridge: %w", err)
 	}
-	if cfg.Halves < 1 || cfg.Halves > 2 || cfg.Processes < 0 || cfg.Timeout <= 0 || cfg.StartTimeout <= 0 || cfg.Restarts < 0 {
+	if cfg.Halves < 0 || cfg.Halves > 2 || cfg.Processes < 0 || cfg.Timeout <= 0 || cfg.StartTimeout <= 0 || cfg.Restarts < 0 {
 		return nil, errors.New("bridge: a configuration with missing or negative fields; want bridge.Default() with changes")
 	}
 	if fails == nil {
@@ -75,9 +75,9 @@ func New(name string, cfg *Config, hello *Hello, fails *Failures) (*envs.Environ
 	if err != nil {
 		return nil, fmt.Errorf("bridge: %q: %w", name, err)
 	}
-	spec.Halves = cfg.Halves == 2
+	spec.Halves = []envs.Halving{envs.HalvesOnGPU, envs.AtOnce, envs.InHalves}[cfg.Halves]
 	return envs.NewOutside(spec, func(ctx context.Context, n int, _ uint32) (envs.Stepper, error) {
-		st, err := newStepper(ctx, name, *cfg, hello, fails, n, spec.Halves)
+		st, err := newStepper(ctx, name, *cfg, hello, fails, n, spec.Halves != envs.AtOnce)
 		if err != nil {
 			return nil, err // no nil pointer in the interface
 		}

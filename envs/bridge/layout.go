@@ -81,11 +81,11 @@ func (p portion) String() string {
 	return part(0) + " and " + part(1)
 }
 
-// share returns what server k of so many has of n environments, in so many halves of its own.
+// share returns what server k of so many has of n environments, in one or two halves of its own; 0: two.
 func share(k, servers, n, halves int) portion {
 	first, end := k*n/servers, (k+1)*n/servers
 	p := portion{first: [2]int{first, end}, count: [2]int{end - first, 0}}
-	if halves == 2 && end-first > 1 {
+	if halves != 1 && end-first > 1 {
 		half := (end - first + 1) / 2
 		p.first[1], p.count = first+half, [2]int{half, end - first - half}
 	}

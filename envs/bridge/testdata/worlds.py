@@ -17,14 +17,16 @@ def box(low, high, shape, dtype="float32"):
 
 class Echo:
     """Observes its number, its steps in all, those of the episode, the seed's last 16 bits and the action before. Episodes end after 3 + seed mod 4 steps, by
-    termination if that is even, else by truncation. With fail it does what fail says at step at of its life, once a process if the file once is not there."""
+    termination if that is even, else by truncation. With fail it does what fail says at step at of its life, once a process if the file once is not there.
+    A step computes for busy seconds and sleeps for idle seconds."""
 
     made = int(os.environ.get("EVORL_BRIDGE_FIRST", 0))
 
-    def __init__(self, fail="", at=0, number=-1, once="", raw=False):
+    def __init__(self, fail="", at=0, number=-1, once="", raw=False, busy=0, idle=0, actions=1000):
+        self.busy, self.idle = busy, idle
         self.id, Echo.made = Echo.made, Echo.made + 1
         self.observation_space = box(-1e9, 1e9, (5,)) if not raw else box(0, 255, (2, 3), "uint8")
-        self.action_space = Space(n=1000) if not raw else box(-2, 2, (2,))
+        self.action_space = Space(n=actions) if not raw else box(-2, 2, (2,))
         self.fail, self.at, self.number, self.once, self.raw = fail, at, number, once, raw
         self.steps = self.episode = self.seed = 0
 
@@ -53,6 +55,12 @@ class Echo:
     def step(self, action):
         self.steps += 1
         self.episode += 1
+        if self.idle:
+            time.sleep(self.idle)
+        if self.busy:
+            end = time.perf_counter() + self.busy
+            while time.perf_counter() < end:
+                pass
         obs, reward = self.observe(float(action[0]) if self.raw else action), self.steps / 16
         length = 3 + self.seed % 4
         ended = self.episode == length
