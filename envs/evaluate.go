@@ -83,8 +83,8 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 			r.Fail(fmt.Errorf("envs: the returns %v of single episodes against opponents; want the mean of each of %d members", fitness, ev.members))
 			return
 		}
-		if rollout.seated != nil && fitness.Len() == rollout.seated.world.Len() {
-			rollout.seated.recordMeans(r, fitness)
+		if (rollout.seated != nil || ev.env.Seats() > 1) && fitness.Len() == rollout.cfg.Members*rollout.cfg.Environments {
+			rollout.recordMeans(r, fitness)
 			return
 		}
 		if fitness.Len() == rollout.ret.Len() {

@@ -18,16 +18,19 @@ import (
 // halves returns how many environments, in the order of [M, E], are in the first half; 0: there are none. Halves are of whole members or, if there is only
 // one, of its environments. Their rows must begin where kernels can bind them.
 func (ro *Rollout) halves(info vk.Info) int {
-	c := ro.cfg
-	if !ro.env.outside || ro.env.Halves == AtOnce || ro.env.Halves == HalvesOnGPU && !info.Type.GPU() || c.Policy != nil && (c.Policy.Perturbation != nil || c.Policy.Rows != nil) {
+	c, environments := ro.cfg, ro.places()
+	if !ro.env.outside || ro.env.Halves == AtOnce || ro.env.Halves == HalvesOnGPU && !info.Type.GPU() {
 		return 0
 	}
-	unit, units, least := 1, c.Environments, 1
+	if p := c.Policy; p != nil && (p.Perturbation != nil || p.Rows != nil) {
+		return 0
+	}
+	unit, units, least := ro.env.Seats(), c.Environments, 1
 	switch share := ro.share(); {
 	case c.Members > share: // populations of one or more networks
-		unit, units = share*c.Environments, c.Members/share
+		unit, units = share*environments, c.Members/share
 	case share > 1:
-		unit, units = c.Environments, share
+		unit, units = environments, share
 	case c.Policy != nil:
 		least = 2 // a product of one row has a form of its own
 	}
@@ -40,7 +43,7 @@ func (ro *Rollout) halves(info vk.Info) int {
 		if p == nil {
 			return true
 		}
-		member := at / c.Environments
+		member := at / environments
 		words := at*ro.env.ObsSize() | at*p.Network.Outputs() | at*p.Network.Memory() |
 			member*4 | member/ro.share()*2*ro.env.ObsSize() // rows of parameters, which are multiples of four words, and of the normalizer
 		if p.Network.Memory() > 0 {
@@ -61,7 +64,7 @@ func (ro *Rollout) half(i int) section {
 	if i == 0 {
 		return section{0, ro.split}
 	}
-	return section{ro.split, ro.cfg.Members*ro.cfg.Environments - ro.split}
+	return section{ro.split, ro.cfg.Members*ro.places() - ro.split}
 }
 
 // actingPart evaluates the networks of a half of the environments.
@@ -75,15 +78,15 @@ type actingPart struct {
 
 // newActingParts makes the networks of both halves.
 func newActingParts(s *engine.State, ro *Rollout) (parts []actingPart, err error) {
-	c, share := ro.cfg, ro.share()
+	c, environments, share := ro.cfg, ro.places(), ro.share()
 	for i := range 2 {
 		of := ro.half(i)
-		p := actingPart{populations: 1, networks: share, rows: c.Environments, member: of.first / c.Environments, of: of}
+		p := actingPart{populations: 1, networks: share, rows: environments, member: of.first / environments, of: of}
 		switch {
 		case c.Members > share:
-			p.populations = of.count / c.Environments / share
+			p.populations = of.count / environments / share
 		case share > 1:
-			p.networks = of.count / c.Environments
+			p.networks = of.count / environments
 		default:
 			p.rows = of.count
 		}

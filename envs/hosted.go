@@ -62,17 +62,17 @@ func newHosted(s *engine.State, ro *Rollout) (*hosted, error) {
 	if ro.stepped != nil {
 		h.observed = ro.stepped.observed
 	} else { // all actions are random
-		h.observed = s.Scratch("observed", engine.Float32, engine.Members(c.Members), engine.Environments(c.Environments), engine.Axis("feature", ro.env.ObsSize()))
+		h.observed = s.Scratch("observed", engine.Float32, engine.Members(c.Members), engine.Environments(ro.places()), engine.Axis("feature", ro.env.ObsSize()))
 	}
 	staging := func(name string, typ engine.DType, width int) *engine.Tensor {
-		return s.Staging("hosted/"+name, typ, engine.Members(c.Members), engine.Environments(c.Environments), engine.Axis("element", width))
+		return s.Staging("hosted/"+name, typ, engine.Members(c.Members), engine.Environments(ro.places()), engine.Axis("element", width))
 	}
 	o := ro.env.ObsSize()
 	h.chosen = staging("action", engine.Float32, ro.env.ActionWords())
 	h.arrived, h.final = staging("obs", engine.Float32, o), staging("final_obs", engine.Float32, o)
 	h.gain, h.sum = staging("reward", engine.Float32, 1), staging("return", engine.Float32, 1)
 	h.word, h.flags = staging("episode", engine.Uint32, 1), staging("done", engine.Uint32, 1)
-	n := c.Members * c.Environments
+	n := c.Members * ro.places()
 	h.episodes, h.renew, h.seeds = make([]hostedEpisode, n), make([]bool, n), make([]uint32, n)
 	h.step = Step{Last: make([]bool, n), Idle: make([]bool, n), Reward: make([]float32, n), Terminated: make([]bool, n), Truncated: make([]bool, n),
 		Stay: ro.options.AutoReset == Disabled}
@@ -151,7 +151,7 @@ func (k hostedActKernel) record(r *engine.Recorder, i engine.Counter, of section
 func (h *hosted) acting(r *engine.Recorder, clock *engine.Clock, policy *Policy, firstCandidate int) (hostedActKernel, error) {
 	ro, c := h.ro, h.ro.cfg
 	k := hostedActKernel{
-		ActionScale: ro.scale.Range(), Chosen: h.chosen.Range(), Members: uint32(c.Members), Environments: uint32(c.Environments),
+		ActionScale: ro.scale.Range(), Chosen: h.chosen.Range(), Members: uint32(c.Members), Environments: uint32(ro.places()),
 		ParamsPeriod: uint32(c.Members), Seed: r.Engine().Seed(), ActionStream: ro.actionStream, Mode: c.Mode, Random: policy == nil, Trajectory: c.Trajectory,
 	}
 	k.DrawWindow, k.DrawStride, k.DrawFirst, k.DrawStep = ro.draws(firstCandidate)
@@ -163,6 +163,9 @@ func (h *hosted) acting(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 	}
 	head := ro.env.Action.Head()
 	if policy != nil {
+		if policy.Rows != nil {
+			return k, fmt.Errorf("envs: rows %v play in %q, which is stepped by the host; want the members' own", policy.Rows, ro.env.Name)
+		}
 		if err := policy.check(ro.env); err != nil {
 			return k, err
 		}
@@ -194,7 +197,7 @@ func (h *hosted) keep(r *engine.Recorder, policy *Policy, i engine.Counter, of s
 	k := hostedKeepKernel{
 		Arrived: h.arrived.Range(), Final: h.final.Range(), Gain: h.gain.Range(), Flags: h.flags.Range(), Word: h.word.Range(), Sum: h.sum.Range(),
 		Step: i.Tensor().Range(), Observed: h.observed.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
-		Members: uint32(c.Members), Environments: uint32(c.Environments), Features: uint32(ro.env.ObsSize()), Share: uint32(ro.share()),
+		Members: uint32(c.Members), Environments: uint32(ro.places()), Features: uint32(ro.env.ObsSize()), Share: uint32(ro.share()),
 		ParamsPeriod: uint32(c.Members), Trajectory: c.Trajectory, First: uint32(of.first), Count: uint32(of.count), Behind: behind,
 	}
 	if ro.seen != nil {
@@ -286,6 +289,9 @@ func (h *hosted) open(ctx context.Context) (err error) {
 	if h.stepper, err = h.ro.env.newStepper(ctx, len(h.episodes), h.arrived.Engine().Seed()); err == nil && h.stepper == nil {
 		err = &engine.NilError{What: "stepper"}
 	}
+	if _, ok := h.stepper.(*worlds); ok && h.ro.env.Seats() > 1 {
+		err = fmt.Errorf("a world of envs.Worlds has one agent, and the Spec has %d Agents; want an envs.Stepper that knows them", h.ro.env.Seats())
+	}
 	if err == nil && h.ro.env.Halves != AtOnce {
 		err = h.halve(ctx)
 	}
@@ -326,9 +332,10 @@ func (h *hosted) begin(ctx context.Context, clock *engine.Clock, anew bool, firs
 	}
 	window, stride, first, step := ro.draws(firstCandidate)
 	for i := range h.episodes {
-		member := uint32(i / ro.cfg.Environments)
+		world := i / ro.env.Seats()
+		member := uint32(world / ro.cfg.Environments)
 		drawer := member/window*stride + (member%window+first)*step
-		rng := engine.NewRng(h.arrived.Engine().Seed(), ro.stream, drawer, uint32(i%ro.cfg.Environments), uint32(time))
+		rng := engine.NewRng(h.arrived.Engine().Seed(), ro.stream, drawer, uint32(world%ro.cfg.Environments), uint32(time))
 		h.seeds[i], h.renew[i], h.episodes[i] = rng.Uint32(), true, hostedEpisode{}
 		if skipped != nil && skipped[member] != 0 {
 			h.renew[i], h.episodes[i].done = false, Truncated // its steps come after the end: all are void
@@ -396,12 +403,30 @@ func (h *hosted) advance(ctx context.Context) error {
 	return h.finish(ctx, h.whole())
 }
 
+// places returns the number of a member's environments, each counted as often as it has seats.
+func (ro *Rollout) places() int { return ro.cfg.Environments * ro.env.Seats() }
+
+// over reports whether the episode of environment i's world is over: those of all its seats.
+func (h *hosted) over(i int) bool {
+	seats := h.ro.env.Seats()
+	for _, e := range h.episodes[i/seats*seats : (i/seats+1)*seats] {
+		if e.done == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // prepare makes a step ready, and reports whether all episodes of a part of the environments are over.
 func (h *hosted) prepare(of section) (over bool) {
 	over = true
+	begins := false // a new episode of the world
 	for i := of.first; i < of.first+of.count; i++ {
+		if i%h.ro.env.Seats() == 0 {
+			begins = !h.step.Stay && h.over(i)
+		}
 		e := &h.episodes[i]
-		h.step.Idle[i] = h.step.Stay && e.done != 0
+		h.step.Idle[i] = e.done != 0 && !begins
 		over = over && h.step.Idle[i]
 		if !h.step.Idle[i] && e.done != 0 {
 			*e = hostedEpisode{count: e.count}
@@ -426,7 +451,12 @@ func (h *hosted) finish(ctx context.Context, of section) error {
 	broken := false
 	for i := of.first; i < of.first+of.count; i++ {
 		h.settle(i)
-		broken = broken || h.renew[i]
+	}
+	for i := of.first; i < of.first+of.count; i++ {
+		if h.renew[i] && h.ro.env.Seats() > 1 {
+			h.endWorld(i)
+		}
+		broken = broken || h.renew[i] && !h.step.Stay
 		if h.episodes[i].done != 0 && !h.step.Idle[i] && !finite(h.row(h.obs, i)) {
 			return h.infinite(i)
 		}
@@ -440,7 +470,7 @@ func (h *hosted) finish(ctx context.Context, of section) error {
 }
 
 // cap returns the step at which environment i's episodes are cut off; 0: none.
-func (h *hosted) cap(i int) int { return int(h.caps[i/h.ro.cfg.Environments/h.ro.share()]) }
+func (h *hosted) cap(i int) int { return int(h.caps[i/h.ro.places()/h.ro.share()]) }
 
 // clip moves environment i's action into the space, and reports whether it was not a number.
 func (h *hosted) clip(i int) (broken bool) {
@@ -495,17 +525,33 @@ func (h *hosted) settle(i int) {
 		done |= Diverged
 		clear(h.row(h.finals, i))
 		if !ended {
-			h.renew[i] = !h.step.Stay
+			h.renew[i] = true
 			h.seeds[i] = engine.Philox([2]uint32{h.seeds[i], e.count}, [4]uint32{1})[0]
 			clear(h.row(h.obs, i))
 		}
 	}
 	if ended && h.step.Stay {
 		copy(h.row(h.obs, i), h.row(h.finals, i))
+		if h.ro.env.Seats() > 1 { // others may go on
+			clear(h.row(h.obs, i))
+		}
 	} else if ended {
 		e.count++ // the Stepper began the next one
 	}
 	h.done[i], h.gains[i], h.returns[i], h.words[i] = uint32(done), reward*h.ro.options.RewardScale, e.ret, e.word()
+}
+
+// endWorld ends the episodes of all seats of a world in which one has diverged and its Stepper does not know.
+func (h *hosted) endWorld(i int) {
+	seats := h.ro.env.Seats()
+	for k := i / seats * seats; k < (i/seats+1)*seats; k++ {
+		h.renew[k], h.seeds[k] = true, h.seeds[i]
+		if e := &h.episodes[k]; e.done == 0 {
+			e.done = Terminated
+			h.done[k], h.words[k] = uint32(Terminated), e.word()
+			copy(h.row(h.finals, k), h.row(h.obs, k))
+		}
+	}
 }
 
 // word packs an episode for the device.

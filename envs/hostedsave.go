@@ -124,7 +124,7 @@ func (h *hosted) in(err error, where string) error {
 	if !errors.As(err, &one) || one.Environment < 0 || one.Environment >= len(h.episodes) {
 		return fmt.Errorf("%s: %w", where, err)
 	}
-	perMember := h.ro.cfg.Environments * max(h.ro.cfg.Policies, 1)
+	perMember, seats := h.ro.places()*max(h.ro.cfg.Policies, 1), h.ro.env.Seats()
 	return fmt.Errorf("%s, environment %d of member %d, after %d steps of its episode: %w", where,
-		one.Environment%perMember, one.Environment/perMember, h.episodes[one.Environment].steps, err)
+		one.Environment%perMember/seats, one.Environment/perMember, h.episodes[one.Environment].steps, err)
 }

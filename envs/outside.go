@@ -19,6 +19,10 @@ import (
 // else ends one that hangs, and the engine's logger has a warning about it.
 //
 // A rollout makes one Stepper for all its environments.
+//
+// In worlds of A agents (Spec.Agents) each agent counts as an environment: those of one world follow each other, and E is A times the worlds. An agent that
+// left is idle until its world's episode is over, which is when all its agents' are; then all begin a new one, idle ones too. Obs is 0 where an agent has
+// left. Reset is called for whole worlds, with one seed for all agents of one; every agent takes part from the beginning.
 type Stepper interface {
 	// Reset begins a new episode in every environment that which selects (nil: in all), and writes its first observation to its row of obs [E, O], row-major.
 	// An environment's random numbers follow from its seed until its next Reset, over any number of episodes.
@@ -103,8 +107,9 @@ func NewOutside(spec Spec, newStepper MakeStepper) (*Environment, error) {
 	if newStepper == nil {
 		wrong = &engine.NilError{What: "constructor of its steppers"}
 	}
-	if spec.Agents > 1 {
-		wrong = errors.Join(wrong, fmt.Errorf("the Spec has %d Agents; want one of an environment that is stepped by the host", spec.Agents))
+	if spec.Agents > 1 && (spec.Saved > 0 || spec.Global > 0) {
+		wrong = errors.Join(wrong, fmt.Errorf("the Spec has %d Agents, %d Saved bytes and a Global state of %d; want none of both with several agents",
+			spec.Agents, spec.Saved, spec.Global))
 	}
 	if spec.Iterations != 0 || spec.Options != nil {
 		wrong = errors.Join(wrong, errors.New("the Spec has Iterations or Options; want neither, since there is no GLSL"))

@@ -64,9 +64,9 @@ func meanSeats(returns []float32, words []uint32) (mean float32, word uint32) {
 }
 
 // recordMeans records the mean [M·E] over the seats of each world of the returns of episodes that ended.
-func (st *seated) recordMeans(r *engine.Recorder, means *engine.Tensor) {
-	worlds, seat := engine.Members(st.world.Len()), engine.Axis("seat", st.env.Seats())
-	engine.Mean(r, means.View(worlds), st.finished.Index(1).View(worlds, seat), st.finished.Index(0).View(worlds, seat), 1)
+func (ro *Rollout) recordMeans(r *engine.Recorder, means *engine.Tensor) {
+	worlds, seat := engine.Members(ro.cfg.Members*ro.cfg.Environments), engine.Axis("seat", ro.env.Seats())
+	engine.Mean(r, means.View(worlds), ro.finished.Index(1).View(worlds, seat), ro.finished.Index(0).View(worlds, seat), 1)
 }
 
 // RecordSeatReturns records the mean return [A] of the episodes that ended in the last recording, of each seat over all

@@ -11,7 +11,7 @@ import (
 const seatsSample = "SeatsSample-v0"
 
 // seated reports whether the environment is stepped by the kernels for several agents, which also step those whose state stays in the buffer.
-func (e *Environment) seated() bool { return e.Seats() > 1 || e.stored }
+func (e *Environment) seated() bool { return !e.outside && (e.Seats() > 1 || e.stored) }
 
 // seated is the form of a rollout in worlds of several agents, and of those whose state stays in the buffer (shaders/envs/stored.glsl). At each step the
 // networks are evaluated for all seats, as batched products (stepped) or row by row (rows), and a second kernel turns their outputs into actions and steps

@@ -38,12 +38,14 @@ func testConfig(t testing.TB) Config {
 	t.Helper()
 	cfg := pythonConfig(t)
 	cfg.Folder = t.TempDir()
-	module, err := os.ReadFile("testdata/worlds.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(cfg.Folder, "worlds.py"), module, 0o600); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"worlds.py", "together.py"} {
+		module, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(cfg.Folder, name), module, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cfg.Processes, cfg.Restarts = 2, 0
 	return cfg
@@ -364,7 +366,10 @@ func TestRefused(t *testing.T) {
 		{"python:worlds:echo", "", func(c *Config) { c.Python = "no-such-python" }, []string{"there is no such Python", "pip install gymnasium"}},
 		{"exec:./nothing", "", nil, []string{"nothing: there is no such program"}},
 		{"exec:true", "", nil, []string{"it ended before it had said what it steps"}},
-		{"pettingzoo:mpe", "", nil, []string{"want one of gymnasium:ID, python:MODULE:FUNCTION, exec:PROGRAM"}},
+		{"retro:mpe", "", nil, []string{"want one of gymnasium:ID, pettingzoo:MODULE, python:MODULE:FUNCTION, exec:PROGRAM"}},
+		{"pettingzoo:nowhere", "", nil, []string{"cannot import nowhere (No module named 'nowhere')", "-m pip install pettingzoo"}},
+		{"pettingzoo:worlds", "", nil, []string{"module worlds", "has no parallel_env; want a world of PettingZoo's parallel API"}},
+		{"pettingzoo:together", `{"unequal": true}`, nil, []string{"actions of ada are {\"n\": 5}, and of cleo {\"n\": 6}; want equal spaces"}},
 	} {
 		cfg := plain
 		cfg.Arguments = c.arguments

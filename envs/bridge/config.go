@@ -60,6 +60,7 @@ func (c Config) Located(locate func(name string) string) Config {
 func Kinds() []Kind {
 	return []Kind{
 		{"gymnasium:", "ID", "an environment registered with Gymnasium, such as gymnasium:LunarLander-v3, stepped by Python with the package gymnasium"},
+		{"pettingzoo:", "MODULE", "a world of several agents, PettingZoo's parallel_env of a module, such as pettingzoo:mpe2.simple_spread_v3"},
 		{"python:", "MODULE:FUNCTION", "an environment of Gymnasium's interface that a Python function returns, such as python:my_module:make"},
 		{"exec:", "PROGRAM", "environments of a program of one's own that speaks the bridge's protocol, such as exec:./my-server"},
 	}

@@ -24,6 +24,7 @@ type Hello struct {
 	By              string   `json:"by,omitempty"` // program and versions, for people
 	Observation     Space    `json:"observation"`
 	Action          Space    `json:"action"`
+	Agents          int      `json:"agents,omitempty"`           // of a world; observations and actions are those of one. 0: one
 	MaxSteps        int      `json:"max_steps,omitempty"`        // of an episode; 0: the configuration has a time limit
 	RewardThreshold *float64 `json:"reward_threshold,omitempty"` // mean return that counts as solved
 }
@@ -52,6 +53,9 @@ func parseHello(line []byte) (*Hello, error) {
 	return h, nil
 }
 
+// seats returns the number of agents of a world.
+func (h *Hello) seats() int { return max(1, h.Agents) }
+
 // same reports whether two servers step the same: everything but what they are made by.
 func (h *Hello) same(other *Hello) bool {
 	a, b := *h, *other
@@ -72,7 +76,7 @@ func (h *Hello) text() string {
 
 // spec describes the environment of a name.
 func (h *Hello) spec(name string) (envs.Spec, error) {
-	spec := envs.Spec{Name: name, Summary: "an environment outside of evorl", Source: h.By, MaxSteps: h.MaxSteps, RewardThreshold: h.RewardThreshold}
+	spec := envs.Spec{Name: name, Summary: "an environment outside of evorl", Source: h.By, MaxSteps: h.MaxSteps, RewardThreshold: h.RewardThreshold, Agents: h.Agents}
 	obs, err := h.Observation.box()
 	switch shape := h.Observation.Shape; {
 	case h.Observation.N != 0:

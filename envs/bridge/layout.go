@@ -52,8 +52,9 @@ const (
 	endTruncated  = 2
 )
 
-// portion is the environments of a server, in one or two halves.
+// portion is the environments of a server, in one or two halves. Each agent of a world counts as an environment; those of one world follow each other.
 type portion struct {
+	seats        int    // agents of a world
 	first, count [2]int // of each half: the number of its first environment among all that are stepped together, and how many it has; half 1 may have none
 	turn         [2]int // half of the stepper's environments to which those of a half belong, if they take steps in turns
 }
@@ -69,16 +70,27 @@ func (p portion) number(i int) int {
 	return p.first[1] + i - p.count[0]
 }
 
-// String says which environments they are.
+// String says which worlds they are.
 func (p portion) String() string {
-	part := func(h int) string { return fmt.Sprintf("%d to %d", p.first[h], p.first[h]+p.count[h]-1) }
+	seats := max(1, p.seats)
+	text := func(first, count int) string { return fmt.Sprintf("%d to %d", first/seats, (first+count)/seats-1) }
+	part := func(h int) string { return text(p.first[h], p.count[h]) }
 	switch {
 	case p.count[1] == 0:
 		return part(0)
 	case p.first[1] == p.first[0]+p.count[0]:
-		return fmt.Sprintf("%d to %d", p.first[0], p.first[1]+p.count[1]-1)
+		return text(p.first[0], p.all())
 	}
 	return part(0) + " and " + part(1)
+}
+
+// of makes a portion of worlds one of their agents.
+func (p portion) of(seats int) portion {
+	for h := range 2 {
+		p.first[h], p.count[h] = p.first[h]*seats, p.count[h]*seats
+	}
+	p.seats = seats
+	return p
 }
 
 // share returns what server k of so many has of n environments, in one or two halves of its own; 0: two.

@@ -17,7 +17,7 @@ func (st *stepper) check(failed map[int]error) error {
 			continue
 		}
 		st.counted[err] = true // a process that fails is one failure of all its environments
-		if st.fails.add(Failure{Environment: i, Err: err}) > st.cfg.Restarts {
+		if st.fails.add(Failure{Environment: i / st.seats, Err: err}) > st.cfg.Restarts {
 			more := "[bridge] restarts is 0"
 			if st.cfg.Restarts > 0 {
 				more = fmt.Sprintf("after %d restarts, as many as [bridge] restarts allows", st.cfg.Restarts)
@@ -58,7 +58,7 @@ func (st *stepper) drop(ctx context.Context, of *server, err error) {
 	err = st.ended(ctx, of, err)
 	st.down[of], of.dropped = true, true
 	for i := range of.n {
-		if e := of.number(i); st.todo[e] != 0 {
+		if e := of.number(i); st.commanded(e) {
 			st.failed[e] = err
 		} else {
 			st.lost[e] = err
@@ -70,7 +70,7 @@ func (st *stepper) drop(ctx context.Context, of *server, err error) {
 func (st *stepper) ended(ctx context.Context, of *server, err error) error {
 	err = of.explainAnswer(ctx, err, st.cfg)
 	if at := of.at(); at >= 0 {
-		err = fmt.Errorf("process %d of environments %v, at environment %d: %w", of.command.Process.Pid, of.portion, at, err)
+		err = fmt.Errorf("process %d of environments %v, at environment %d: %w", of.command.Process.Pid, of.portion, at/st.seats, err)
 	} else {
 		err = fmt.Errorf("process %d of environments %v: %w", of.command.Process.Pid, of.portion, err)
 	}
@@ -121,7 +121,17 @@ func (st *stepper) restart(ctx context.Context) error {
 // stepping reports whether environments of a server have a step to take.
 func (st *stepper) stepping(of *server) bool {
 	for i := range of.n {
-		if e := of.number(i); st.todo[e]&15 == commandStep && st.lost[e] == nil {
+		if e := of.number(i); st.steps(e) && st.lost[e] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// commanded reports whether the world of agent i has a command.
+func (st *stepper) commanded(i int) bool {
+	for _, command := range st.todo[i/st.seats*st.seats : (i/st.seats+1)*st.seats] {
+		if command != 0 {
 			return true
 		}
 	}

@@ -19,29 +19,54 @@ func (st *stepper) take(ctx context.Context, of *server, h int, s *envs.Step, ob
 		st.drop(ctx, of, err)
 		return
 	}
-	half, size := &of.halves[h], st.size()
+	half := &of.halves[h]
 	var faults map[int]string
 	if count > 0 {
 		faults = half.faults()
 	}
-	for i := range half.n {
-		command := half.command[i]
+	for i := 0; i < half.n; i += st.seats {
+		if err := st.takeWorld(of, half, i, s, obs, faults); err != nil {
+			for e := half.first + i; e < half.first+i+st.seats; e++ {
+				st.failed[e], st.good[e] = err, false
+				if s != nil {
+					s.Reward[e], s.Terminated[e], s.Truncated[e] = 0, false, false
+				}
+			}
+		}
+	}
+}
+
+// takeWorld takes over what a world did, whose agents are from number first of the half on.
+func (st *stepper) takeWorld(of *server, half *halfView, first int, s *envs.Step, obs []float32, faults map[int]string) error {
+	size := st.size()
+	row := func(i int) []float32 { return obs[(half.first+i)*size : (half.first+i+1)*size] }
+	over := s != nil && !s.Stay
+	for i := first; i < first+st.seats; i++ {
 		e := half.first + i
-		if command == 0 {
+		if half.command[i] == 0 {
 			continue
 		}
 		if half.status[i] != 0 {
-			text := faults[i]
-			if text == "" {
-				text = "the server says that it failed, and not why"
+			if text := faults[i]; text != "" {
+				return errors.New(text)
 			}
-			st.failed[e] = errors.New(text)
-			continue
+			return errors.New("the server says that it failed, and not why")
 		}
-		if err := st.takeOne(of, half, i, e, s, obs[e*size:(e+1)*size]); err != nil {
-			st.failed[e] = err
+		if err := st.takeOne(of, half, i, e, s, row(i)); err != nil {
+			return err
+		}
+		over = over && st.todo[e]&15 == commandStep && s.Ended(e)
+	}
+	if !over || st.seats == 1 {
+		return nil
+	}
+	for i := first; i < first+st.seats; i++ { // agents that had left are in the new episode, too
+		if half.command[i] == 0 && st.steps(half.first+i) {
+			of.decode(row(i), half.obs, i)
+			copy(st.last[(half.first+i)*size:(half.first+i+1)*size], row(i))
 		}
 	}
+	return nil
 }
 
 // takeOne takes over what an environment did.

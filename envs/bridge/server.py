@@ -63,8 +63,19 @@ def maker(name, arguments):
         arguments.setdefault("disable_env_checker", True)
         arguments.setdefault("max_episode_steps", -1)  # the time limit is evorl's
         return lambda: gymnasium.make(plain, **arguments), spec.max_episode_steps or 0, spec.reward_threshold, "gymnasium " + gymnasium.__version__
-    module, _, function = rest.partition(":")
     sys.path.insert(0, os.getcwd())
+    if kind == "pettingzoo":
+        try:
+            found = importlib.import_module(rest)
+        except ImportError as e:
+            raise Refused("%s cannot import %s (%s); want: %s -m pip install pettingzoo, and the world's package"
+                          % (sys.executable, rest, e, sys.executable)) from None
+        make = getattr(found, "parallel_env", None)
+        if not callable(make):
+            raise Refused("module %s (%s) has no parallel_env; want a world of PettingZoo's parallel API" % (rest, found.__file__))
+        by = getattr(sys.modules.get("pettingzoo"), "__version__", None)
+        return lambda: make(**arguments), getattr(make, "max_steps", 0), getattr(make, "reward_threshold", None), "pettingzoo " + by if by else rest
+    module, _, function = rest.partition(":")
     found = importlib.import_module(module)
     make = getattr(found, function, None)
     if not callable(make):
@@ -262,11 +273,28 @@ class Actions:
         return read
 
 
-class Half:
-    """The block of one half of the environments in the shared memory."""
+def together(env):
+    """Returns the agents of a world, and the space of observations and of actions that all of them have."""
+    agents = list(env.possible_agents)
+    if not agents:
+        raise Refused("the world has no possible_agents; want at least one")
+    for what, space in (("observations", env.observation_space), ("actions", env.action_space)):
+        kind = Observations if what == "observations" else Actions
+        first = kind(space(agents[0])).describe()
+        for agent in agents[1:]:
+            other = kind(space(agent)).describe()
+            if other != first:
+                raise Refused("%s of %s are %s, and of %s %s; want equal spaces, as SuperSuit's pad_observations_v0 and pad_action_space_v0 make them"
+                              % (what, agents[0], json.dumps(first), agent, json.dumps(other)))
+    return agents, env.observation_space(agents[0]), env.action_space(agents[0])
 
-    def __init__(self, memory, at, envs, observations, actions):
-        (self.n, offsets) = (len(envs), struct.unpack_from("<9Q", memory, at))
+
+class Half:
+    """The block of one half of the environments in the shared memory. Of a world of several agents each counts as one."""
+
+    def __init__(self, memory, at, envs, observations, actions, agents):
+        self.agents = agents
+        (self.n, offsets) = (len(envs) * max(1, len(agents)), struct.unpack_from("<9Q", memory, at))
         command, seed, action, reward, ended, status, obs, final, fault = offsets
         view = memoryview(memory)
         self.envs, n = envs, self.n
@@ -275,6 +303,8 @@ class Half:
         self.ended, self.status = view[ended : ended + n], view[status : status + n]
         self.action = actions.reader(memory, action, n)
         self.obs, self.final = observations.writer(memory, obs, n), observations.writer(memory, final, n)
+        width = observations.size * (1 if observations.bytes else 4)
+        self.rows, self.blank = view[obs : obs + n * width], bytes(width)
         self.fault = view[fault : fault + MOST_FAULTS]
 
 
@@ -301,6 +331,78 @@ def close(env):
         env.close()
     except Exception:  # it may have failed before, or have no such method
         pass
+
+
+def begin_together(half, at, result):
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise TypeError("reset returned %s; want two values: observations, infos" % type(result).__name__)
+    for k, agent in enumerate(half.agents):
+        if agent not in result[0]:
+            raise ValueError("%s takes no part in the episode; want an observation of each of possible_agents" % agent)
+        half.obs(at + k, result[0][agent])
+
+
+def step_together(half, at, env, commands):
+    """Takes a step of the agents of a world that have not left."""
+    acting = [(k, agent) for k, agent in enumerate(half.agents) if commands[k]]
+    result = env.step({agent: half.action(at + k) for k, agent in acting})
+    if not isinstance(result, tuple) or len(result) != 5:
+        refuse(result)
+    obs, rewards, terminations, truncations, _ = result
+    over, left = True, []
+    for k, agent in acting:
+        i, terminated, truncated = at + k, terminations[agent], truncations[agent]
+        half.reward[i] = rewards[agent]
+        if terminated or truncated or commands[k] & LAST:
+            half.ended[i] = (TERMINATED if terminated else 0) | (TRUNCATED if truncated else 0)
+            half.final(i, obs[agent])
+            left.append(i)
+            continue
+        if agent not in env.agents:
+            raise ValueError("%s is not among the agents any more, and neither terminated nor truncated" % agent)
+        half.obs(i, obs[agent])
+        over = False
+    if not over:
+        for i in left:
+            half.rows[i * len(half.blank) : (i + 1) * len(half.blank)] = half.blank
+    elif not commands[acting[0][0]] & STAY:
+        begin_together(half, at, env.reset())
+
+
+def act_together(half, make, now, first):
+    """Is act for worlds of several agents."""
+    faults, envs, size = [], half.envs, len(half.agents)
+    every = half.command.tobytes()
+    for w in range(len(envs)):
+        at, commands = w * size, every[w * size : (w + 1) * size]
+        if not any(commands):
+            continue
+        now[0] = first + at
+        try:
+            what = max(c & 15 for c in commands)
+            if what == STEP:
+                step_together(half, at, envs[w], commands)
+                continue
+            if what == ANEW or envs[w] is None:
+                if envs[w] is not None:
+                    close(envs[w])
+                envs[w] = make()
+            begin_together(half, at, envs[w].reset(seed=half.seed[at]))
+        except (Exception, SystemExit) as e:
+            half.status[at : at + size] = bytes([1]) * size
+            faults.append("%d\t%s\n" % (at + [bool(c) for c in commands].index(True), cause(e)))
+            if envs[w] is not None:
+                close(envs[w])
+                envs[w] = None
+    now[0] = 0xFFFFFFFF
+    return tell(half, faults)
+
+
+def tell(half, faults):
+    if faults:
+        text = "".join(faults).encode("utf-8", "replace")[: MOST_FAULTS - 1]
+        half.fault[: len(text) + 1] = text + b"\0"
+    return len(faults)
 
 
 def act(half, make, now, first):
@@ -339,10 +441,7 @@ def act(half, make, now, first):
                 envs[i] = None
             faults.append("%d\t%s\n" % (i, cause(e)))
     now[0] = 0xFFFFFFFF
-    if faults:
-        text = "".join(faults).encode("utf-8", "replace")[: MOST_FAULTS - 1]
-        half.fault[: len(text) + 1] = text + b"\0"
-    return len(faults)
+    return tell(half, faults)
 
 
 def receive(sock):
@@ -362,10 +461,15 @@ def serve(sock):
     first = make()
     global numpy
     numpy = sys.modules.get("numpy")
-    observations, actions = Observations(first.observation_space), Actions(first.action_space)
+    agents = []
+    if os.environ["EVORL_BRIDGE_ENV"].startswith("pettingzoo:"):
+        agents, space, acts = together(first)
+        observations, actions = Observations(space), Actions(acts)
+    else:
+        observations, actions = Observations(first.observation_space), Actions(first.action_space)
     hello = {
         "protocol": "evorl-bridge", "version": VERSION, "by": "%s, Python %s" % (by, sys.version.split()[0]), "observation": observations.describe(),
-        "action": actions.describe(), "max_steps": limit, "reward_threshold": threshold,
+        "action": actions.describe(), "max_steps": limit, "reward_threshold": threshold, "agents": len(agents),
     }
     sock.sendall(json.dumps(hello).encode() + b"\n")
     message = receive(sock)
@@ -375,19 +479,21 @@ def serve(sock):
     magic, version, header = struct.unpack_from("<8sII", memory)
     if magic != MAGIC or version != VERSION or header != HEADER:
         raise Refused("evorl speaks version %d of the protocol; this server speaks %d" % (version, VERSION))
-    envs = [first] + [make() for _ in range(struct.unpack_from("<I", memory, 28)[0] - 1)]
+    seats = max(1, len(agents))
+    envs = [first] + [make() for _ in range(struct.unpack_from("<I", memory, 28)[0] // seats - 1)]
     split, at0, at1 = struct.unpack_from("<I4xQQ", memory, 48)
+    worlds = split // seats
     now = memoryview(memory)[128:132].cast("I")
-    halves = [Half(memory, at0, envs[:split], observations, actions)]
-    if split < len(envs):
-        halves.append(Half(memory, at1, envs[split:], observations, actions))
+    halves = [Half(memory, at0, envs[:worlds], observations, actions, agents)]
+    if worlds < len(envs):
+        halves.append(Half(memory, at1, envs[worlds:], observations, actions, agents))
     sock.sendall(struct.pack("<IBBH", message[0], 0, READY, 0))
     while True:
         message = receive(sock)
         if message is None or message[2] != GO:
             return [env for half in halves for env in half.envs]
         sequence, which, _, _ = message
-        failed = act(halves[which], make, now, split if which else 0)
+        failed = (act_together if agents else act)(halves[which], make, now, split if which else 0)
         sock.sendall(struct.pack("<IBBH", sequence, which, DONE, failed))
 
 

@@ -18,7 +18,8 @@ type stepper struct {
 	hello   *Hello
 	fails   *Failures
 	servers []*server
-	at      []int // [E]: the server
+	at      []int // [E]: the server; E counts the agents of each world
+	seats   int   // agents of a world
 	split   int   // environments of half 0, if halves take steps in turns; else E
 
 	taking [2]*envs.Step // steps that halves are taking; nil: none
@@ -42,7 +43,7 @@ func newStepper(ctx context.Context, name string, cfg Config, hello *Hello, fail
 		count = runtime.GOMAXPROCS(0)
 	}
 	st := &stepper{
-		name: name, cfg: cfg, hello: hello, fails: fails, servers: make([]*server, min(count, n)), at: make([]int, n), split: n, todo: make([]byte, n),
+		name: name, cfg: cfg, hello: hello, fails: fails, seats: hello.seats(), servers: make([]*server, min(count, n/hello.seats())), at: make([]int, n), split: n, todo: make([]byte, n),
 		last: make([]float32, n*hello.Observation.size()), seeds: make([]uint32, n), renewed: make([]uint32, n),
 		good: make([]bool, n), lost: make([]error, n), failed: map[int]error{}, down: map[*server]bool{}, counted: map[error]bool{},
 	}
@@ -57,15 +58,15 @@ func newStepper(ctx context.Context, name string, cfg Config, hello *Hello, fail
 
 // start starts the processes.
 func (st *stepper) start(ctx context.Context) error {
-	n, count := len(st.at), len(st.servers)
+	worlds, count := len(st.at)/st.seats, len(st.servers)
 	errs := make([]error, count)
 	var wait sync.WaitGroup
 	for k := range count {
-		of := share(k, count, n, st.cfg.Halves)
-		if st.split < n {
-			of = shareHalves(k, count, n, st.split)
+		of := share(k, count, worlds, st.cfg.Halves)
+		if st.split < len(st.at) {
+			of = shareHalves(k, count, worlds, st.split/st.seats)
 		}
-		wait.Go(func() { st.servers[k], errs[k] = st.begin(ctx, of) })
+		wait.Go(func() { st.servers[k], errs[k] = st.begin(ctx, of.of(st.seats)) })
 	}
 	wait.Wait()
 	for _, err := range errs { // they mostly fail for one reason
@@ -199,10 +200,10 @@ func (st *stepper) post(of *server, h int, actions []float32) {
 	any := false
 	first := half.first
 	for i := range half.n {
-		command := st.todo[first+i]
-		if err := st.lost[first+i]; err != nil && command&15 == commandStep {
-			st.failed[first+i], command = err, 0
+		if i%st.seats == 0 {
+			st.lose(first + i)
 		}
+		command := st.todo[first+i]
 		half.command[i], half.status[i], half.ended[i] = command, 0, 0
 		any = any || command != 0
 		half.seed[i] = st.seed(first + i)
@@ -221,6 +222,27 @@ func (st *stepper) post(of *server, h int, actions []float32) {
 	if err := of.send(h, messageGo); err != nil {
 		of.posted[h] = of.sequence // what ended it is found when it is waited for
 	}
+}
+
+// lose makes a world fail at once whose step would go on with an episode that is lost. i is the number of its first agent.
+func (st *stepper) lose(i int) {
+	err := st.lost[i]
+	if err == nil || !st.steps(i) {
+		return
+	}
+	for k := i; k < i+st.seats; k++ {
+		st.failed[k], st.todo[k] = err, 0
+	}
+}
+
+// steps reports whether an agent of the world of agent i is to take a step.
+func (st *stepper) steps(i int) bool {
+	for _, command := range st.todo[i/st.seats*st.seats : (i/st.seats+1)*st.seats] {
+		if command&15 == commandStep {
+			return true
+		}
+	}
+	return false
 }
 
 // seed returns the seed of an environment's reset.

@@ -52,7 +52,7 @@ void main() {
     float acted_on = observed[index];
     if (TRAJECTORY) {
         obs_out[i * features + k] = acted_on;
-        next_obs_out[i * features + k] = (done & DONE_OVER) != 0u ? final[index] : arrived[index];
+        next_obs_out[i * features + k] = (done & DONE_OVER) != 0u && (done & DONE_VOID) == 0u ? final[index] : arrived[index];
     }
     bool taken = (done & DONE_VOID) == 0u;
     if (HAS_SEEN && taken) {
