@@ -76,7 +76,10 @@ func (h *Hello) text() string {
 
 // spec describes the environment of a name.
 func (h *Hello) spec(name string) (envs.Spec, error) {
-	spec := envs.Spec{Name: name, Summary: "an environment outside of evorl", Source: h.By, MaxSteps: h.MaxSteps, RewardThreshold: h.RewardThreshold, Agents: h.Agents}
+	spec := envs.Spec{
+		Name: name, Summary: "an environment outside of evorl", Source: h.By,
+		MaxSteps: h.MaxSteps, RewardThreshold: h.RewardThreshold, Agents: h.Agents,
+	}
 	obs, err := h.Observation.box()
 	switch shape := h.Observation.Shape; {
 	case h.Observation.N != 0:

@@ -43,7 +43,8 @@ func newStepper(ctx context.Context, name string, cfg Config, hello *Hello, fail
 		count = runtime.GOMAXPROCS(0)
 	}
 	st := &stepper{
-		name: name, cfg: cfg, hello: hello, fails: fails, seats: hello.seats(), servers: make([]*server, min(count, n/hello.seats())), at: make([]int, n), split: n, todo: make([]byte, n),
+		name: name, cfg: cfg, hello: hello, fails: fails, seats: hello.seats(),
+		servers: make([]*server, min(count, n/hello.seats())), at: make([]int, n), split: n, todo: make([]byte, n),
 		last: make([]float32, n*hello.Observation.size()), seeds: make([]uint32, n), renewed: make([]uint32, n),
 		good: make([]bool, n), lost: make([]error, n), failed: map[int]error{}, down: map[*server]bool{}, counted: map[error]bool{},
 	}

@@ -60,10 +60,10 @@ var lacks = []lack{
 		"evorl evolves the parameters of networks, not their topology",
 	},
 	{
-		regexp.MustCompile(`^(brax|gymnasium|gym|dm-?control|dmc|mujoco-?playground|isaac|isaacgym|envpool|gymnax|jumanji|evogym)\b|` +
+		regexp.MustCompile(`^(brax|gymnasium|gym|pettingzoo|dm-?control|dmc|mujoco-?playground|isaac|isaacgym|envpool|gymnax|jumanji|evogym)\b|` +
 			`^(lunar-?lander|bipedal-?walker|frozen-?lake|taxi|blackjack|cliff-?walking)\b`),
-		"of other programs evorl runs environments with Gymnasium's interface (env = \"gymnasium:ID\", or \"python:MODULE:FUNCTION\") and " +
-			"servers that speak its protocol (\"exec:PROGRAM\"), on the processor",
+		"of other programs evorl runs environments with Gymnasium's interface (env = \"gymnasium:ID\", or \"python:MODULE:FUNCTION\"), " +
+			"worlds of PettingZoo's parallel API (\"pettingzoo:MODULE\") and servers that speak its protocol (\"exec:PROGRAM\"), on the processor",
 	},
 }
 
