@@ -2,8 +2,10 @@ package envs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +23,8 @@ type halvedEcho struct {
 	meet  int // steps; 0: they do not wait for each other
 	next  [2]chan int
 	ended [2]chan error
+
+	begins func(half, step int) // called by Begin; may be nil
 }
 
 func (e *halvedEcho) Halve(_ context.Context, split int) error {
@@ -36,6 +40,9 @@ func (e *halvedEcho) Begin(_ context.Context, half int, s *Step) error {
 	e.begun[half]++
 	e.turns = append(e.turns, fmt.Sprintf("begin %d", half))
 	n := e.begun[half]
+	if e.begins != nil {
+		e.begins(half, n)
+	}
 	if e.meet == 0 {
 		return nil
 	}
@@ -169,5 +176,121 @@ func TestHalvesTogether(t *testing.T) {
 	}
 	if got := fmt.Sprint(e.turns[:7]); got != "[begin 0 begin 1 wait 0 begin 0 wait 1 begin 1 wait 0]" {
 		t.Errorf("the halves took turns as %s", got)
+	}
+}
+
+// counting observes its number of steps and the action before; its episodes have as many steps as their seed says.
+type counting struct{ steps, left int }
+
+func (c *counting) Reset(seed uint32, obs []float32) error {
+	c.left = 2 + int(seed%3)
+	obs[0], obs[1] = float32(c.steps), -1
+	return nil
+}
+
+func (c *counting) Step(action, obs []float32) (reward float32, terminated, truncated bool, err error) {
+	c.steps++
+	c.left--
+	obs[0], obs[1] = float32(c.steps), action[0]
+	return action[0], c.left == 0, false, nil
+}
+
+// TestHalvesWorlds: worlds in Go have the same bits in halves, with and without episodes that follow each other.
+func TestHalvesWorlds(t *testing.T) {
+	for _, options := range []Options{{}, {AutoReset: Disabled}} {
+		var want []float32
+		for _, halves := range []Halving{AtOnce, InHalves} {
+			env, err := NewOutside(Spec{
+				Name: "Counting-v0", Observation: Box([]float32{-1, -1}, []float32{1e6, 1e6}), Action: Discrete(2), MaxSteps: 5, Halves: halves,
+			}, Worlds(func() (World, error) { return new(counting), nil }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newModelRollout(t, env, RolloutConfig{
+				Members: 1, Environments: 24, Horizon: 9, Trajectory: true, Options: options, Begin: options.AutoReset == Disabled,
+			}, false, nn.MLP{In: 2, Out: 2, Hidden: []int{8}})
+			var got []float32
+			for range 2 {
+				if err := r.program.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				for _, x := range []*engine.Tensor{r.ro.Obs, r.ro.NextObs, r.ro.Action, r.ro.Reward, r.ro.Finished()} {
+					got = append(got, floats(t, x)...)
+				}
+			}
+			if want == nil {
+				want = got
+			}
+			if (r.ro.split > 0) != (halves == InHalves) || !slices.Equal(got, want) {
+				t.Errorf("options %+v: %d of 24 worlds in the first half, or other bits", options, r.ro.split)
+			}
+		}
+	}
+}
+
+// TestHalvesMisuse: what cannot step in halves, or worlds of several agents, is an error that says so.
+func TestHalvesMisuse(t *testing.T) {
+	space := Box([]float32{-1, -1}, []float32{1, 1})
+	for want, c := range map[string]struct {
+		spec Spec
+		make MakeStepper
+	}{
+		"*envs.echo steps no halves, and the Spec has Halves; want an envs.Halver, or no Halves": {
+			Spec{Halves: InHalves}, func(context.Context, int, uint32) (Stepper, error) { return newEcho(4), nil },
+		},
+		"a world of envs.Worlds has one agent, and the Spec has 2 Agents": {Spec{Agents: 2}, Worlds(func() (World, error) { return new(counting), nil })},
+	} {
+		c.spec.Name, c.spec.Observation, c.spec.Action, c.spec.MaxSteps = "Misused-v0", space, Discrete(2), 5
+		env, err := NewOutside(c.spec, c.make)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newModelRollout(t, env, RolloutConfig{Members: 1, Environments: 4, Horizon: 2, Trajectory: true}, false, nn.MLP{In: 2, Out: 2, Hidden: []int{8}})
+		if err := r.program.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+	for want, spec := range map[string]Spec{
+		"2 Agents, 4 Saved bytes":              {Agents: 2, Saved: 4},
+		"the Spec has Halves 3; want 0 or, if": {Halves: 3},
+	} {
+		spec.Name, spec.Observation, spec.Action = "Misused-v0", space, Discrete(2)
+		if _, err := NewOutside(spec, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
+// TestHalvesCancelled: a run that ends while a half is in a step closes the Stepper when it goes on, and goes on with another.
+func TestHalvesCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var made []*halvedEcho
+	env, err := NewOutside(Spec{
+		Name: "Echo-v0", Observation: Box(slices.Repeat([]float32{-1e6}, echoSize), slices.Repeat([]float32{1e6}, echoSize)), Action: Discrete(2), MaxSteps: 5,
+		Halves: InHalves,
+	}, func(context.Context, int, uint32) (Stepper, error) {
+		e := &halvedEcho{echo: newEcho(8)}
+		if len(made) == 0 {
+			e.begins = func(half, step int) {
+				if half == 1 && step == 2 {
+					cancel()
+				}
+			}
+		}
+		made = append(made, e)
+		return e, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newModelRollout(t, env, RolloutConfig{Members: 2, Environments: 4, Horizon: 6, Trajectory: true}, false, nil)
+	if err := r.program.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v; want %v", err, context.Canceled)
+	}
+	if err := r.program.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(made) != 2 || made[0].closed != 1 || made[1].closed != 0 || made[1].begun != [2]int{6, 6} {
+		t.Errorf("%d steppers, the first closed %d times; want 2, 1", len(made), made[0].closed)
 	}
 }

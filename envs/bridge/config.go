@@ -17,7 +17,7 @@ type Config struct {
 	Arguments string `doc:"Arguments of the environment's constructor, a JSON object such as '{\"gravity\": -5}'; empty: none."`
 
 	Processes    int           `min:"0" max:"1024" doc:"Processes that step the environments; 0: one for each processor."`
-	Halves       int           `min:"0" max:"2" doc:"2: the device acts in one half of the environments while the other is stepped; 1: in all at once; 0: 2 on a GPU."`
+	Halves       int           `min:"0" max:"2" doc:"2: the device acts in one half of the environments while the other is stepped; 1: in all; 0: 2 on a GPU."`
 	Timeout      time.Duration `above:"0" doc:"Time in which a process answers a step at the latest; then it is restarted."`
 	StartTimeout time.Duration `above:"0" doc:"Time in which a process has made its environments at the latest."`
 	Seed         uint32        `doc:"Mixed into the seeds of environments: other episodes for the same agents; 0: they follow from the run's seed alone."`
