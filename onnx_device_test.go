@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// The exported graph acts as the device does on the observations of an episode, for every head and form of network.
+// The exported graph, and the policy on the host, act as the device does on the observations of an episode, for every head and form of network.
 func TestONNXActsAsTheDevice(t *testing.T) {
 	dev := vktest.Open(t, vk.Validate(false))
 	for _, c := range []struct {
@@ -83,7 +83,16 @@ func actsAsTheDevice(t *testing.T, dev *vk.Device, cfg *Config) {
 		t.Fatalf("an episode of %d actions", len(obs))
 	}
 	action := interpret(t, p.ONNX().Encode(), obs, nil)["action"]
+	actor, err := p.Actor()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, of := range episode.Actions {
 		compare(t, "the device", i, action.row(i), records.Widen(of))
+		host, err := actor.Act(obs[i], nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, "the device, by the host", i, records.Widen(host), records.Widen(of))
 	}
 }

@@ -28,6 +28,7 @@ type Policy struct {
 	TimeLimit    int `json:"time_limit"`    // environment steps of an episode; 0: the environment's own
 	ActionRepeat int `json:"action_repeat"` // environment steps for which an action is repeated
 
+	Space       *PolicySpace       `json:"space,omitempty"`
 	Observation *PolicyObservation `json:"observation"` // normalization of observations; null: none
 	Activation  nn.Activation      `json:"activation"`  // linear, relu, tanh, elu, swish, gelu
 	Layers      []PolicyLayer      `json:"layers"`
@@ -102,6 +103,14 @@ func (p *Policy) network() (layers []nn.Layer, row []float32) {
 
 // outputs returns the number of the network's outputs.
 func (p *Policy) outputs() int { return len(p.Layers[len(p.Layers)-1].Bias) }
+
+// PolicySpace is the space of observations.
+type PolicySpace struct {
+	Shape nn.Shape   `json:"shape"` // [observations] or [height, width, channels]
+	Type  nn.Element `json:"type"`  // float32; or uint8 and bit: multiples of 1/255 from 0 to 1, and zeros and ones, which the network takes as floats
+	Low   []Number   `json:"low"`   // one bound, or one for each element; null: unbounded
+	High  []Number   `json:"high"`
+}
 
 // PolicyObservation is x → clip((x - mean) · scale, ±limit).
 type PolicyObservation struct {
@@ -187,6 +196,10 @@ type PolicyAction struct {
 	Atoms    int       `json:"atoms"`
 	Dueling  bool      `json:"dueling"`
 	LogStd   []float32 `json:"log_std,omitempty"` // of the exploration of a Gaussian head, if they do not depend on the state
+
+	// Those of a Gaussian head that depend on the state are LogStdLow + (LogStdHigh - LogStdLow) (tanh(h) + 1) / 2 of the outputs h after the means.
+	LogStdLow  float32 `json:"log_std_low,omitempty"`
+	LogStdHigh float32 `json:"log_std_high,omitempty"`
 }
 
 // scales returns the middle and half width of the range of each dimension; 0 and 1 if unbounded.
@@ -226,6 +239,9 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 	if n := of.Head.Parameters(); n > 0 {
 		p.Action.LogStd = params[of.Network.Size():][:n]
 	}
+	if of.Head.StateDependent {
+		p.Action.LogStdLow, p.Action.LogStdHigh = of.Head.LogStdLow, of.Head.LogStdHigh
+	}
 	if n := of.Network.Inputs().Size(); normalizer != nil {
 		p.Observation = &PolicyObservation{normalizer[:n], normalizer[n:], of.ObsLimit}
 	}
@@ -239,7 +255,9 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 		}
 		p.Layers = append(p.Layers, layer)
 	}
-	space := r.cfg.Env().Action
+	space := r.cfg.Env().Observation
+	p.Space = &PolicySpace{Shape: space.Shape(), Type: space.Element, Low: compact(bounds(space.Low)), High: compact(bounds(space.High))}
+	space = r.cfg.Env().Action
 	p.Action.Discrete = space.IsDiscrete()
 	p.Action.Low, p.Action.High = bounds(space.Low), bounds(space.High)
 	return p, nil
@@ -277,6 +295,14 @@ func policyLayer(l nn.Layer, row []float32) (layer PolicyLayer) {
 		}
 	}
 	return layer
+}
+
+// compact returns one bound if all are equal.
+func compact(of []Number) []Number {
+	if len(of) > 0 && !slices.ContainsFunc(of, func(b Number) bool { return b != of[0] }) {
+		return of[:1]
+	}
+	return of
 }
 
 func bounds(of []float32) []Number {
@@ -350,6 +376,10 @@ func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 	}
 	if a.LogStd != nil {
 		add("log_std", a.LogStd, a.Size)
+	}
+	if p.spreads() {
+		facts["log_std_low"] = strconv.FormatFloat(float64(a.LogStdLow), 'g', -1, 32)
+		facts["log_std_high"] = strconv.FormatFloat(float64(a.LogStdHigh), 'g', -1, 32)
 	}
 	facts["layers"], facts["activation"], facts["head"] = strconv.Itoa(len(p.Layers)), p.Activation.String(), a.Head
 	facts["discrete"], facts["size"], facts["squash"] = strconv.FormatBool(a.Discrete), strconv.Itoa(a.Size), strconv.FormatBool(a.Squash)

@@ -38,6 +38,19 @@ func (convolution) export(g *exporter, l Layer, x string) string {
 	return g.Node("Conv", []string{g.under(l.Window, x), g.parameter("weight"), g.parameter("bias")}, l.Window.attributes()...)
 }
 
+func (convolution) evaluate(row []float64, l Layer, x, _ []float64) []float64 {
+	w, y := l.Window, make([]float64, 0, l.Units())
+	for a := range w.OutHeight {
+		for b := range w.OutWidth {
+			y = append(y, row[l.Bias:][:l.Out]...)
+			w.over(a, b, func(pixel, under int) {
+				product(y[len(y)-l.Out:], x[pixel*w.Channels:][:w.Channels], row[l.Weight+under*w.Channels*l.Out:])
+			})
+		}
+	}
+	return y
+}
+
 // window checks the window of a layer over values of a shape, and returns it.
 func (c LayerConfig) window(of string, image Shape, stride int) (Window, error) {
 	switch {

@@ -25,3 +25,9 @@ func (denseKind) size(c LayerConfig) string { return fmt.Sprint(c.Units) }
 func (denseKind) export(g *exporter, l Layer, x string) string {
 	return g.Node("Gemm", []string{g.flat(x, l.In), g.parameter("weight"), g.parameter("bias")}, onnx.Int("transB", 1))
 }
+
+func (denseKind) evaluate(row []float64, l Layer, x, _ []float64) []float64 {
+	y := append([]float64(nil), row[l.Bias:][:l.Out]...)
+	product(y, x, row[l.Weight:])
+	return y
+}

@@ -47,6 +47,9 @@ type kind interface {
 	size(c LayerConfig) string
 	// export adds the layer's map of a value to a graph, without normalization and activation.
 	export(g *exporter, l Layer, x string) string
+	// evaluate returns the layer's map of a value, without normalization and activation, in a slice of its own. A cell replaces the memory, of which the
+	// first floats are its own.
+	evaluate(row []float64, l Layer, x, memory []float64) []float64
 }
 
 // mapped is a kind with kernels of its own instead of a matrix product.

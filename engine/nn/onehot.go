@@ -34,6 +34,16 @@ func (oneHot) export(g *exporter, l Layer, x string) string {
 	return g.Node("Reshape", []string{x, g.Ints(g.prefix+"shape", 0, int64(l.Out), 1, int64(n))})
 }
 
+func (oneHot) evaluate(_ []float64, l Layer, x, _ []float64) []float64 {
+	y := make([]float64, l.Units())
+	for i, token := range x {
+		if token >= 0 && token < float64(l.Out) && token == float64(int(token)) {
+			y[i*l.Out+int(token)] = 1
+		}
+	}
+	return y
+}
+
 func (oneHot) forward(r *engine.Recorder, l *layered, at mapping) {
 	from, to := at.inputs, at.values
 	k := oneHotKernel{
@@ -73,3 +83,5 @@ func (embedding) layers(c LayerConfig, m Sequential, in Shape) ([]Layer, error) 
 func (embedding) size(c LayerConfig) string { return fmt.Sprintf("%dx%d", c.Vocabulary, c.Units) }
 
 func (embedding) export(*exporter, Layer, string) string { return "" } // its layers are of other kinds
+
+func (embedding) evaluate([]float64, Layer, []float64, []float64) []float64 { return nil }

@@ -56,6 +56,30 @@ func (p pool) export(g *exporter, l Layer, x string) string {
 	return g.Node("AveragePool", []string{g.under(l.Window, x)}, append(l.Window.attributes(), onnx.Int("count_include_pad", 0))...)
 }
 
+func (p pool) evaluate(_ []float64, l Layer, x, _ []float64) []float64 {
+	w, y := l.Window, make([]float64, l.Units())
+	for place := range w.places() {
+		n, to := 0.0, y[place*w.Channels:][:w.Channels]
+		w.over(place/w.OutWidth, place%w.OutWidth, func(pixel, _ int) {
+			for c, v := range x[pixel*w.Channels:][:w.Channels] {
+				switch {
+				case !p.largest:
+					to[c] += v
+				case n == 0 || v > to[c]:
+					to[c] = v
+				}
+			}
+			n++
+		})
+		for c := range to {
+			if !p.largest {
+				to[c] /= n
+			}
+		}
+	}
+	return y
+}
+
 func (p pool) forward(r *engine.Recorder, l *layered, at mapping) {
 	w, from, to := at.Window, at.inputs, at.values
 	k := poolKernel{

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/evorl/evorl/engine"
@@ -168,6 +169,27 @@ func (recurrentCell) export(g *exporter, l Layer, x string) string {
 	z := gate(1, "Sigmoid") // (1 - z) n + z h = n + z (h - n)
 	g.next = g.Node("Add", []string{inner, times(z, g.Node("Sub", []string{h, inner}))})
 	return g.next
+}
+
+func (recurrentCell) evaluate(row []float64, l Layer, x, memory []float64) []float64 {
+	n, units := l.Out, l.Kind.gates()*l.Out
+	h, inputs, state := memory[:n], append([]float64(nil), row[l.Bias:][:units]...), make([]float64, units)
+	product(inputs, x, row[l.Weight:])
+	product(state, h, row[l.Recurrent:])
+	gate := func(g, i int) float64 { return inputs[g*n+i] + state[g*n+i] }
+	if l.Kind == LSTM {
+		for i, c := range memory[n : 2*n] {
+			c = sigmoid(gate(1, i))*c + sigmoid(gate(0, i))*math.Tanh(gate(2, i))
+			h[i], memory[n+i] = sigmoid(gate(3, i))*math.Tanh(c), c
+		}
+		return append([]float64(nil), h...)
+	}
+	for i := range h {
+		inner := math.Tanh(inputs[2*n+i] + sigmoid(gate(0, i))*(state[2*n+i]+row[l.RecurrentBias+i]))
+		z := sigmoid(gate(1, i))
+		h[i] = (1-z)*inner + z*h[i]
+	}
+	return append([]float64(nil), h...)
 }
 
 // cell reports whether layers of the kind carry their state from step to step.
