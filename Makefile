@@ -5,7 +5,7 @@
 # make swiftshader   kernels and every workflow on SwiftShader, a second software driver; part of make test
 # make wide   kernels and every workflow on a software driver that poses as GPUs of several kinds; part of make test
 # make vkango   the tests of Vulkan's second binding; part of make test
-# make release   archives of all platforms (macOS by Zig) with checksums and bills of materials
+# make release   archives and Python wheels of all platforms (macOS by Zig) with checksums and bills of materials
 # make site      the documentation as a site that can be read offline, site/index.html
 # make check   formatting, vet, and that generated files, SPIR-V and the pages of docs/algorithms are those of their sources
 # Each installs what it lacks by apt where it can.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/nn"
@@ -326,10 +327,10 @@ func bounds(of []float32) []Number {
 // Convolutions are over images [channels, height, width], and a dense layer after one takes its values in that order. The observation's moments stay in
 // the order of the observation, [height, width, channels]. The metadata have layers.0.stride, and layers.0.padding: the zeros to the left and the right of
 // the image, above and below it, as torch.nn.functional.pad takes them; layers.0.activation, if it is not the policy's; and layers.0.type of layers
-// that are neither dense nor convolutions, with layers.0.kernel of pools; and layers.0.skip, as in Policy. Cells have layers.0.recurrent.weight
-// [gates, state] and, of GRUs, layers.0.recurrent.bias [state].
+// that are neither dense nor convolutions, with layers.0.kernel of pools and layers.0.choices of one_hot; layers.0.image, "height,width,channels", of layers
+// over images; and layers.0.skip, as in Policy. Cells have layers.0.recurrent.weight [gates, state] and, of GRUs, layers.0.recurrent.bias [state].
 //
-// The metadata are the fields of Policy and PolicyAction as text, by their names in JSON, and observation_limit.
+// The metadata are the number of inputs, the fields of Policy and PolicyAction as text, by their names in JSON, and observation_limit.
 func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 	var tensors []checkpoint.Tensor
 	add := func(name string, values []float32, shape ...int) {
@@ -356,8 +357,14 @@ func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 			facts[name+"stride"] = strconv.Itoa(w.Stride)
 			facts[name+"padding"] = fmt.Sprintf("%d,%d,%d,%d", w.Left, w.Right, w.Top, w.Bottom)
 		}
+		if image := imageOf(layers[i]); image != nil {
+			facts[name+"image"] = strings.Trim(strings.ReplaceAll(fmt.Sprint(image), " ", ","), "[]")
+		}
 		if l.Type != nil {
 			facts[name+"type"] = l.Type.String()
+			if *l.Type == nn.OneHot {
+				facts[name+"choices"] = strconv.Itoa(layers[i].Out)
+			}
 			if w := l.Window; w != nil {
 				facts[name+"kernel"] = strconv.Itoa(w.Kernel)
 			}
@@ -369,6 +376,7 @@ func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 			facts[name+"activation"] = l.Activation.String()
 		}
 	}
+	facts["inputs"] = strconv.Itoa(p.inputs())
 	a := p.Action
 	if middle, half := a.scales(); middle != nil {
 		add("action.middle", middle, a.Size)
@@ -385,4 +393,15 @@ func (p *Policy) Tensors() ([]checkpoint.Tensor, map[string]string) {
 	facts["discrete"], facts["size"], facts["squash"] = strconv.FormatBool(a.Discrete), strconv.Itoa(a.Size), strconv.FormatBool(a.Squash)
 	facts["bins"], facts["atoms"], facts["dueling"] = strconv.Itoa(a.Bins), strconv.Itoa(a.Atoms), strconv.FormatBool(a.Dueling)
 	return tensors, facts
+}
+
+// imageOf returns the image that a layer is over, [height, width, channels]; nil: it is over a vector.
+func imageOf(l nn.Layer) []int {
+	switch w := l.Window; {
+	case w.Kernel > 0:
+		return []int{w.Height, w.Width, w.Channels}
+	case l.Kind == nn.Activated || l.Kind == nn.LayerNorm:
+		return l.Shape
+	}
+	return nil
 }

@@ -10,6 +10,7 @@
 //	evorl view RUN_DIR               show an episode in three dimensions
 //	evorl play RUN_DIR RUN_DIR       let the policies of two runs play each other
 //	evorl compare runs/*             compare methods by the scores of their runs
+//	evorl serve RUN_DIR              answer observations with actions, over HTTP
 //	evorl watch RUN_DIR              follow a run in a web page
 //	evorl plot runs/*                draw learning curves
 //	evorl inspect RUN_DIR            show where a run came from and what it has saved
@@ -111,7 +112,7 @@ func newRoot(name string, known *evorl.Catalog) *cobra.Command {
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // keep the order of a typical session
 	root.AddCommand(
-		newRun(known), newSweep(known), newEval(known), newView(known), newPlay(known), newWatch(known), newCompare(known), newPlot(known),
+		newRun(known), newSweep(known), newEval(known), newView(known), newPlay(known), newServe(known), newWatch(known), newCompare(known), newPlot(known),
 		newInspect(known), newExport(known), newList(known), newInit(known), newDevices(), newBench(), newMan(),
 	)
 	addCompletions(known, root)

@@ -37,7 +37,9 @@ func (identity) export(g *exporter, l Layer, x string) string {
 	return x
 }
 
-func (identity) evaluate(_ []float64, _ Layer, x, _ []float64) []float64 { return append([]float64(nil), x...) }
+func (identity) evaluate(_ []float64, _ Layer, x, _ []float64) []float64 {
+	return append([]float64(nil), x...)
+}
 
 func (identity) forward(r *engine.Recorder, l *layered, at mapping) {
 	from, to := at.inputs, at.values

@@ -1,4 +1,5 @@
-// Command release builds the archives of a release into a folder, with their checksums and a bill of materials:
+// Command release builds the archives of a release into a folder, and wheels of the Python package with the program inside, with their checksums and a
+// bill of materials:
 //
 //	go run ./tools/release [-out release] [-targets linux/amd64,linux/arm64,windows/amd64,darwin/arm64]
 //
@@ -22,6 +23,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/evorl/evorl/tools/wheel"
 )
 
 func main() {
@@ -76,13 +79,18 @@ func release(out string, targets []string, version string) error {
 		if err != nil {
 			return err
 		}
-		for _, f := range []packed{{name: name + suffix(target), data: archive}, {name: name + ".cdx.json", data: bill}} {
+		python, err := wheel.New(target, version, program)
+		if err != nil {
+			return err
+		}
+		for _, f := range []packed{{name: name + suffix(target), data: archive}, {name: name + ".cdx.json", data: bill}, {name: python.Name, data: python.Data}} {
 			if err := os.WriteFile(filepath.Join(out, f.name), f.data, 0o644); err != nil {
 				return err
 			}
 			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(f.data), f.name)
 		}
 		fmt.Println(filepath.Join(out, name+suffix(target)))
+		fmt.Println(filepath.Join(out, python.Name))
 	}
 	return os.WriteFile(filepath.Join(out, "SHA256SUMS"), []byte(sums.String()), 0o644)
 }

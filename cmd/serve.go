@@ -1,0 +1,167 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evorl/evorl"
+)
+
+// Time limits of a connection to evorl serve.
+const (
+	serveHeaderTimeout = 5 * time.Second
+	serveReadTimeout   = time.Minute
+	serveIdleTimeout   = 2 * time.Minute
+	serveShutdown      = 5 * time.Second // for requests that are being answered when the server is ended
+)
+
+// serveFlags are the flags of evorl serve.
+type serveFlags struct {
+	restoredFlags
+	chosen int
+	host   string
+	port   int
+	expose bool
+	server evorl.PolicyServerConfig
+}
+
+func newServe(known *evorl.Catalog) *cobra.Command {
+	f := &serveFlags{restoredFlags: restoredFlags{known: known}}
+	cmd := &cobra.Command{
+		Use:   "serve [flags] RUN_DIR",
+		Short: "Answer observations with a policy's actions, over HTTP",
+		Long: paragraphs(
+			"Answer observations with the actions of a policy, over HTTP as JSON, so that it plays in another program. The policy is of the newest checkpoint "+
+				"of a run, of the member that is best in --episodes episodes unless --member names one; --best takes the state and the member that did best in the run's own "+
+				"evaluations. Once it is read no device is used. The first line of output is the address. Ctrl-C ends the server when it has answered what it was asked.",
+			"It answers this machine alone, and authenticates nobody. --host with an address that other machines reach needs --expose.",
+			"GET /spec says what observations and actions are; POST /act takes an array of observations; POST /sessions begins a session for a policy with memory. "+
+				"docs/serve.md documents them.",
+		),
+		Example: "  evorl serve runs/ppo-Hopper-v5-1\n" +
+			"  evorl serve --port 8377 --member 3 runs/pbt-CartPole-v1-1\n" +
+			"  curl -s -H 'Content-Type: application/json' -d '{\"obs\": [[0, 0, 0.1, 0]]}' http://127.0.0.1:8377/act",
+		Args: between(1, 1, "want one RUN_DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	addDevice(cmd, &f.device)
+	cmd.Flags().StringVar(&f.host, "host", "127.0.0.1", "answer on `ADDRESS`, a number")
+	cmd.Flags().IntVar(&f.port, "port", 0, "answer on port `N` (0: any that is free)")
+	cmd.Flags().BoolVar(&f.expose, "expose", false, "let other machines in; nobody is authenticated")
+	cmd.Flags().BoolVar(&f.server.Draw, "draw", false, "draw actions where a request does not say, instead of the most likely ones")
+	cmd.Flags().IntVar(&f.chosen, "member", 0, "the policy of member `N` (default the best)")
+	cmd.Flags().BoolVar(&f.best, "best", false, "of the best state of the run, not its newest checkpoint: see evorl eval --help")
+	cmd.Flags().StringVar(&f.seed, "seed", "", "seed `S` of the episodes (default the run's, or with --best the next)")
+	f.addEpisodes(cmd)
+	return cmd
+}
+
+// check checks the flags.
+func (f *serveFlags) check(cmd *cobra.Command) error {
+	if err := f.checkEpisodes(cmd); err != nil {
+		return err
+	}
+	if f.port < 0 || f.port > 65535 {
+		return usagef("--port %d: want 0 to 65535", f.port)
+	}
+	address := net.ParseIP(f.host)
+	switch {
+	case address == nil:
+		return usagef("--host %s: want an address such as 127.0.0.1 or ::1", f.host)
+	case !address.IsLoopback() && !f.expose:
+		return usagef("--host %s: other machines reach it, and nobody is authenticated; want --expose too, or 127.0.0.1", f.host)
+	}
+	return nil
+}
+
+func (f *serveFlags) run(cmd *cobra.Command, path string) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	// The port is taken first: reading a policy takes seconds.
+	listener, err := net.Listen("tcp", net.JoinHostPort(f.host, strconv.Itoa(f.port)))
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	defer listener.Close()
+	var handler *evorl.PolicyServer
+	var p *evorl.Policy
+	err = f.restored(cmd, path, func(ctx context.Context, restored *evorl.Restored) error {
+		for _, refused := range restored.Refused() {
+			warn(cmd.ErrOrStderr(), "%v", refused)
+		}
+		member, _, err := f.member(ctx, cmd, restored, f.chosen)
+		if err != nil {
+			return err
+		}
+		if p, err = restored.Policy(ctx, member); err != nil {
+			return err
+		}
+		handler, err = evorl.NewPolicyServer(p, f.server)
+		if errors.Is(err, evorl.ErrNoDistribution) {
+			return usagef("--draw: %v", err)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if _, err := fmt.Fprintf(out, "http://%s\nmember %d of %s on %s at iteration %d; Ctrl-C ends it\n",
+		listener.Addr(), p.Member, p.Workflow, p.Env, p.Iteration); err != nil {
+		return err
+	}
+	return f.serve(cmd.Context(), listener, handler)
+}
+
+// serve answers until the context ends, and then what has been asked.
+func (f *serveFlags) serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	release := holdSignals(ctx)
+	defer release()
+	if !f.expose {
+		handler = onlyLocal(handler)
+	}
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: serveHeaderTimeout, ReadTimeout: serveReadTimeout, IdleTimeout: serveIdleTimeout, MaxHeaderBytes: 16 << 10,
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), serveShutdown)
+	defer cancel()
+	if err := server.Shutdown(last); err != nil {
+		return server.Close() // requests that take longer are given up
+	}
+	return nil
+}
+
+// onlyLocal refuses requests that name another host: of a page of another site, whose name has been pointed to this machine.
+func onlyLocal(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host // port 80 is not named
+		}
+		if address := net.ParseIP(host); host != "localhost" && (address == nil || !address.IsLoopback()) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, `{"error": "want 127.0.0.1 or localhost"}`+"\n") // who asked is gone
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,100 @@
+package cmd
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A run's policy is served with the actions that its export has, to this machine, until Ctrl-C.
+func TestServe(t *testing.T) {
+	b := newBox(t)
+	b.must("run", "--out", "r", "--iterations", "2", "tiny.toml")
+	b.must("export", "--member", "1", "--policy", "p.json", "r")
+	cmd, _, errors := b.command("serve", "--member", "1", "r")
+	cmd.Stdout = nil
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%v\n%s", err, errors)
+	}
+	url = strings.TrimSpace(url)
+	post := func(host string) (status int, actions []int) {
+		t.Helper()
+		r, err := http.NewRequest("POST", url+"/act", bytes.NewReader([]byte(`{"obs": [[0, 0, 0.1, 0.5], [0, 0, -0.1, -0.5]]}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if host != "" {
+			r.Host = host
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		var got struct{ Actions []int }
+		if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, got.Actions
+	}
+	if status, actions := post(""); status != http.StatusOK || len(actions) != 2 || slices.Min(actions) < 0 || slices.Max(actions) > 1 {
+		t.Errorf("status %d, actions %v", status, actions)
+	}
+	if status, _ := post("elsewhere.example"); status != http.StatusForbidden {
+		t.Errorf("by another name: status %d", status)
+	}
+	answer, err := http.Get(url + "/spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec, policy map[string]any
+	if err := json.NewDecoder(answer.Body).Decode(&spec); err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if err := json.Unmarshal([]byte(b.read("p.json")), &policy); err != nil {
+		t.Fatal(err)
+	}
+	for _, fact := range []string{"digest", "iteration", "member", "workflow", "env"} {
+		if spec[fact] != policy[fact] {
+			t.Errorf("%s: %v; the export has %v", fact, spec[fact], policy[fact])
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after Ctrl-C: %v\n%s", err, errors)
+	}
+}
+
+// Wrong flags are refused before a device is opened.
+func TestServeFlags(t *testing.T) {
+	b := newBox(t)
+	for _, c := range []struct{ args, want string }{
+		{"--host 0.0.0.0 r", "want --expose too"},
+		{"--host :: r", "want --expose too"},
+		{"--host elsewhere.example r", "want an address"},
+		{"--port 70000 r", "want 0 to 65535"},
+		{"--episodes 0 r", "--episodes 0"},
+		{"", "want one RUN_DIR"},
+	} {
+		if _, stderr, status := b.run(append([]string{"serve"}, strings.Fields(c.args)...)...); status != statusUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("serve %s: status %d\n%s; want %q", c.args, status, stderr, c.want)
+		}
+	}
+}

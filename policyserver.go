@@ -1,0 +1,436 @@
+package evorl
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	mathrand "math/rand/v2"
+	"mime"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/engine/rundir"
+)
+
+// PolicyServerConfig configures a PolicyServer. The zero value has the defaults.
+type PolicyServerConfig struct {
+	Draw        bool          // draw actions where a request does not say; otherwise they are the most likely ones
+	MaxBatch    int           // observations of a request and environments of a session; 0: 4096
+	MaxBytes    int64         // of a request; 0: 64 MiB
+	MaxSessions int           // at a time; 0: 1024
+	Idle        time.Duration // after which an unused session may be ended; 0: 10 minutes
+}
+
+// PolicyServer is an http.Handler that answers observations with the actions of a policy. docs/serve.md documents requests and answers:
+//
+//	GET /spec                what observations and actions are, and what the policy is of
+//	POST /act                {"obs": [[…], …]} → {"actions": […]}
+//	POST /sessions           {"environments": n} → {"session": "…"}, for policies with memory
+//	DELETE /sessions/{id}    ends a session
+//
+// It computes on the host, is safe for concurrent use, and authenticates nobody: what it listens on is the caller's choice.
+type PolicyServer struct {
+	actor    *Actor
+	config   PolicyServerConfig
+	shape    nn.Shape // of an observation
+	mux      *http.ServeMux
+	at       chan struct{} // holds a token for each request that computes
+	mu       sync.Mutex
+	sessions map[string]*session
+}
+
+// session is the memory of environments that are acted in together.
+type session struct {
+	mu     sync.Mutex
+	memory [][]float64 // [environments][Actor.Memory]
+	used   time.Time   // guarded by the server's mutex
+}
+
+// NewPolicyServer makes a server for a policy. It is an error if the policy's parts do not fit each other, or a limit is negative.
+func NewPolicyServer(p *Policy, cfg PolicyServerConfig) (*PolicyServer, error) {
+	if p == nil {
+		return nil, errors.New("evorl: a server of no policy")
+	}
+	actor, err := p.Actor()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.MaxBatch < 0 || cfg.MaxBytes < 0 || cfg.MaxSessions < 0 || cfg.Idle < 0 {
+		return nil, fmt.Errorf("evorl: server of a policy: %+v; want limits of at least 0", cfg)
+	}
+	if cfg.Draw && !actor.Draws() {
+		return nil, fmt.Errorf("evorl: a %s head: %w", p.Action.Head, ErrNoDistribution)
+	}
+	orDefault(&cfg.MaxBatch, 4096)
+	orDefault(&cfg.MaxBytes, 64<<20)
+	orDefault(&cfg.MaxSessions, 1024)
+	orDefault(&cfg.Idle, 10*time.Minute)
+	s := &PolicyServer{
+		actor: actor, config: cfg, mux: http.NewServeMux(), at: make(chan struct{}, runtime.GOMAXPROCS(0)), sessions: map[string]*session{},
+		shape: nn.Shape{actor.Observations()},
+	}
+	if p.Space != nil {
+		if s.shape = p.Space.Shape; s.shape.Size() != actor.Observations() {
+			return nil, fmt.Errorf("evorl: server of a policy: observations of shape %v and %d inputs", s.shape, actor.Observations())
+		}
+	}
+	s.mux.HandleFunc("GET /spec", s.spec)
+	s.mux.HandleFunc("POST /act", s.act)
+	s.mux.HandleFunc("POST /sessions", s.open)
+	s.mux.HandleFunc("DELETE /sessions/{id}", s.end)
+	return s, nil
+}
+
+func orDefault[T comparable](of *T, value T) {
+	var zero T
+	if *of == zero {
+		*of = value
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (s *PolicyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if _, pattern := s.mux.Handler(r); pattern == "" {
+		answer := &plainError{ResponseWriter: w}
+		s.mux.ServeHTTP(answer, r) // sets Allow where only the method is wrong
+		refuse(w, answer.status, "%s %s: want GET /spec, POST /act, POST /sessions or DELETE /sessions/{id}", r.Method, r.URL.Path)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// plainError takes the status of an answer and drops its text.
+type plainError struct {
+	http.ResponseWriter
+	status int
+}
+
+func (p *plainError) WriteHeader(status int)         { p.status = status }
+func (p *plainError) Write(text []byte) (int, error) { return len(text), nil }
+
+// refuse answers with an error.
+func refuse(w http.ResponseWriter, status int, format string, args ...any) {
+	answer(w, status, map[string]string{"error": fmt.Sprintf(format, args...)})
+}
+
+func answer(w http.ResponseWriter, status int, of any) {
+	text, err := json.Marshal(of)
+	if err != nil {
+		status, text = http.StatusInternalServerError, []byte(`{"error": "the answer is no JSON"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // who asked is gone
+}
+
+// ServedSpec is the answer to GET /spec.
+type ServedSpec struct {
+	Protocol string `json:"protocol"` // evorl-serve
+	Version  int    `json:"version"`  // of the protocol, 1
+	Evorl    string `json:"evorl"`    // version of the program
+
+	Workflow  string `json:"workflow"`
+	Env       string `json:"env"`
+	Iteration int    `json:"iteration"`
+	Member    int    `json:"member"`
+	Digest    string `json:"digest"` // of the checkpoint
+
+	TimeLimit    int `json:"time_limit"`    // environment steps of an episode; 0: the environment's own
+	ActionRepeat int `json:"action_repeat"` // environment steps for which an action is repeated
+
+	Observation PolicySpace `json:"observation"`
+	Action      ServedSpace `json:"action"`
+	Memory      int         `json:"memory"` // floats that a session keeps for each environment; 0: sessions are not needed
+	Draws       bool        `json:"draws"`  // whether actions can be drawn
+	Draw        bool        `json:"draw"`   // whether they are where a request does not say
+
+	MaxBatch    int   `json:"max_batch"`
+	MaxBytes    int64 `json:"max_bytes"`
+	MaxSessions int   `json:"max_sessions"`
+	IdleSeconds int   `json:"idle_seconds"`
+}
+
+// ServedSpace is the space of actions: N choices, or a box.
+type ServedSpace struct {
+	N     int      `json:"n,omitempty"`
+	Shape nn.Shape `json:"shape,omitempty"`
+	Low   []Number `json:"low,omitempty"` // one bound, or one for each element; null: unbounded
+	High  []Number `json:"high,omitempty"`
+}
+
+// Spec returns the answer to GET /spec.
+func (s *PolicyServer) Spec() ServedSpec {
+	p, unbounded := s.actor.policy, Number(math.Inf(1))
+	spec := ServedSpec{
+		Protocol: "evorl-serve", Version: 1, Evorl: rundir.Version(), Workflow: p.Workflow, Env: p.Env, Iteration: p.Iteration, Member: p.Member,
+		Digest: p.Digest, TimeLimit: p.TimeLimit, ActionRepeat: p.ActionRepeat,
+		Observation: PolicySpace{Shape: s.shape, Low: []Number{-unbounded}, High: []Number{unbounded}},
+		Memory:      s.actor.Memory(), Draws: s.actor.Draws(), Draw: s.config.Draw,
+		MaxBatch: s.config.MaxBatch, MaxBytes: s.config.MaxBytes, MaxSessions: s.config.MaxSessions, IdleSeconds: int(s.config.Idle / time.Second),
+	}
+	if p.Space != nil {
+		spec.Observation = *p.Space
+	}
+	if a := p.Action; a.Discrete {
+		spec.Action.N = a.Size
+	} else {
+		spec.Action = ServedSpace{Shape: nn.Shape{a.Size}, Low: compact(a.Low), High: compact(a.High)}
+	}
+	return spec
+}
+
+func (s *PolicyServer) spec(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, s.Spec())
+}
+
+// read decodes the JSON of a request. It answers and returns false if that is wrong.
+func (s *PolicyServer) read(w http.ResponseWriter, r *http.Request, into any) bool {
+	// A form of another site's page cannot send this type, so that a browser asks before it sends anything.
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		refuse(w, http.StatusUnsupportedMediaType, "Content-Type is %q; want application/json", r.Header.Get("Content-Type"))
+		return false
+	}
+	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, s.config.MaxBytes))
+	in.DisallowUnknownFields()
+	err := in.Decode(into)
+	if err == nil {
+		if _, more := in.Token(); more != io.EOF {
+			err = errors.New("there is more after the object")
+		}
+	}
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		refuse(w, http.StatusRequestEntityTooLarge, "the request is longer than %d bytes; want less observations at a time", long.Limit)
+	case err != nil:
+		refuse(w, http.StatusBadRequest, "the request: %v", err)
+	}
+	return err == nil
+}
+
+// actRequest is the body of POST /act.
+type actRequest struct {
+	Obs     json.RawMessage `json:"obs"`
+	Type    *nn.Element     `json:"type"`
+	Session string          `json:"session"`
+	Reset   json.RawMessage `json:"reset"`
+	Draw    *bool           `json:"draw"`
+	Seed    *uint64         `json:"seed"`
+}
+
+func (s *PolicyServer) act(w http.ResponseWriter, r *http.Request) {
+	var request actRequest
+	if !s.read(w, r, &request) {
+		return
+	}
+	select {
+	case s.at <- struct{}{}:
+		defer func() { <-s.at }()
+	case <-r.Context().Done():
+		return
+	}
+	rows, err := readRows(request.Obs, s.shape, s.config.MaxBatch)
+	if err == nil && request.Type != nil {
+		err = s.scale(rows, *request.Type)
+	}
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "obs: %v", err)
+		return
+	}
+	draw := s.config.Draw
+	if request.Draw != nil {
+		draw = *request.Draw
+	}
+	if draw && !s.actor.Draws() {
+		refuse(w, http.StatusBadRequest, "draw: %v; want false", ErrNoDistribution)
+		return
+	}
+	if request.Seed != nil && !draw {
+		refuse(w, http.StatusBadRequest, "seed: actions are not drawn; want \"draw\": true or no seed")
+		return
+	}
+	var memory [][]float64
+	if request.Session == "" {
+		if s.actor.Memory() > 0 {
+			refuse(w, http.StatusBadRequest, "session: none, but the policy has memory; want the id that POST /sessions gives")
+			return
+		}
+		if request.Reset != nil {
+			refuse(w, http.StatusBadRequest, "reset: there is no session; want one, or no reset")
+			return
+		}
+		memory = make([][]float64, len(rows))
+	} else {
+		of := s.session(request.Session)
+		if of == nil {
+			refuse(w, http.StatusNotFound, "session %q: there is none, or no longer; want one of POST /sessions", request.Session)
+			return
+		}
+		of.mu.Lock()
+		defer of.mu.Unlock()
+		if len(rows) != len(of.memory) {
+			refuse(w, http.StatusBadRequest, "obs: %d observations in a session of %d environments; want as many", len(rows), len(of.memory))
+			return
+		}
+		if err := of.reset(request.Reset); err != nil {
+			refuse(w, http.StatusBadRequest, "reset: %v", err)
+			return
+		}
+		memory = of.memory
+	}
+	var rng *mathrand.Rand
+	if draw {
+		seed := mathrand.Uint64()
+		if request.Seed != nil {
+			seed = *request.Seed
+		}
+		rng = mathrand.New(mathrand.NewPCG(seed, 0))
+	}
+	s.answerActions(w, r, rows, memory, rng)
+}
+
+// answerActions acts in each row, and answers. Memory of a session is replaced only if all actions are finite and somebody waits for them.
+func (s *PolicyServer) answerActions(w http.ResponseWriter, r *http.Request, rows [][]float32, memory [][]float64, rng *mathrand.Rand) {
+	discrete := s.actor.policy.Action.Discrete
+	chosen, vectors, next := []int{}, [][]float32{}, make([][]float64, len(rows))
+	for i, obs := range rows {
+		if r.Context().Err() != nil {
+			return
+		}
+		next[i] = append([]float64(nil), memory[i]...)
+		action, err := s.actor.Act(obs, next[i], rng)
+		if err == nil {
+			for _, v := range action {
+				if v-v != 0 {
+					err = fmt.Errorf("the policy's action at observation %d is %g", i, v)
+				}
+			}
+		}
+		if err != nil {
+			refuse(w, http.StatusInternalServerError, "%v", err)
+			return
+		}
+		if discrete {
+			chosen = append(chosen, int(action[0]))
+		} else {
+			vectors = append(vectors, action)
+		}
+	}
+	copy(memory, next)
+	if discrete {
+		answer(w, http.StatusOK, map[string]any{"actions": chosen})
+		return
+	}
+	answer(w, http.StatusOK, map[string]any{"actions": vectors})
+}
+
+// scale turns bytes into what the network takes.
+func (s *PolicyServer) scale(rows [][]float32, of nn.Element) error {
+	if of == nn.Floats {
+		return nil
+	}
+	if of != nn.Bytes || s.Spec().Observation.Type != nn.Bytes {
+		return fmt.Errorf("of type %v; want float32, or uint8 if /spec has it", of)
+	}
+	for i, row := range rows {
+		for j, v := range row {
+			if !(v >= 0 && v <= 255) {
+				return fmt.Errorf("observation %d has the byte %g; want 0 to 255", i, v)
+			}
+			row[j] = v / 255
+		}
+	}
+	return nil
+}
+
+// reset zeroes the memory of environments in which an episode begins: of all, or of those where a list has true.
+func (s *session) reset(of json.RawMessage) error {
+	if of == nil || string(of) == "null" {
+		return nil
+	}
+	var all bool
+	if json.Unmarshal(of, &all) == nil {
+		for i := range s.memory {
+			if all {
+				clear(s.memory[i])
+			}
+		}
+		return nil
+	}
+	var each []bool
+	if err := json.Unmarshal(of, &each); err != nil || len(each) != len(s.memory) {
+		return fmt.Errorf("want true, false, or a list of %d of them", len(s.memory))
+	}
+	for i, begins := range each {
+		if begins {
+			clear(s.memory[i])
+		}
+	}
+	return nil
+}
+
+// session returns a session by its name, and notes that it is used; nil: there is none.
+func (s *PolicyServer) session(id string) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.sessions[id]
+	if of != nil {
+		of.used = time.Now()
+	}
+	return of
+}
+
+func (s *PolicyServer) open(w http.ResponseWriter, r *http.Request) {
+	request := struct {
+		Environments int `json:"environments"`
+	}{1}
+	if !s.read(w, r, &request) {
+		return
+	}
+	if n := request.Environments; n < 1 || n > s.config.MaxBatch {
+		refuse(w, http.StatusBadRequest, "environments: %d; want 1 to %d", n, s.config.MaxBatch)
+		return
+	}
+	begun := &session{memory: make([][]float64, request.Environments), used: time.Now()}
+	for i := range begun.memory {
+		begun.memory[i] = make([]float64, s.actor.Memory())
+	}
+	s.mu.Lock()
+	for id, of := range s.sessions {
+		if time.Since(of.used) > s.config.Idle {
+			delete(s.sessions, id)
+		}
+	}
+	full := len(s.sessions) >= s.config.MaxSessions
+	id := rand.Text()
+	if !full {
+		s.sessions[id] = begun
+	}
+	s.mu.Unlock()
+	if full {
+		refuse(w, http.StatusTooManyRequests, "there are %d sessions; want some ended by DELETE /sessions/{id}", s.config.MaxSessions)
+		return
+	}
+	answer(w, http.StatusCreated, map[string]any{"session": id, "environments": request.Environments})
+}
+
+func (s *PolicyServer) end(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	s.mu.Lock()
+	_, known := s.sessions[id]
+	delete(s.sessions, id)
+	s.mu.Unlock()
+	if !known {
+		refuse(w, http.StatusNotFound, "session %q: there is none", id)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
