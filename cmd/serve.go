@@ -32,6 +32,7 @@ type serveFlags struct {
 	port   int
 	expose bool
 	server evorl.PolicyServerConfig
+	vector vectorFlags
 }
 
 func newServe(known *evorl.Catalog) *cobra.Command {
@@ -46,12 +47,26 @@ func newServe(known *evorl.Catalog) *cobra.Command {
 			"It answers this machine alone, and authenticates nobody. --host with an address that other machines reach needs --expose.",
 			"GET /spec says what observations and actions are; POST /act takes an array of observations; POST /sessions begins a session for a policy with memory. "+
 				"docs/serve.md documents them.",
+			"With --env it serves environments of evorl instead, over standard input and output, for Gymnasium's vector environments in Python: docs/python.md.",
 		),
 		Example: "  evorl serve runs/ppo-Hopper-v5-1\n" +
 			"  evorl serve --port 8377 --member 3 runs/pbt-CartPole-v1-1\n" +
 			"  curl -s -H 'Content-Type: application/json' -d '{\"obs\": [[0, 0, 0.1, 0]]}' http://127.0.0.1:8377/act",
-		Args: between(1, 1, "want one RUN_DIR"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		Args: between(0, 1, "want one RUN_DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.vector.env != "" {
+				return f.runVector(cmd, args)
+			}
+			for _, name := range vectorOnly {
+				if cmd.Flags().Changed(name) {
+					return usagef("--%s without --env ENV; want both", name)
+				}
+			}
+			if len(args) == 0 {
+				return usagef("want one RUN_DIR, or --env ENV")
+			}
+			return f.run(cmd, args[0])
+		},
 	}
 	addDevice(cmd, &f.device)
 	cmd.Flags().StringVar(&f.host, "host", "127.0.0.1", "answer on `ADDRESS`, a number")
@@ -62,7 +77,21 @@ func newServe(known *evorl.Catalog) *cobra.Command {
 	cmd.Flags().BoolVar(&f.best, "best", false, "of the best state of the run, not its newest checkpoint: see evorl eval --help")
 	cmd.Flags().StringVar(&f.seed, "seed", "", "seed `S` of the episodes (default the run's, or with --best the next)")
 	f.addEpisodes(cmd)
+	f.vector.add(cmd)
 	return cmd
+}
+
+// runVector serves environments.
+func (f *serveFlags) runVector(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("--env %s and the run %s; want one of the two", f.vector.env, args[0])
+	}
+	for _, name := range []string{"host", "port", "expose", "draw", "member", "best", "seed", "episodes"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s is of a policy; with --env want none", name)
+		}
+	}
+	return f.vector.run(cmd, f.known, f.device)
 }
 
 // check checks the flags.

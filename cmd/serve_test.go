@@ -91,7 +91,14 @@ func TestServeFlags(t *testing.T) {
 		{"--host elsewhere.example r", "want an address"},
 		{"--port 70000 r", "want 0 to 65535"},
 		{"--episodes 0 r", "--episodes 0"},
-		{"", "want one RUN_DIR"},
+		{"", "want one RUN_DIR, or --env ENV"},
+		{"--env CartPole-v1 r", "want one of the two"},
+		{"--env CartPole-v1 --port 1", "--port is of a policy"},
+		{"--env CartPole-v1 --num-envs 0", "want 1 to 1048576"},
+		{"--env CartPole-v1 --autoreset never", "next_step"},
+		{"--env CartPoll-v1", "CartPole-v1"},
+		{"--env sphere", "is a problem"},
+		{"--num-envs 3 r", "--num-envs without --env"},
 	} {
 		if _, stderr, status := b.run(append([]string{"serve"}, strings.Fields(c.args)...)...); status != statusUsage || !strings.Contains(stderr, c.want) {
 			t.Errorf("serve %s: status %d\n%s; want %q", c.args, status, stderr, c.want)

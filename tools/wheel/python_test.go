@@ -4,7 +4,9 @@ package wheel
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -23,7 +25,16 @@ func TestPython(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	if out, err := exec.CommandContext(t.Context(), python, "-W", "error", "-m", "unittest", "discover", "-s", "tests").CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(t.Context(), python, "-W", "error", "-m", "unittest", "discover", "-v", "-s", "tests")
+	if os.Getenv("EVORL_BRIDGE_PYTHON") != "" { // it has Gymnasium, whose tests step environments of the program
+		program := filepath.Join(t.TempDir(), "evorl")
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../cmd/evorl").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		cmd.Env = append(os.Environ(), "EVORL_TEST_PROGRAM="+program)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || cmd.Env != nil && strings.Contains(string(out), "skipped") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
