@@ -41,9 +41,10 @@ func newServe(known *evorl.Catalog) *cobra.Command {
 		Use:   "serve [flags] RUN_DIR",
 		Short: "Answer observations with a policy's actions, over HTTP",
 		Long: paragraphs(
-			"Answer observations with the actions of a policy, over HTTP as JSON, so that it plays in another program. The policy is of the newest checkpoint "+
-				"of a run, of the member that is best in --episodes episodes unless --member names one; --best takes the state and the member that did best in the run's own "+
-				"evaluations. Once it is read no device is used. The first line of output is the address. Ctrl-C ends the server when it has answered what it was asked.",
+			"Answer observations with the actions of a policy, over HTTP as JSON, so that it plays in another program. The policy is of the newest "+
+				"checkpoint of a run, of the member that is best in --episodes episodes unless --member names one; --best takes the state and the member "+
+				"that did best in the run's own evaluations. Once it is read no device is used. The first line of output is the address. Ctrl-C ends the "+
+				"server when it has answered what it was asked.",
 			"It answers this machine alone, and authenticates nobody. --host with an address that other machines reach needs --expose.",
 			"GET /spec says what observations and actions are; POST /act takes an array of observations; POST /sessions begins a session for a policy with memory. "+
 				"docs/serve.md documents them.",

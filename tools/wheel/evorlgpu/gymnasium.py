@@ -93,7 +93,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         #: Facts of the environment: time_limit, action_repeat, reward_threshold.
         self.facts: Dict[str, Any] = {name: hello[name] for name in ("env", "time_limit", "action_repeat", "reward_threshold")}
         self._mode = mode
-        self._shape = self.single_observation_space.shape
+        self._shape: Tuple[int, ...] = tuple(self.single_observation_space.shape or ())
         self._size = int(np.prod(self._shape))
 
     def reset(self, *, seed: Optional[Union[int, Sequence[Optional[int]]]] = None, options: Optional[Dict[str, Any]] = None) -> Tuple[Any, Dict[str, Any]]:
@@ -118,7 +118,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             words = words.astype("<i4")
         else:
             words = np.asarray(actions, "<f4")
-            want = (self.num_envs, *self.single_action_space.shape)  # type: ignore[misc]
+            want = (self.num_envs, *(self.single_action_space.shape or ()))
             if words.shape != want:
                 raise ValueError(f"actions of shape {words.shape}; want {want}")
         n, size = self.num_envs, self._size

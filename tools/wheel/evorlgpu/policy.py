@@ -137,7 +137,6 @@ class Policy:
 
     def _layer(self, i: int, x: Any, image: bool) -> Any:
         np, kind, name = self._np, self._type(i), f"layers.{i}."
-        get = self._arrays.get
         if kind in ("conv", "max_pool", "average_pool", "activation", "layer_norm") and not image and f"{name}image" in self.facts:
             height, width, channels = (int(n) for n in self.facts[f"{name}image"].split(","))
             x = x.reshape(len(x), height, width, channels).transpose(0, 3, 1, 2)
@@ -150,7 +149,7 @@ class Policy:
         if kind in ("conv", "max_pool", "average_pool"):
             return self._windowed(i, kind, x)
         x = x.reshape(len(x), -1)
-        z = x @ get(f"{name}weight").T + get(f"{name}bias")
+        z = x @ self._arrays[f"{name}weight"].T + self._arrays[f"{name}bias"]
         if kind == "dense":
             return z
         return self._cell(i, kind, z)
@@ -159,13 +158,12 @@ class Policy:
         np, name = self._np, f"layers.{i}."
         left, right, top, bottom = (int(n) for n in self.facts[f"{name}padding"].split(","))
         stride = int(self.facts[f"{name}stride"])
-        weight = self._arrays.get(f"{name}weight")
-        kernel = weight.shape[2] if kind == "conv" else int(self.facts[f"{name}kernel"])
+        kernel = int(self.facts[f"{name}kernel"]) if kind != "conv" else self._arrays[f"{name}weight"].shape[2]
         fill = -math.inf if kind == "max_pool" else 0.0
         padded = np.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=fill)
         under = np.lib.stride_tricks.sliding_window_view(padded, (kernel, kernel), axis=(2, 3))[:, :, ::stride, ::stride]
         if kind == "conv":
-            return np.einsum("nchwyx,ocyx->nohw", under, weight, optimize=True) + self._arrays[f"{name}bias"][:, None, None]
+            return np.einsum("nchwyx,ocyx->nohw", under, self._arrays[f"{name}weight"], optimize=True) + self._arrays[f"{name}bias"][:, None, None]
         if kind == "max_pool":
             return under.max((4, 5))
         inside = np.pad(np.ones(x.shape[2:]), ((top, bottom), (left, right)))

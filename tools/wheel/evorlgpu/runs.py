@@ -174,7 +174,7 @@ class Process:
         # A session of its own: Ctrl-C in a notebook interrupts what waits for the run, and stop() the run.
         own: Dict[str, Any] = {"start_new_session": True}
         if os.name == "nt":
-            own = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+            own = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}  # type: ignore[attr-defined]
         self._child = subprocess.Popen([program(), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                        encoding="utf-8", errors="replace", **own)
         assert self._child.stdout is not None and self._child.stderr is not None
