@@ -40,7 +40,8 @@ type PolicyServer struct {
 	config   PolicyServerConfig
 	shape    nn.Shape // of an observation
 	mux      *http.ServeMux
-	at       chan struct{} // holds a token for each request that computes
+	reading  chan struct{} // holds a token for each request whose body is in memory
+	at       chan struct{} // likewise that computes
 	mu       sync.Mutex
 	sessions map[string]*session
 }
@@ -48,7 +49,7 @@ type PolicyServer struct {
 // session is the memory of environments that are acted in together.
 type session struct {
 	mu     sync.Mutex
-	memory [][]float64 // [environments][Actor.Memory]
+	memory [][]float64 // [environments][Actor.Memory]; its length does not change
 	used   time.Time   // guarded by the server's mutex
 }
 
@@ -72,8 +73,8 @@ func NewPolicyServer(p *Policy, cfg PolicyServerConfig) (*PolicyServer, error) {
 	orDefault(&cfg.MaxSessions, 1024)
 	orDefault(&cfg.Idle, 10*time.Minute)
 	s := &PolicyServer{
-		actor: actor, config: cfg, mux: http.NewServeMux(), at: make(chan struct{}, runtime.GOMAXPROCS(0)), sessions: map[string]*session{},
-		shape: nn.Shape{actor.Observations()},
+		actor: actor, config: cfg, mux: http.NewServeMux(), at: make(chan struct{}, runtime.GOMAXPROCS(0)), reading: make(chan struct{}, maxReading),
+		sessions: map[string]*session{}, shape: nn.Shape{actor.Observations()},
 	}
 	if p.Space != nil {
 		if s.shape = p.Space.Shape; s.shape.Size() != actor.Observations() {
@@ -86,6 +87,12 @@ func NewPolicyServer(p *Policy, cfg PolicyServerConfig) (*PolicyServer, error) {
 	s.mux.HandleFunc("DELETE /sessions/{id}", s.end)
 	return s, nil
 }
+
+// Limits that are no settings: requests that are in memory at a time, and environments of all sessions as a multiple of those of one.
+const (
+	maxReading = 64
+	maxShare   = 16
+)
 
 func orDefault[T comparable](of *T, value T) {
 	var zero T
@@ -226,17 +233,26 @@ type actRequest struct {
 	Seed    *uint64         `json:"seed"`
 }
 
-func (s *PolicyServer) act(w http.ResponseWriter, r *http.Request) {
-	var request actRequest
-	if !s.read(w, r, &request) {
-		return
-	}
+// take waits for a token, and reports whether it got one before whoever asked was gone.
+func take(r *http.Request, of chan struct{}) bool {
 	select {
-	case s.at <- struct{}{}:
-		defer func() { <-s.at }()
+	case of <- struct{}{}:
+		return true
 	case <-r.Context().Done():
+		return false
+	}
+}
+
+func (s *PolicyServer) act(w http.ResponseWriter, r *http.Request) {
+	if !take(r, s.reading) {
 		return
 	}
+	defer func() { <-s.reading }()
+	var request actRequest
+	if !s.read(w, r, &request) || !take(r, s.at) {
+		return
+	}
+	defer func() { <-s.at }()
 	rows, err := readRows(request.Obs, s.shape, s.config.MaxBatch)
 	if err == nil && request.Type != nil {
 		err = s.scale(rows, *request.Type)
@@ -400,24 +416,30 @@ func (s *PolicyServer) open(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	begun := &session{memory: make([][]float64, request.Environments), used: time.Now()}
-	for i := range begun.memory {
-		begun.memory[i] = make([]float64, s.actor.Memory())
-	}
+	begun.mu.Lock()
+	defer begun.mu.Unlock()
 	s.mu.Lock()
+	environments := request.Environments
 	for id, of := range s.sessions {
 		if time.Since(of.used) > s.config.Idle {
 			delete(s.sessions, id)
+			continue
 		}
+		environments += len(of.memory)
 	}
-	full := len(s.sessions) >= s.config.MaxSessions
+	full := len(s.sessions) >= s.config.MaxSessions || environments > maxShare*s.config.MaxBatch
 	id := rand.Text()
 	if !full {
 		s.sessions[id] = begun
 	}
 	s.mu.Unlock()
 	if full {
-		refuse(w, http.StatusTooManyRequests, "there are %d sessions; want some ended by DELETE /sessions/{id}", s.config.MaxSessions)
+		refuse(w, http.StatusTooManyRequests, "too many sessions: want at most %d, of %d environments in all; DELETE /sessions/{id} ends one",
+			s.config.MaxSessions, maxShare*s.config.MaxBatch)
 		return
+	}
+	for i := range begun.memory { // only where there is room
+		begun.memory[i] = make([]float64, s.actor.Memory())
 	}
 	answer(w, http.StatusCreated, map[string]any{"session": id, "environments": request.Environments})
 }

@@ -226,6 +226,20 @@ func TestPolicyServerSessionLimit(t *testing.T) {
 	}
 }
 
+// Sessions have so many environments in all.
+func TestPolicyServerEnvironmentLimit(t *testing.T) {
+	s := serve(t, policyOf(t, "gru"), PolicyServerConfig{MaxBatch: 2})
+	for i := range maxShare + 1 {
+		want := http.StatusCreated
+		if i == maxShare {
+			want = http.StatusTooManyRequests
+		}
+		if status := s.ask("POST", "/sessions", `{"environments": 2}`, nil); status != want {
+			t.Errorf("session %d: status %d; want %d", i, status, want)
+		}
+	}
+}
+
 // A seed repeats what is drawn; without one, requests differ.
 func TestPolicyServerDraws(t *testing.T) {
 	p := policyOf(t, "gaussian-squashed-state")

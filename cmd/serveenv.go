@@ -73,4 +73,3 @@ func (f *vectorFlags) run(cmd *cobra.Command, known *evorl.Catalog, device strin
 		return cause(ctx, e.Serve(ctx, in, cmd.OutOrStdout()))
 	})
 }
-
