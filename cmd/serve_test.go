@@ -3,12 +3,15 @@ package cmd
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/evorl/evorl/envs/vector"
 )
 
 // A run's policy is served with the actions that its export has, to this machine, until Ctrl-C.
@@ -79,6 +82,33 @@ func TestServe(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after Ctrl-C: %v\n%s", err, errors)
+	}
+}
+
+// Environments are served to a program until its output ends.
+func TestServeEnvironments(t *testing.T) {
+	b := newBox(t)
+	cmd, out, errors := b.command("serve", "--env", "Pendulum-v1", "--num-envs", "3", "--set", "environment.time_limit=2")
+	request := binary.LittleEndian.AppendUint32(nil, vector.CommandReset)
+	request = binary.LittleEndian.AppendUint32(request, 7)
+	for range 2 {
+		request = binary.LittleEndian.AppendUint32(request, vector.CommandStep)
+		request = append(request, make([]byte, 4+4*3)...)
+	}
+	cmd.Stdin = bytes.NewReader(request)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, errors)
+	}
+	line, answers, _ := bytes.Cut(out.Bytes(), []byte("\n"))
+	var hello vector.Hello
+	if err := json.Unmarshal(line, &hello); err != nil || hello.Environments != 3 || hello.TimeLimit != 2 {
+		t.Fatalf("%v, %s", err, line)
+	}
+	if want := 8 + 4*3*3 + 2*(8+4*3*(3+1)+3); len(answers) != want {
+		t.Fatalf("%d bytes of answers; want %d", len(answers), want)
+	}
+	if flags := answers[len(answers)-3:]; !bytes.Equal(flags, []byte{2, 2, 2}) {
+		t.Errorf("flags %v after the time limit; want all truncated", flags)
 	}
 }
 
