@@ -208,7 +208,7 @@ class Process:
         return self._child.poll() is None
 
     def folder(self, timeout: Optional[float] = None) -> Path:
-        """The run directory, when the program has said which; raises EvorlError if it ends before."""
+        """The run directory, of a sweep that of its first run, when the program has said which; raises EvorlError if it ends before."""
         if not self._known.wait(timeout):
             raise TimeoutError(f"evorl did not begin a run in {timeout} s")
         if self.path is None:
