@@ -96,6 +96,9 @@ func TestBuildProblems(t *testing.T) {
 			settings = append(settings, "task.size=9", "task.triangles=3")
 			low, high = 0, 1 // score
 		}
+		if problem == "lineups" {
+			low, high = 0, 1000 // hypervolume
+		}
 		if problem == "addition" {
 			settings = append(settings, "task.batch=3", "network.hidden=2")
 			low, high = 0, 1
@@ -126,7 +129,7 @@ func TestBuildProblems(t *testing.T) {
 	}
 	for _, p := range evorl.Problems() {
 		workflow := "snes"
-		if p.Name == "zdt" || p.Name == "dtlz" {
+		if p.Name == "zdt" || p.Name == "dtlz" || p.Name == "lineups" {
 			workflow = "nsga-iii"
 		}
 		step(workflow, p.Name)

@@ -123,21 +123,22 @@ func rankMembers(ctx context.Context, w engine.Workflow, e engine.Evaluation) ([
 
 // Measures of evaluations. All are maximised.
 const (
-	Return      = "return"   // undiscounted, per episode
-	Fitness     = "fitness"  // of a problem's solution
-	Accuracy    = "accuracy" // the share of test images that a problem's solution tells apart
-	Score       = "score"    // of a problem's picture: one minus its mean squared error from the target
-	NegativeIGD = "-IGD+"    // the negative distance of a set of solutions from the true front; see indicator.IGDPlus
+	Return      = "return"      // undiscounted, per episode
+	Fitness     = "fitness"     // of a problem's solution
+	Accuracy    = "accuracy"    // the share of test images that a problem's solution tells apart
+	Score       = "score"       // of a problem's picture: one minus its mean squared error from the target
+	Hypervolume = "hypervolume" // of a set of solutions, where the true front is unknown; see indicator.Hypervolume
+	NegativeIGD = "-IGD+"       // the negative distance of a set of solutions from the true front; see indicator.IGDPlus
 )
 
-// Measure returns what evaluations of the workflow measure: Return, Fitness, Accuracy, Score or NegativeIGD.
+// Measure returns what evaluations of the workflow measure: Return, Fitness, Accuracy, Score, Hypervolume or NegativeIGD.
 func (c *Config) Measure() string {
 	solves, several := c.setup.Solves()
 	switch {
 	case !solves:
 		return Return
 	case several:
-		return NegativeIGD
+		return cmp.Or(c.setup.Measure(), NegativeIGD)
 	}
 	return cmp.Or(c.setup.Measure(), Fitness)
 }

@@ -23,6 +23,9 @@ type Function struct {
 	constants func(member int) []float32
 	// front returns the true front, minimised; nil with one objective, or if unknown.
 	front func(points int) ([][]float64, error)
+	// reference is the point, maximised, from which solutions are evaluated by the hypervolume, where the front is unknown; nil:
+	// they are evaluated by their distance from the front.
+	reference []float64
 	// doubleFloat: double-float candidates have double-float fitness.
 	doubleFloat bool
 	// slice is the number of candidates of a slice; 0: all are evaluated at once.
@@ -62,6 +65,14 @@ func (f *Function) Name() string { return f.name }
 
 // Objectives implements ec.Problem.
 func (f *Function) Objectives() int { return f.objectives }
+
+// Measure is what evaluations of solutions measure; "": their fitness, or the distance from the true front.
+func (f *Function) Measure() string {
+	if f.reference != nil {
+		return "hypervolume"
+	}
+	return ""
+}
 
 // Space implements ec.Problem.
 func (f *Function) Space(members int) ec.Space {

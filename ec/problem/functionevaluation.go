@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/evorl/evorl/ec/indicator"
 	"github.com/evorl/evorl/engine"
@@ -84,7 +86,7 @@ type evaluator struct {
 	solutions, objectives *engine.Tensor
 	state                 *engine.State
 	program               *engine.Program
-	front                 [][]float64 // nil with one objective
+	front                 [][]float64 // nil with one objective, and where it is unknown
 }
 
 // frontPoints is the number of points of the true front to which an evaluation measures distances.
@@ -97,7 +99,7 @@ func (e *functionEvaluation) prepare(solutions *engine.Tensor) (_ *evaluator, er
 		}
 	}
 	v := &evaluator{solutions: solutions, state: e.eng.NewState()}
-	if e.objectives > 1 {
+	if e.objectives > 1 && e.reference == nil {
 		if v.front, err = e.Front(frontPoints); err != nil {
 			return nil, err
 		}
@@ -122,7 +124,7 @@ func (e *functionEvaluation) Prepare(_ context.Context, solutions *engine.Tensor
 }
 
 // Evaluate implements ec.Evaluation: with one objective, the fitness of the solutions without noise; with several,
-// the negative IGD+ of each population from the true front. It is the same in every episode.
+// the negative IGD+ of each population from the true front or, where that is unknown, its hypervolume. It is the same in every episode.
 func (e *functionEvaluation) Evaluate(ctx context.Context, solutions *engine.Tensor, episodes int) (engine.Evaluation, error) {
 	if err := engine.CheckEpisodes(episodes); err != nil {
 		return engine.Evaluation{}, fmt.Errorf("problem: %w", err)
@@ -175,6 +177,14 @@ func (e *functionEvaluation) worth(values []float32, front [][]float64) (float32
 		for k := range e.objectives {
 			set[i] = append(set[i], float64(values[i*e.objectives+k]))
 		}
+	}
+	if e.reference != nil {
+		// Solutions with an objective that is not finite have no volume.
+		set = slices.DeleteFunc(set, func(f []float64) bool {
+			return slices.ContainsFunc(f, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+		})
+		volume, err := indicator.Hypervolume(set, e.reference)
+		return float32(volume), err
 	}
 	distance, err := indicator.IGDPlus(set, front)
 	return float32(-distance), err

@@ -378,6 +378,48 @@ type likelihoodKernel struct {
 // call dispatches x × y × z workgroups.
 func (k likelihoodKernel) call(x, y, z uint32) vk.Call { return vk.Pack(likelihoodShader, &k, x, y, z) }
 
+var lineupsShader = &vk.Shader{
+	Name:  "ec/problem/lineups",
+	SPIRV: shaders.Code("ec/problem/lineups"),
+	Bindings: []vk.Binding{
+		{Name: "Candidates", Index: 0, Access: vk.Read},
+		{Name: "candidates_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Candidates"},
+		{Name: "Objectives", Index: 2, Access: vk.Write},
+		{Name: "Constants", Index: 3, Access: vk.Read},
+		{Name: "constants_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, View: "Constants"},
+	},
+	PushBytes: 28,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 32},
+		{Name: "TEAMS", ID: 1, Default: 3},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{32, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// lineupsKernel is shaders/ec/problem/lineups.comp.
+type lineupsKernel struct {
+	Candidates vk.Range // readonly vec4
+	Objectives vk.Range // writeonly float
+	Constants  vk.Range // readonly vec4
+
+	Members    uint32 // push constants, in order
+	Window     uint32
+	Dim        uint32
+	Row        uint32
+	Population uint32
+	First      uint32
+	Objective  uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 32
+	Teams      uint32 // default 3
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k lineupsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(lineupsShader, &k, x, y, z) }
+
 var observedShader = &vk.Shader{
 	Name:  "ec/problem/observed",
 	SPIRV: shaders.Code("ec/problem/observed"),

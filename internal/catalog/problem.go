@@ -83,6 +83,12 @@ func Problems() []Problem {
 			settings: func() ProblemSettings { return &dtlz{Objectives: 3} },
 		},
 		{
+			Name: "lineups", Summary: "lineups of teams that show where a synthetic strategy game is out of balance: three objectives; evaluated by the hypervolume",
+			Source: "H. Bai et al., \"Lamarckian Platform: Pushing the Boundaries of Evolutionary Reinforcement Learning Towards Asynchronous " +
+				"Commercial Games\", 2022, section V.B",
+			settings: func() ProblemSettings { return &lineups{problem.DefaultLineups()} },
+		},
+		{
 			Name: "mnist", Summary: "a network that tells handwritten digits apart, on batches of images; evaluated by its accuracy on the test images",
 			Source: "Y. Tang, Y. Tian, D. Ha, \"EvoJAX: Hardware-Accelerated Neuroevolution\", 2022; " +
 				"Y. LeCun, C. Cortes, C. J. C. Burges, \"The MNIST database of handwritten digits\"",
@@ -128,6 +134,11 @@ type dtlz struct {
 func (z *dtlz) Problem() (ec.Problem, error) {
 	return found(problem.DTLZ(z.Function, z.Objectives, z.Dimension))
 }
+
+// lineups is [lineups].
+type lineups struct{ problem.LineupsConfig }
+
+func (l *lineups) Problem() (ec.Problem, error) { return problem.Lineups(l.LineupsConfig) }
 
 // found rejects a function whose front is unknown, which evaluations need.
 func found(f *problem.Function, err error) (ec.Problem, error) {
