@@ -112,6 +112,9 @@ func TestGeometry(t *testing.T) {
 		if name == "RepeatPrevious-v0" {
 			states = [][]float64{{2, -1, -1, -1, 13, 13, 12, 13, 1, -1}, {3, 2, 1, 0, 0, 0, 0, 0, 52, 3}}
 		}
+		if name == "FaultMaze-v0" {
+			states = [][]float64{{1, 1}, {9, 7, 1, 1, 0, 1}}
+		}
 		if _, game := games[name]; game {
 			states = gameStates(t, name)
 		} else if of, masked := memoryTasks[name]; !masked {
@@ -175,7 +178,7 @@ func TestGeometry(t *testing.T) {
 
 // TestGeometryTime: the duration of a step agrees with the GLSL.
 func TestGeometryTime(t *testing.T) {
-	steps := map[string]float64{"MountainCar-v0": 1. / 30, "MountainCarContinuous-v0": 1. / 30, "TMaze-v0": 0.2, "RepeatPrevious-v0": 0.5} // these define no time
+	steps := map[string]float64{"MountainCar-v0": 1. / 30, "MountainCarContinuous-v0": 1. / 30, "TMaze-v0": 0.2, "RepeatPrevious-v0": 0.5, "FaultMaze-v0": 0.1} // these define no time
 	for _, b := range builtIn() {
 		if strings.HasPrefix(b.spec.Name, "MinAtar-") { // these have no time
 			continue

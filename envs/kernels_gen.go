@@ -241,6 +241,99 @@ type contactsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k contactsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(contactsShader, &k, x, y, z) }
 
+var foundShader = &vk.Shader{
+	Name:  "envs/found",
+	SPIRV: shaders.Code("envs/found"),
+	Bindings: []vk.Binding{
+		{Name: "EnvState", Index: 0, Access: vk.Read},
+		{Name: "Element", Index: 1, Access: vk.Read},
+		{Name: "Found", Index: 2, Access: vk.ReadWrite},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// foundKernel is shaders/envs/found.comp.
+type foundKernel struct {
+	EnvState vk.Range // readonly float
+	Element  vk.Range // readonly uint
+	Found    vk.Range // read-write uint
+
+	All  uint32 // push constants, in order
+	Each uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k foundKernel) call(x, y, z uint32) vk.Call { return vk.Pack(foundShader, &k, x, y, z) }
+
+var foundCountShader = &vk.Shader{
+	Name:  "envs/found_count",
+	SPIRV: shaders.Code("envs/found_count"),
+	Bindings: []vk.Binding{
+		{Name: "Found", Index: 0, Access: vk.Read},
+		{Name: "Begin", Index: 1, Access: vk.Read},
+		{Name: "Counts", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// foundCountKernel is shaders/envs/found_count.comp.
+type foundCountKernel struct {
+	Found  vk.Range // readonly uint
+	Begin  vk.Range // readonly uint
+	Counts vk.Range // writeonly float
+
+	Sets   uint32 // push constants, in order
+	Groups uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k foundCountKernel) call(x, y, z uint32) vk.Call { return vk.Pack(foundCountShader, &k, x, y, z) }
+
+var foundUnionShader = &vk.Shader{
+	Name:  "envs/found_union",
+	SPIRV: shaders.Code("envs/found_union"),
+	Bindings: []vk.Binding{
+		{Name: "Found", Index: 0, Access: vk.Read},
+		{Name: "Begin", Index: 1, Access: vk.Read},
+		{Name: "Counts", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// foundUnionKernel is shaders/envs/found_union.comp.
+type foundUnionKernel struct {
+	Found  vk.Range // readonly uint
+	Begin  vk.Range // readonly uint
+	Counts vk.Range // writeonly float
+
+	Sets   uint32 // push constants, in order
+	Groups uint32
+
+	Workgroup uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k foundUnionKernel) call(x, y, z uint32) vk.Call { return vk.Pack(foundUnionShader, &k, x, y, z) }
+
 var hostedActShader = &vk.Shader{
 	Name:  "envs/hosted_act",
 	SPIRV: shaders.Code("envs/hosted_act"),
@@ -630,6 +723,36 @@ type memoryKernel struct {
 // call dispatches x × y × z workgroups.
 func (k memoryKernel) call(x, y, z uint32) vk.Call { return vk.Pack(memoryShader, &k, x, y, z) }
 
+var metShader = &vk.Shader{
+	Name:  "envs/met",
+	SPIRV: shaders.Code("envs/met"),
+	Bindings: []vk.Binding{
+		{Name: "EnvState", Index: 0, Access: vk.Read},
+		{Name: "Counts", Index: 1, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// metKernel is shaders/envs/met.comp.
+type metKernel struct {
+	EnvState vk.Range // readonly float
+	Counts   vk.Range // writeonly float
+
+	All   uint32 // push constants, in order
+	First uint32
+	Words uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k metKernel) call(x, y, z uint32) vk.Call { return vk.Pack(metShader, &k, x, y, z) }
+
 // resetShader maps the name of an environment to shaders/envs/reset.comp with that environment.
 var resetShader = vk.Variants(shaders.Code, vk.Shader{
 	Name: "envs/reset",
@@ -670,6 +793,7 @@ var resetShader = vk.Variants(shaders.Code, vk.Shader{
 	"CartPoleMasked-v1",
 	"CartPoleSwingUp-easy",
 	"CartPoleSwingUp-hard",
+	"FaultMaze-v0",
 	"HalfCheetah-v5",
 	"Hopper-v5",
 	"Humanoid-v5",
@@ -820,6 +944,7 @@ var rolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	"CartPoleMasked-v1",
 	"CartPoleSwingUp-easy",
 	"CartPoleSwingUp-hard",
+	"FaultMaze-v0",
 	"HalfCheetah-v5",
 	"Hopper-v5",
 	"Humanoid-v5",
@@ -1153,6 +1278,7 @@ var stepShader = vk.Variants(shaders.Code, vk.Shader{
 	"CartPoleMasked-v1",
 	"CartPoleSwingUp-easy",
 	"CartPoleSwingUp-hard",
+	"FaultMaze-v0",
 	"HalfCheetah-v5",
 	"Hopper-v5",
 	"Humanoid-v5",

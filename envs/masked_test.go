@@ -7,8 +7,11 @@ import (
 	"testing"
 )
 
-// memoryTasks hide what others show; they have no records of their own. The name is of what they hide a part of: the same dynamics.
-var memoryTasks = map[string]string{"CartPoleMasked-v1": "CartPole-v1", "PendulumMasked-v1": "Pendulum-v1", "TMaze-v0": "", "RepeatPrevious-v0": ""}
+// memoryTasks hide what others show, or are mazes; they have no records of their own. The name is of what they hide a part of: the same dynamics.
+var memoryTasks = map[string]string{
+	"CartPoleMasked-v1": "CartPole-v1", "PendulumMasked-v1": "Pendulum-v1",
+	"TMaze-v0": "", "RepeatPrevious-v0": "", "FaultMaze-v0": "",
+}
 
 // TestMasked: an environment without velocities is the other in all but its observations.
 func TestMasked(t *testing.T) {

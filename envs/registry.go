@@ -19,6 +19,7 @@ func builtIn() []builtInSpec {
 		{cartPoleMasked(), "cartpole_masked.glsl"},
 		{pendulumMasked(), "pendulum_masked.glsl"},
 		{tMaze(), "tmaze.glsl"},
+		{faultMaze(), "fault_maze.glsl"},
 		{repeatPrevious(), "repeat_previous.glsl"},
 		{acrobot(), "acrobot.glsl"},
 		{mountainCar(), "mountaincar.glsl"},

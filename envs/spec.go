@@ -35,6 +35,9 @@ type Spec struct {
 	// several agents; 0: none.
 	Global int
 
+	// Sets are the things that the state records as met, for metrics and objectives beside the return; nil: none.
+	Sets []Set
+
 	// MaxSteps is the default time limit, the number of environment steps after which an episode is truncated; 0: no
 	// limit.
 	MaxSteps int
@@ -127,7 +130,7 @@ func (s Spec) check() error {
 	if s.Global < 0 || s.Global > 0 && s.Agents < 2 {
 		errs = append(errs, fmt.Errorf("the Spec has a Global state of %d with %d Agents; want 0, or several agents", s.Global, s.Agents))
 	}
-	errs = append(errs, s.Geometry.check(s.StateSize()))
+	errs = append(errs, s.checkSets(), s.Geometry.check(s.StateSize()))
 	return errors.Join(errs...)
 }
 

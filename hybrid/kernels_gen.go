@@ -628,11 +628,13 @@ var spreadShader = &vk.Shader{
 		{Name: "Variance", Index: 2, Access: vk.Write},
 		{Name: "Objectives", Index: 3, Access: vk.Write},
 		{Name: "Steadiness", Index: 4, Access: vk.Write, Optional: true},
+		{Name: "Second", Index: 5, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 4,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "HAS_STEADINESS", ID: 1, Default: 0, Has: "Steadiness"},
+		{Name: "HAS_SECOND", ID: 2, Default: 0, Has: "Second"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -645,6 +647,7 @@ type spreadKernel struct {
 	Variance   vk.Range // writeonly float
 	Objectives vk.Range // writeonly float
 	Steadiness vk.Range // writeonly float, optional
+	Second     vk.Range // readonly float, optional
 
 	Episodes uint32 // push constants, in order
 

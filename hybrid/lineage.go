@@ -11,6 +11,7 @@ const FitnessMetric = "pbt/fitness"
 // Names of the other metrics that PBT adds to its workflow's.
 const (
 	steadinessRow = "pbt/steadiness" // minus the deviation of the episodes' returns, if that is an objective
+	coverageRow   = "pbt/coverage"   // mean number of states that the episodes visited, if that is an objective
 	parentRow     = "pbt/parent"     // the member copied in the last exchange; itself if not replaced
 	hyperRow      = "hyper/"         // prefix of a searched hyperparameter
 )

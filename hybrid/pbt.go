@@ -149,7 +149,7 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 		p.rows = append(p.rows, row{p.inner.Metrics().Row(hyperRow + name), p.inner.Hyper().Lookup(name)})
 	}
 	p.parentRow = p.inner.Metrics().Row(parentRow)
-	if p.ranking, err = newRanking(p, s, evaluate); err != nil {
+	if p.ranking, err = newRanking(ctx, p, s, evaluate); err != nil {
 		return err
 	}
 	return s.Allocate()

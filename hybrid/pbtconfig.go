@@ -15,7 +15,7 @@ type PBTConfig struct {
 	Top          float64     `min:"0" max:"1" doc:"Fraction of the population that truncation copies from; at least the best member."`
 	Bottom       float64     `min:"0" max:"1" doc:"Fraction of the population that truncation replaces; at least the worst member, unless 0."`
 	Significance float64     `min:"0" below:"1" doc:"Significance level of t_test: probability that one of two equal members is replaced."`
-	Objective    Objective   `doc:"Second objective, with non-dominated ranks (MO-PBT): none, steadiness (minus the deviation of returns)."`
+	Objective    Objective   `doc:"Second objective, with non-dominated ranks (MO-PBT): none, steadiness (minus the deviation of returns), coverage (states visited in an episode)."`
 	Inherit      Inheritance `doc:"State that a replaced member copies: everything, or policy (fastpbrl: it keeps its own critics, replay and episodes)."`
 
 	Explore  Explore `doc:"Change of a replaced member's hyperparameters: perturb, pb2 (a bandit on a time-varying Gaussian process)."`
@@ -54,7 +54,7 @@ func (c PBTConfig) Validate() error {
 }
 
 // samples reports whether single episodes' returns are needed, not only their means.
-func (c PBTConfig) samples() bool { return c.Exploit == TTest || c.Objective == Steadiness }
+func (c PBTConfig) samples() bool { return c.Exploit == TTest || c.Objective != NoObjective }
 
 // Exploit selects how PBT chooses the members that become copies, and their parents.
 type Exploit uint32
@@ -130,11 +130,13 @@ const (
 	NoObjective Objective = iota
 	// Steadiness is minus the standard deviation of an evaluation's returns.
 	Steadiness
+	// Coverage is the mean number of states that an evaluation's episodes visit, of those that the environment records (envs.Spec.Covers).
+	Coverage
 )
 
-var objectiveNames = []string{"none", "steadiness"}
+var objectiveNames = []string{"none", "steadiness", "coverage"}
 
-// UnmarshalText parses a name: none or steadiness.
+// UnmarshalText parses a name: none, steadiness or coverage.
 func (o *Objective) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(o, "objective", objectiveNames, text)
 }

@@ -1,8 +1,12 @@
 package hybrid
 
 import (
+	"context"
+
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
 )
 
 // ranking evaluates members and ranks them by mean return, or by fronts of two objectives (A. Dushatskiy et al.,
@@ -11,12 +15,20 @@ type ranking struct {
 	evaluate   engine.Fitness
 	returns    *engine.Tensor // [M, episodes]; nil: only means are needed
 	variance   *engine.Tensor // [M]: variance of the mean return
-	objectives *engine.Tensor // [1, M, 2]: return and steadiness
+	objectives *engine.Tensor // [1, M, 2]: return and steadiness or coverage
 	fronts     *ec.Fronts     // nil: one objective
-	steadiness *engine.Tensor // metric [M]
+	steadiness *engine.Tensor // metric [M]; nil: no objective
+
+	covered  *engine.Tensor // [M, episodes]; nil: coverage is no objective
+	coverage *engine.Tensor // metric [M]: its mean
+	// evaluateCoverage records an evaluation's returns and coverages.
+	evaluateCoverage func(r *engine.Recorder, returns, coverage *engine.Tensor)
 }
 
-func newRanking(p *PBT, s *engine.State, evaluate engine.Fitness) (_ *ranking, err error) {
+// evaluatedAgents is a workflow of agents whose episodes an envs.Evaluator runs.
+type evaluatedAgents interface{ Evaluator() *envs.Evaluator }
+
+func newRanking(ctx context.Context, p *PBT, s *engine.State, evaluate engine.Fitness) (_ *ranking, err error) {
 	k, n := &ranking{evaluate: evaluate}, p.fitness.Len()
 	if !p.cfg.samples() {
 		return k, nil
@@ -27,10 +39,31 @@ func newRanking(p *PBT, s *engine.State, evaluate engine.Fitness) (_ *ranking, e
 	if p.cfg.Objective == NoObjective {
 		return k, nil
 	}
-	k.steadiness = s.Tensor("steadiness", engine.Float32, engine.Members(n)).Own()
-	p.rows = append(p.rows, row{p.inner.Metrics().Row(steadinessRow), k.steadiness})
+	switch p.cfg.Objective {
+	case Coverage:
+		if err := k.cover(ctx, p, s); err != nil {
+			return nil, err
+		}
+	default:
+		k.steadiness = s.Tensor("steadiness", engine.Float32, engine.Members(n)).Own()
+		p.rows = append(p.rows, row{p.inner.Metrics().Row(steadinessRow), k.steadiness})
+	}
 	k.fronts, err = ec.NewFronts(s.Sub("fronts"), n, 2)
 	return k, err
+}
+
+// cover makes coverage the second objective.
+func (k *ranking) cover(ctx context.Context, p *PBT, s *engine.State) (err error) {
+	of, ok := p.inner.(evaluatedAgents)
+	if !ok {
+		return config.Invalid("pbt.objective", "the coverage of %s is not measured; want an agent, such as over = \"ppo\"", p.inner.Describe().Workflow)
+	}
+	n := engine.Members(p.fitness.Len())
+	k.covered = s.Scratch("covered", engine.Float32, n, engine.Axis("episode", p.cfg.Episodes))
+	k.coverage = s.Tensor("coverage", engine.Float32, n).Own()
+	p.rows = append(p.rows, row{p.inner.Metrics().Row(coverageRow), k.coverage})
+	k.evaluateCoverage, err = of.Evaluator().Coverage(ctx, s.Sub("covering"), p.Clock(), p.cfg.Episodes)
+	return err
 }
 
 // recordFitness records the members' evaluation.
@@ -39,10 +72,18 @@ func (k *ranking) recordFitness(r *engine.Recorder, p *PBT) {
 		k.evaluate(r, p.fitness)
 		return
 	}
-	k.evaluate(r, k.returns)
+	if k.coverage != nil {
+		k.evaluateCoverage(r, k.returns, k.covered)
+		engine.Mean(r, k.coverage, k.covered, nil, 1)
+	} else {
+		k.evaluate(r, k.returns)
+	}
 	spread := spreadKernel{
 		Returns: k.returns.Range(), Fitness: p.fitness.Range(), Variance: k.variance.Range(), Objectives: k.objectives.Range(),
 		Episodes: uint32(p.cfg.Episodes), Workgroup: r.WorkgroupFor(p.cfg.Episodes),
+	}
+	if k.coverage != nil {
+		spread.Second = k.coverage.Range()
 	}
 	if k.steadiness != nil {
 		spread.Steadiness = k.steadiness.Range()

@@ -14,6 +14,7 @@ type Collector struct {
 	rollout *envs.Rollout
 	clock   engine.Clock
 
+	found                               *envs.Found    // nil: the environment has no sets
 	returns, lengths, diverged, leftOut *engine.Tensor // metrics [M]; leftOut is nil without a normalizer
 }
 
@@ -37,6 +38,8 @@ func newCollector(
 	}
 	c := &Collector{behaviour: b, rollout: rollout, clock: clock}
 	c.returns, c.lengths, c.diverged = m.Row(engine.ReturnMetric), m.Row("episode/length"), m.Row("episode/diverged")
+	c.found = envs.NewFound(s, env, cfg.Members)
+	c.found.Rows(m)
 	if b.normalizer != nil {
 		c.leftOut = m.Row("observation/left_out")
 	}
@@ -81,4 +84,5 @@ func (c *Collector) Finish(r *engine.Recorder) {
 	}
 	c.rollout.RecordReturns(r, c.returns, c.lengths)
 	c.rollout.RecordDiverged(r, c.diverged)
+	c.found.Record(r, c.rollout)
 }

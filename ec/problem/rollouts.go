@@ -22,6 +22,7 @@ type rollouts struct {
 	steps               *engine.Tensor // [M, N] u32: steps taken by each candidate
 	observations        *observations  // nil: not normalized
 	behaviour           *behaviour
+	found               *envs.Found                        // nil: the environment has no sets
 	each                *engine.Tensor                     // [M, 2] u32: environment steps of the generation, low and high word
 	taken               *engine.Tensor                     // [2] u32: environment steps of the run
 	length              *engine.Tensor                     // [M]: mean episode length
@@ -121,6 +122,7 @@ func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.
 		e.cap = s.Scratch("episode_cap", engine.Uint32, engine.Members(members)) // written in any case, but not used
 	}
 	e.observations = newObservations(s, p, members)
+	e.found = envs.NewFound(s, p.env, members)
 	if p.network.VirtualBatchNorm > 0 {
 		if e.virtual, err = p.newVirtual(s, members, e.window); err != nil {
 			return nil, err
@@ -179,6 +181,7 @@ func (e *rollouts) RecordLowRank(r *engine.Recorder, candidates nn.Weights, firs
 	}.call(groups, 1, 1))
 	e.observations.see(r, e, first)
 	e.behaviour.record(r, e, first)
+	e.found.Record(r, e.rollout)
 }
 
 func (e *rollouts) Finish(r *engine.Recorder) {
@@ -193,6 +196,7 @@ func (e *rollouts) Finish(r *engine.Recorder) {
 func (e *rollouts) Rows(m *engine.Metrics) func(*engine.Recorder) {
 	e.taken = m.CountSteps()
 	row, diverged := m.Row("episode/length"), m.Row("episode/diverged")
+	e.found.Rows(m)
 	e.each = e.state.Scratch("generation_steps", engine.Uint32, engine.Members(e.members), engine.Axis("word", 2))
 	e.length = e.state.Scratch("length", engine.Float32, engine.Members(e.members))
 	return func(r *engine.Recorder) {

@@ -146,6 +146,21 @@ func (p *pbt) Sections() config.Sections {
 	return append(p.Settings.Sections(), config.Section{Name: "pbt", Value: &p.cfg})
 }
 
+// checkCoverage checks that coverage can be an objective.
+func (p *pbt) checkCoverage(env *envs.Environment) error {
+	if p.cfg.Objective != hybrid.Coverage {
+		return nil
+	}
+	if _, ok := p.Settings.(*agent); !ok {
+		return config.Invalid("pbt.objective", "coverage is of the episodes of agents, and %s has none: want none, or an agent such as over = \"ppo\"", p.over)
+	}
+	if env != nil && !env.Covers() {
+		return config.Invalid("pbt.objective", "%q records no states that agents visit: want none, or an environment that does, such as \"FaultMaze-v0\"",
+			env.Name)
+	}
+	return nil
+}
+
 func (p *pbt) Check(env *envs.Environment, options envs.Options) error {
 	switch {
 	case p.err != nil:
@@ -160,6 +175,9 @@ func (p *pbt) Check(env *envs.Environment, options envs.Options) error {
 		if err := of.how.repeats(); err != nil {
 			return err
 		}
+	}
+	if err := p.checkCoverage(env); err != nil {
+		return err
 	}
 	keys, err := p.memberFields()
 	if err != nil {
