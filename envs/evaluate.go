@@ -73,7 +73,7 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 	if err := engine.Require(map[string]any{"state": s}); err != nil {
 		return nil, fmt.Errorf("envs: the fitness of a policy: %w", err)
 	}
-	rollout, acts, err := ev.newRollout(ctx, s, episodes, ev.against)
+	rollout, acts, err := ev.newRollout(ctx, s, episodes, ev.against, true)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (ev *Evaluator) Scores(
 	if n := ev.env.Seats(); n != 2 {
 		return nil, fmt.Errorf("envs: scores in %q, whose episodes have %d seats; want two", ev.env.Name, n)
 	}
-	rollout, acts, err := ev.newRollout(ctx, s, episodes, &opposed{policy, cfg})
+	rollout, acts, err := ev.newRollout(ctx, s, episodes, &opposed{policy, cfg}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,9 @@ func (ev *Evaluator) Scores(
 	}, s.Err()
 }
 
-// newRollout makes a rollout of the given number of episodes per member, with tensors in s, and what acts in it. against may be nil.
-func (ev *Evaluator) newRollout(ctx context.Context, s *engine.State, episodes int, against *opposed) (*Rollout, *Policy, error) {
+// newRollout makes a rollout of the given number of episodes per member, with tensors in s, and what acts in it. against may be nil. mode takes the
+// most likely actions instead of samples.
+func (ev *Evaluator) newRollout(ctx context.Context, s *engine.State, episodes int, against *opposed, mode bool) (*Rollout, *Policy, error) {
 	acts := ev.policy
 	if against != nil {
 		cfg := against.matches
@@ -137,7 +138,7 @@ func (ev *Evaluator) newRollout(ctx context.Context, s *engine.State, episodes i
 		acts = &with
 	}
 	rollout, err := NewRollout(ctx, s, ev.env, RolloutConfig{
-		Members: ev.members, Environments: episodes, Horizon: ev.steps(), Options: ev.options, Mode: true, Begin: true, Evaluation: true,
+		Members: ev.members, Environments: episodes, Horizon: ev.steps(), Options: ev.options, Mode: mode, Begin: true, Evaluation: true,
 		Policy: acts,
 	})
 	return rollout, acts, err
@@ -213,7 +214,7 @@ func (ev *Evaluator) Prepare(ctx context.Context, clock engine.Clock, episodes i
 }
 
 func (run *evaluation) build(ctx context.Context, ev *Evaluator, clock engine.Clock, episodes int) (err error) {
-	if run.rollout, run.acts, err = ev.newRollout(ctx, run.state, episodes, ev.against); err != nil {
+	if run.rollout, run.acts, err = ev.newRollout(ctx, run.state, episodes, ev.against, true); err != nil {
 		return err
 	}
 	if err := run.state.Zero(ctx); err != nil {

@@ -151,7 +151,8 @@ func (s Spec) Covers() bool {
 }
 
 // Coverage is Fitness that also measures how many of the states that the environment records an episode visits: it returns what records the returns and
-// the coverages [M, episodes] of new episodes. Its tensors are made in the workflow's state s.
+// the coverages [M, episodes] of new episodes, in which actions are sampled, as those of agents that learn are: the most likely ones often go in circles.
+// Its tensors are made in the workflow's state s.
 //
 // Errors: an environment that records no visited states.
 func (ev *Evaluator) Coverage(
@@ -161,7 +162,7 @@ func (ev *Evaluator) Coverage(
 	if !ok {
 		return nil, fmt.Errorf("envs: coverage in %q, which records no visited states; want an environment that does, such as \"FaultMaze-v0\"", ev.env.Name)
 	}
-	rollout, acts, err := ev.newRollout(ctx, s, episodes, nil)
+	rollout, acts, err := ev.newRollout(ctx, s, episodes, nil, false)
 	if err != nil {
 		return nil, err
 	}

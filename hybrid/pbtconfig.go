@@ -130,7 +130,8 @@ const (
 	NoObjective Objective = iota
 	// Steadiness is minus the standard deviation of an evaluation's returns.
 	Steadiness
-	// Coverage is the mean number of states that an evaluation's episodes visit, of those that the environment records (envs.Spec.Covers).
+	// Coverage is the mean number of states that an evaluation's episodes visit, of those that the environment records (envs.Spec.Covers). Actions are
+	// sampled in these episodes.
 	Coverage
 )
 
