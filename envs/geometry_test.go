@@ -178,7 +178,9 @@ func TestGeometry(t *testing.T) {
 
 // TestGeometryTime: the duration of a step agrees with the GLSL.
 func TestGeometryTime(t *testing.T) {
-	steps := map[string]float64{"MountainCar-v0": 1. / 30, "MountainCarContinuous-v0": 1. / 30, "TMaze-v0": 0.2, "RepeatPrevious-v0": 0.5, "FaultMaze-v0": 0.1} // these define no time
+	steps := map[string]float64{ // these define no time
+		"MountainCar-v0": 1. / 30, "MountainCarContinuous-v0": 1. / 30, "TMaze-v0": 0.2, "RepeatPrevious-v0": 0.5, "FaultMaze-v0": 0.1,
+	}
 	for _, b := range builtIn() {
 		if strings.HasPrefix(b.spec.Name, "MinAtar-") { // these have no time
 			continue

@@ -15,7 +15,7 @@ type PBTConfig struct {
 	Top          float64     `min:"0" max:"1" doc:"Fraction of the population that truncation copies from; at least the best member."`
 	Bottom       float64     `min:"0" max:"1" doc:"Fraction of the population that truncation replaces; at least the worst member, unless 0."`
 	Significance float64     `min:"0" below:"1" doc:"Significance level of t_test: probability that one of two equal members is replaced."`
-	Objective    Objective   `doc:"Second objective, with non-dominated ranks (MO-PBT): none, steadiness (minus the deviation of returns), coverage (states visited in an episode)."`
+	Objective    Objective   `doc:"Second objective, by non-dominated ranks: none, steadiness (minus the returns' deviation), coverage (states visited)."`
 	Inherit      Inheritance `doc:"State that a replaced member copies: everything, or policy (fastpbrl: it keeps its own critics, replay and episodes)."`
 
 	Explore  Explore `doc:"Change of a replaced member's hyperparameters: perturb, pb2 (a bandit on a time-varying Gaussian process)."`
