@@ -23,7 +23,7 @@ func TestLacks(t *testing.T) {
 		{"ppo", "gymnasium", "Gymnasium's interface"}, {"ppo", "dm_control/cheetah-run", "servers that speak its protocol"},
 		{"ppo-lstm", "CartPole-v1", "memory is a layer"}, {"rppo", "CartPole-v1", "memory is a layer"}, {"ppo_rnn", "CartPole-v1", "memory is a layer"},
 		{"mappo", "CartPole-v1", "(MAPPO: critic_input"},
-		{"qmix", "CartPole-v1", "no sums of values"}, {"ppo", "overcooked", "particle worlds, WaterWorld and Pong only"},
+		{"qmix", "CartPole-v1", "no sums of values"}, {"ppo", "overcooked", "particle worlds, WaterWorld, Pong and SlimeVolley only"},
 		{"ppo", "Pong-v4", `did you mean "Pong-v0"?`},
 		{"league", "CartPole-v1", "without leagues"}, {"cluster", "CartPole-v1", "only searches share several devices"},
 		{"muzero", "CartPole-v1", "does not plan"}, {"cql", "CartPole-v1", "not offline"}, {"neat", "CartPole-v1", "topology"},

@@ -46,6 +46,8 @@ func builtIn() []builtInSpec {
 		{waterWorldMulti(), "waterworld_multi.glsl"},
 		{pong(), "pong_single.glsl"},
 		{pongDuel(), "pong_duel.glsl"},
+		{slimeVolley(), "slimevolley_single.glsl"},
+		{slimeVolleyDuel(), "slimevolley_duel.glsl"},
 		{simpleSpread(), "simple_spread.glsl"},
 		{simpleTag(), "simple_tag.glsl"},
 		{simpleSpeakerListener(), "simple_speaker_listener.glsl"},

@@ -11,6 +11,7 @@ import (
 // games are worlds of agents that play with or against others, and the seconds that a step takes to see.
 var games = map[string]float64{
 	"Pong-v0": 1. / 30, "PongDuel-v0": 1. / 30, "SimpleSpeakerListener-v4": 0.1, "SimpleSpread-v3": 0.1, "SimpleTag-v3": 0.1,
+	"SlimeVolley-v0": 1. / 30, "SlimeVolleyDuel-v0": 1. / 30,
 	"WaterWorld-v0": 0.02, "WaterWorldMulti-v0": 0.02,
 }
 
@@ -20,6 +21,12 @@ func gameStates(t testing.TB, name string) [][]float64 {
 	switch {
 	case strings.HasPrefix(name, "Pong"):
 		return [][]float64{pongState(107, 107, 78, 112, 4, 1), pongState(34, 179, 0, 34, -4, -5)}
+	case name == "SlimeVolley-v0":
+		return readArrays(t, "SlimeVolley")["before.npy"]
+	case name == "SlimeVolleyDuel-v0":
+		s := slimeState([3]float64{-12, 1.5}, [3]float64{12, 1.5}, [4]float64{0, 12, 3, 4})
+		s[slimeLeftLives] = 2
+		return [][]float64{s, s}
 	case strings.HasPrefix(name, "WaterWorld"):
 		return readArrays(t, name)["before.npy"]
 	}

@@ -33,7 +33,7 @@ var lacks = []lack{
 	},
 	{
 		regexp.MustCompile(`petting-?zoo|smax?c|overcooked|jax-?marl|^mpe\b|mpe2`),
-		"of worlds of several agents evorl has particle worlds, WaterWorld and Pong only",
+		"of worlds of several agents evorl has particle worlds, WaterWorld, Pong and SlimeVolley only",
 	},
 	{
 		regexp.MustCompile(`league|alpha-?star|psro|exploiter|co-?evolution`),
