@@ -15,6 +15,7 @@ type Environment struct {
 	constant   [optionConstants]float32 // specialization constants of the options
 	words      bool                     // its GLSL observes words of bits, OBS_WORDS
 	stored     bool                     // its state stays in the buffer, STATE_IN_BUFFER
+	scripted   bool                     // it has a script for the seats of several agents, ENV_SCRIPT
 	newStepper MakeStepper              // of one that the host steps, which has no GLSL
 	base       *Environment             // the environment that With was first called on; nil: this one
 }
@@ -44,7 +45,8 @@ func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
 	spec.Iterations = iterate
 	_, words := defines["OBS_WORDS"]
 	_, stored := defines["STATE_IN_BUFFER"]
-	e := &Environment{Spec: spec, glsl: glsl, file: file, words: words, stored: stored}
+	_, scripted := defines["ENV_SCRIPT"]
+	e := &Environment{Spec: spec, glsl: glsl, file: file, words: words, stored: stored, scripted: scripted}
 	if spec.Options == nil {
 		return e, nil
 	}

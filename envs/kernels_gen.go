@@ -553,7 +553,7 @@ var matchesShader = &vk.Shader{
 		{Name: "Facing", Index: 5, Access: vk.ReadWrite, Optional: true},
 		{Name: "Results", Index: 6, Access: vk.ReadWrite, Optional: true},
 	},
-	PushBytes: 52,
+	PushBytes: 60,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_WEIGHTS", ID: 1, Default: 0, Has: "Weights"},
@@ -584,6 +584,8 @@ type matchesKernel struct {
 	Apart        uint32
 	Alone        float32
 	Peers        float32
+	Script       float32
+	Random       float32
 	Step         uint32
 	Seed         uint32
 	Stream       uint32
@@ -1115,6 +1117,7 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 		{Name: "HAS_SKIP", ID: 29, Default: 0, Has: "Skip"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "HAS_ROWS", ID: 32, Default: 0, Has: "Rows"},
+		{Name: "SCRIPTS", ID: 33, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -1206,6 +1209,7 @@ type seatsRolloutKernel struct {
 	Mode         bool    // default false
 	Out          uint32  // default 1
 	TexelLoads   uint32  // default 0
+	Scripts      bool    // default false
 	Head         uint32  // default 0
 	HeadWidth    uint32  // default 1
 	Squash       bool    // default false

@@ -20,6 +20,9 @@ type MatchConfig struct {
 	Peers   float64        // probability that other members' own rows, drawn uniformly, play the other seats instead of rows of the pool
 	Results bool           // games of two seats are counted; see Matches.Results
 
+	Scripted float64 // probability that the world's script plays the other seats
+	Random   float64 // probability that the other seats' actions are drawn uniformly
+
 	begins bool // all episodes begin in the program that draws the rows, which are not kept
 }
 
@@ -41,7 +44,7 @@ type Matches struct {
 
 // NewMatches makes the tensors in s.
 //
-// Errors: an environment of one agent, sizes below 1, too large a pool, a seat that there is not.
+// Errors: an environment of one agent, sizes below 1, too large a pool, a seat that there is not, a script that there is not.
 func NewMatches(s *engine.State, env *Environment, cfg MatchConfig) (*Matches, error) {
 	if err := engine.Require(map[string]any{"state": s, "environment": env}); err != nil {
 		return nil, fmt.Errorf("envs: matches: %w", err)
@@ -58,6 +61,11 @@ func NewMatches(s *engine.State, env *Environment, cfg MatchConfig) (*Matches, e
 		return nil, fmt.Errorf("envs: the results of matches of %d seats in %q; want two", seats, env.Name)
 	case !(cfg.Alone >= 0 && cfg.Alone <= 1 && cfg.Peers >= 0 && cfg.Alone+cfg.Peers <= 1):
 		return nil, fmt.Errorf("envs: matches of a row alone with probability %g, with other members' of %g; want 0 to 1 together", cfg.Alone, cfg.Peers)
+	case !(cfg.Scripted >= 0 && cfg.Random >= 0 && cfg.Alone+cfg.Peers+cfg.Scripted+cfg.Random <= 1+1e-9):
+		return nil, fmt.Errorf("envs: matches against a script with probability %g, random actions %g, a row alone %g, other members' %g; want 0 to 1 together",
+			cfg.Scripted, cfg.Random, cfg.Alone, cfg.Peers)
+	case cfg.Scripted > 0 && !env.Scripted():
+		return nil, fmt.Errorf("envs: matches against a script in %q, which has none (ENV_SCRIPT); want probability 0", env.Name)
 	case cfg.Peers > 0 && cfg.Members < 2:
 		return nil, fmt.Errorf("envs: matches with other members' rows with probability %g; want several members", cfg.Peers)
 	case cfg.Given != nil && (!cfg.Weighted || cfg.Given.Len() != cfg.Members*cfg.Count):
@@ -93,8 +101,8 @@ func (m *Matches) Rows() *engine.Tensor { return m.rows }
 func (m *Matches) Weights() *engine.Tensor { return m.weights }
 
 // Results returns how many games each world's member won, drew and lost against each row of the pool since RecordClear, [M, E, Count, 3] u32; nil
-// unless MatchConfig.Results. The greater return wins. A game is counted when the next one begins; games of a row against itself, and of members against
-// each other, are not.
+// unless MatchConfig.Results. The greater return wins. A game is counted when the next one begins; games of a row against itself, of members against
+// each other and against players without parameters are not.
 func (m *Matches) Results() *engine.Tensor { return m.results }
 
 // RecordClear records setting the results to zero.
@@ -157,6 +165,7 @@ func (m *Matches) record(r *engine.Recorder, st *seated, clock engine.Clock, ste
 		First: uint32(m.cfg.First), Count: uint32(m.cfg.Count), Step: uint32(step), Seed: r.Engine().Seed(), Stream: m.stream,
 		Resets: st.options.AutoReset != Disabled, Alone: float32(m.cfg.Alone), Peers: float32(m.cfg.Peers), LocalSizeX: size,
 	}
+	k.Script, k.Random = float32(m.cfg.Scripted), float32(m.cfg.Random)
 	k.Apart = m.apart()
 	if m.results != nil {
 		k.Returns, k.Facing, k.Results = st.ret.Range(), m.facing.Range(), m.results.Range()

@@ -145,6 +145,7 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 		}
 		if policy.Rows != nil {
 			k.Rows = policy.Rows.Range()
+			k.Scripts = policy.Matches != nil && policy.Matches.cfg.Scripted+policy.Matches.cfg.Random > 0
 		}
 		head = policy.Head
 		k.Outputs, k.ParamsPeriod = ro.stepped.outputs.Range(), policy.owners()
@@ -201,6 +202,12 @@ func (e *Environment) seatFunctions() []string {
 		"void env_step(inout float s[STATE_SIZE], " + action + ", inout Rng rng, out float reward[AGENTS], out bool terminated)",
 		"void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE])",
 		"bool env_alive(const float s[STATE_SIZE], uint seat)",
+	}
+	switch {
+	case e.scripted && e.Action.IsDiscrete():
+		functions = append(functions, "uint env_script(inout float s[STATE_SIZE], uint seat, inout Rng rng)")
+	case e.scripted:
+		functions = append(functions, "void env_script(inout float s[STATE_SIZE], uint seat, inout Rng rng, out float action[ACTION_SIZE])")
 	}
 	if e.Global > 0 {
 		functions = append(functions, "void env_global(const float s[STATE_SIZE], out float g[GLOBAL_SIZE])")

@@ -37,6 +37,11 @@ func slimeVolley() Spec {
 // slimeVolleyDuel is SlimeVolley between two seats, each of which sees it from its own side.
 func slimeVolleyDuel() Spec {
 	s := slimeSpec("SlimeVolleyDuel-v0", "play volleyball against each other")
+	for _, side := range []string{"left_", "right_"} {
+		for _, name := range slimeMemory {
+			s.State = append(s.State, side+"script_"+name)
+		}
+	}
 	s.Agents, s.Options = 2, SlimeVolleyOptions{Lives: slimeLives, Freeze: slimeFreeze}
 	return s
 }

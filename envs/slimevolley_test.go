@@ -209,7 +209,7 @@ func TestSlimeVolley(t *testing.T) {
 	}
 	got, obs, paid := poolStep(t, dev, duel, states, both)
 	for e, i := range decided {
-		slimeClose(t, "two seats", got[e], obs[24*e:24*e+24], after[i], seen[i], reward[i][0] != 0)
+		slimeClose(t, "two seats", got[e][:slimeElements], obs[24*e:24*e+24], after[i], seen[i], reward[i][0] != 0)
 		if float64(paid[2*e+1]) != reward[i][0] || float64(paid[2*e]) != -reward[i][0] {
 			t.Fatalf("row %d pays %v; want %v for the right player", i, paid[2*e:2*e+2], reward[i][0])
 		}
@@ -281,7 +281,7 @@ func TestSlimeVolleyRules(t *testing.T) {
 				left++
 				continue
 			}
-			slimeClose(t, "a step", after[e], obs[24*e:24*e+24], s, slimeObserve(s), reward != 0)
+			slimeClose(t, "a step", after[e][:slimeElements], obs[24*e:24*e+24], s, slimeObserve(s), reward != 0)
 			if float64(paid[2*e+1]) != reward || float64(paid[2*e]) != -reward {
 				t.Fatalf("pays %v; want %v for the right player", paid[2*e:2*e+2], reward)
 			}

@@ -16,7 +16,8 @@ import (
 // is the first opponent. Who plays whom is drawn when an episode begins, by counters; pools, results and draws stay on the device and are part of the
 // state, so that a run resumes exactly.
 //
-// Evaluations are games against all opponents of the pool alike, with the returns of the member's seat. Fitness, by which PBT compares members, is the score
+// Evaluations are games against all opponents of the pool alike, or against the player that the configuration names, with the returns of the member's
+// seat. Fitness, by which PBT compares members, is the score
 // in games against the other members, draws half: pools differ. A member that PBT replaces takes over all of its parent: policy, pool, results of its
 // opponents, and the games in progress, against the same opponents.
 type SelfPlay struct {
@@ -62,7 +63,11 @@ func NewSelfPlay(agent *rl.PPO, cfg SelfPlayConfig) (*SelfPlay, error) {
 }
 
 // Pool returns the option with which the agent is made.
-func (c SelfPlayConfig) Pool() rl.Option { return rl.Pool(c.Capacity, c.Latest, c.Population) }
+func (c SelfPlayConfig) Pool() rl.Option {
+	return rl.Pool(rl.PoolConfig{
+		Opponents: c.Capacity, Alone: c.Latest, Peers: c.Population, Scripted: c.Scripted, Random: c.Random, Evaluation: c.Evaluation,
+	})
+}
 
 func (p *SelfPlay) build(agent *rl.PPO) error {
 	if err := config.Check(p.cfg); err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/evorl/evorl/rl"
 )
 
-// signsSource is a game of two seats: both see a sign, one of three, and a seat that shows it when the other does not wins a point. A game is six signs.
+// signsSource is a game of two seats: both see a sign, one of three, and a seat that shows it when the other does not wins a point. A game is six signs. The
+// script shows every sign.
 const signsSource = `// environment: Signs
 //! max_steps = 6
 //! iterations = 5
@@ -24,6 +25,9 @@ const signsSource = `// environment: Signs
 #define OBS_SIZE 3
 #define ACTION_SIZE 3
 #define DISCRETE 1
+#define ENV_SCRIPT
+
+uint env_script(inout float s[STATE_SIZE], uint seat, inout Rng rng) { return uint(s[0]); }
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     s[0] = floor(rng_uniform(rng) * 3.0);
@@ -240,6 +244,39 @@ func TestSelfPlayLearns(t *testing.T) {
 	}
 }
 
+// TestSelfPlayScripted: a member that plays against the world's script alone learns not to lose to it, and evaluations are against the player that is asked for.
+func TestSelfPlayScripted(t *testing.T) {
+	agent := rl.DefaultPPO()
+	agent.Environments, agent.RolloutLength, agent.Epochs, agent.Minibatches, agent.LearningRate = 16, 24, 4, 2, 3e-3
+	cfg := DefaultSelfPlay()
+	cfg.Capacity, cfg.Latest, cfg.Scripted, cfg.Evaluation = 2, 0, 1, envs.ScriptedPlayer
+	p := newSelfPlay(t, 1, signs(t), agent, cfg)
+	initialized(t, p)
+	evaluated := func() float64 {
+		t.Helper()
+		e, err := p.Evaluate(t.Context(), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Means()[0]
+	}
+	before := evaluated()
+	steps(t, p, 0, 40)
+	if after := evaluated(); !(before < -2.5 && after > -1 && after <= 0) {
+		t.Errorf("mean return %.2f against the script, and %.2f before learning; want -1 to 0, and less than -2.5", after, before)
+	}
+	if pool, err := p.Pools(t.Context()); err != nil || pool[0].Opponents[0].Results != (Results{}) {
+		t.Errorf("pool %+v, %v; want no games against it", pool, err)
+	}
+	cfg.Scripted, cfg.Random, cfg.Evaluation = 0, 1, envs.RandomPlayer
+	p = newSelfPlay(t, 1, signs(t), agent, cfg)
+	initialized(t, p)
+	steps(t, p, 0, 40)
+	if after := evaluated(); !(after > 2.5) {
+		t.Errorf("mean return %.2f against random actions; want at least 2.5", after)
+	}
+}
+
 func TestSelfPlayRefused(t *testing.T) {
 	eng := engine.New(open(t))
 	cartPole, err := envs.Lookup("CartPole-v1")
@@ -254,9 +291,10 @@ func TestSelfPlayRefused(t *testing.T) {
 		t.Errorf("a pool of SAC: %v", err)
 	}
 	for want, change := range map[string]func(*SelfPlayConfig){
-		"append_samples": func(c *SelfPlayConfig) { c.AppendSamples, c.AppendWinRate = 0, 0 },
-		"capacity":       func(c *SelfPlayConfig) { c.Capacity = 0 },
-		"no pool of 4":   func(c *SelfPlayConfig) { c.Capacity = 4 },
+		"append_samples":               func(c *SelfPlayConfig) { c.AppendSamples, c.AppendWinRate = 0, 0 },
+		"capacity":                     func(c *SelfPlayConfig) { c.Capacity = 0 },
+		"no pool of 4":                 func(c *SelfPlayConfig) { c.Capacity = 4 },
+		"scripted and random are 1.05": func(c *SelfPlayConfig) { c.Scripted, c.Random = 0.5, 0.25 },
 	} {
 		ppo, err := rl.NewPPO(t.Context(), eng, signs(t), small(1), network(), smallPool().Pool())
 		if err != nil {

@@ -15,6 +15,10 @@ type SelfPlayConfig struct {
 
 	Population float64 `min:"0" max:"1" doc:"Share of training episodes that a member plays against other members, as they are, alike; its seat learns."`
 
+	Scripted   float64     `min:"0" max:"1" doc:"Share of training episodes against the script of the world, if it has one."`
+	Random     float64     `min:"0" max:"1" doc:"Share of training episodes against random actions."`
+	Evaluation envs.Player `doc:"Opponents in evaluations: pool (all opponents of a member's pool alike), scripted (the world's script), random (random actions)."`
+
 	AppendSamples int     `min:"0" max:"2147483647" doc:"Environment steps of a member after which it enters its pool; 0: never for that reason."`
 	AppendWinRate float64 `min:"0" max:"1" doc:"Win rate since its last entry, draws half, with which a member enters its pool; 0: never for that reason."`
 	AppendGames   int     `min:"1" max:"16777216" doc:"Games since its last entry by which append_win_rate and append_difference count."`
@@ -35,6 +39,9 @@ func (c SelfPlayConfig) Validate() error {
 	if c.Latest+c.Population > 1 {
 		return config.Invalid("population", "latest and population are %g and %g; want at most 1 together", c.Latest, c.Population)
 	}
+	if sum := c.Latest + c.Population + c.Scripted + c.Random; sum > 1+1e-9 {
+		return config.Invalid("scripted", "latest, population, scripted and random are %g together; want at most 1", sum)
+	}
 	if c.AppendSamples == 0 && c.AppendWinRate == 0 {
 		return config.Invalid("append_samples", "the pool would keep its first opponent, which is untrained; want append_samples or append_win_rate above 0")
 	}
@@ -51,6 +58,10 @@ func (c SelfPlayConfig) Check(env *envs.Environment, members, environments int) 
 		return config.Invalid("env", "%q has %d agents, and games of self-play are between two; want a world of two, such as \"PongDuel-v0\"", env.Name, n)
 	case c.Population > 0 && members < 2:
 		return config.Invalid("self-play.population", "a single member has no others to play against; want 0, or %s.members of at least 2", c.Over)
+	case c.Scripted > 0 && !env.Scripted():
+		return config.Invalid("self-play.scripted", "%q has no script; want 0, or a world with one, such as \"PongDuel-v0\"", env.Name)
+	case c.Evaluation == envs.ScriptedPlayer && !env.Scripted():
+		return config.Invalid("self-play.evaluation", "%q has no script; want pool or random, or a world with one, such as \"PongDuel-v0\"", env.Name)
 	case environments > most:
 		return config.Invalid(c.Over+".environments", "results of %d environments per member; want at most %d with self-play", environments, most)
 	}

@@ -160,7 +160,7 @@ func (o *onPolicy) replays(network NetworkConfig) {
 // complete makes collector, metrics and evaluator around the learner. record records an iteration.
 func (o *onPolicy) complete(ctx context.Context, with settings, record func(*engine.Recorder, func(*engine.Recorder))) (err error) {
 	c, s, m, behaves := o.common, o.State(), o.Metrics(), o.agent.behaviour()
-	if with.opponents > 0 {
+	if with.pool.Opponents > 0 {
 		if o.opponents, err = newOpponents(s.Sub("opponents"), o.env, o.agent, c, with); err != nil {
 			return err
 		}

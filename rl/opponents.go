@@ -18,13 +18,15 @@ type Opponents struct {
 	filled        *engine.Tensor // [M, n]
 	matches       *envs.Matches
 	policy        *envs.Policy
+	evaluation    envs.Player
 }
 
 func newOpponents(s *engine.State, env *envs.Environment, a *Agent, c onPolicyConfig, with settings) (*Opponents, error) {
 	if env.Seats() != 2 {
 		return nil, fmt.Errorf("a pool of opponents in %q, whose episodes have %d seats; want two", env.Name, env.Seats())
 	}
-	o := &Opponents{members: c.Members, size: with.opponents, agent: a}
+	pool := with.pool
+	o := &Opponents{members: c.Members, size: pool.Opponents, agent: a, evaluation: pool.Evaluation}
 	all := engine.Members(c.Members + c.Members*o.size)
 	s.OnInherit(o.inherit) // copied members take over their sources' rows and pools
 	o.rows = s.Tensor("rows", engine.Float32, all, engine.Axis("parameter", a.Actor().Size("parameter"))).Own()
@@ -35,7 +37,7 @@ func newOpponents(s *engine.State, env *envs.Environment, a *Agent, c onPolicyCo
 	var err error
 	o.matches, err = envs.NewMatches(s, env, envs.MatchConfig{
 		Members: c.Members, Environments: c.Environments / env.Seats(), First: c.Members, Count: o.size, Apart: true,
-		Seat: envs.AnySeat, Weighted: true, Alone: with.alone, Peers: with.peers, Results: true,
+		Seat: envs.AnySeat, Weighted: true, Alone: pool.Alone, Peers: pool.Peers, Scripted: pool.Scripted, Random: pool.Random, Results: true,
 	})
 	if err != nil {
 		return nil, err
@@ -45,9 +47,9 @@ func newOpponents(s *engine.State, env *envs.Environment, a *Agent, c onPolicyCo
 	return o, s.Err()
 }
 
-// evaluate makes evaluations run against all opponents of the pools alike.
+// evaluate makes evaluations run against all opponents of the pools alike, or against a player without parameters.
 func (o *Opponents) evaluate(ev *envs.Evaluator) {
-	ev.Against(o.policy, envs.MatchConfig{First: o.members, Count: o.size, Apart: true, Weighted: true, Given: o.filled})
+	ev.Against(o.policy, o.evaluation.Alone(envs.MatchConfig{First: o.members, Count: o.size, Apart: true, Weighted: true, Given: o.filled}))
 }
 
 // Scores returns an engine.Fitness: the members' scores (envs.Evaluator.Scores) in games against each other as they were at the end of the last iteration,

@@ -15,7 +15,7 @@ import (
 // duel is a PPO that plays against pools of random opponents in games of at most five steps, after two iterations.
 func duel(t *testing.T, eng *engine.Engine, env *envs.Environment, cfg PPOConfig, network NetworkConfig, alone float64) *PPO {
 	t.Helper()
-	p, err := NewPPO(t.Context(), eng, env, cfg, Network(network), Environment(envs.Options{TimeLimit: 5}), Pool(3, alone, 0))
+	p, err := NewPPO(t.Context(), eng, env, cfg, Network(network), Environment(envs.Options{TimeLimit: 5}), Pool(PoolConfig{Opponents: 3, Alone: alone}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,9 +25,7 @@ type settings struct {
 
 	criticsFirst bool
 
-	opponents int     // in a member's pool; 0: it plays all seats
-	alone     float64 // share of the episodes in which it does
-	peers     float64 // share of the episodes against other members
+	pool PoolConfig // of a member; no opponents: it plays all seats
 }
 
 // newSettings returns an algorithm's defaults, changed by options.
@@ -75,11 +73,21 @@ func Objectives(n int) Option {
 	return func(s *settings) { s.objectives = n; s.count("Objectives", n) }
 }
 
-// Pool gives each member of PPO or A2C, in a world of two agents, a pool of n opponents, which play one of the seats in its training episodes and its
-// evaluations; in a share `alone` of the training episodes it plays itself, in a share `peers` other members as they are. Who is in the pool, and how often
-// it plays, is the enclosing method's affair (hybrid.SelfPlay): see Opponents. Default: a member plays all seats.
-func Pool(n int, alone, peers float64) Option {
-	return func(s *settings) { s.opponents, s.alone, s.peers = n, alone, peers; s.count("Pool", n) }
+// PoolConfig describes whom a member plays against.
+type PoolConfig struct {
+	Opponents int // in its pool
+
+	// Shares of the training episodes in which a member plays itself, other members as they are, the world's script, and random actions; in the others
+	// opponents of the pool.
+	Alone, Peers, Scripted, Random float64
+
+	Evaluation envs.Player // of evaluations: envs.PoolPlayer stands for all opponents of the pool alike
+}
+
+// Pool gives each member of PPO or A2C, in a world of two agents, a pool of opponents, which play one of the seats in its training episodes and its
+// evaluations. Who is in the pool, and how often it plays, is the enclosing method's affair (hybrid.SelfPlay): see Opponents. Default: a member plays all seats.
+func Pool(cfg PoolConfig) Option {
+	return func(s *settings) { s.pool = cfg; s.count("Pool", cfg.Opponents) }
 }
 
 // maxAgents bounds the agents and actors of a member.
@@ -123,7 +131,7 @@ func (s settings) check() error {
 	if s.replay == nil {
 		return nil
 	}
-	if s.opponents > 0 {
+	if s.pool.Opponents > 0 {
 		return errors.New("a pool of opponents of an agent with a replay; want PPO or A2C")
 	}
 	if s.objectives > 1 && (s.actors > 1 || !s.replay.Shared) {

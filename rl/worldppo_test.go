@@ -78,7 +78,7 @@ func TestWorldStateResume(t *testing.T) {
 		name    string
 		network NetworkConfig
 		options []Option
-	}{{"lanes", network, nil}, {"layers", layers, nil}, {"a pool", network, []Option{Pool(2, 0.5, 0)}}} {
+	}{{"lanes", network, nil}, {"layers", layers, nil}, {"a pool", network, []Option{Pool(PoolConfig{Opponents: 2, Alone: 0.5})}}} {
 		t.Run(w.name, func(t *testing.T) {
 			of := workflow{"ppo", func(t testing.TB, eng *engine.Engine) (counted, error) {
 				return NewPPO(t.Context(), eng, race(t), cfg, append(w.options, Network(w.network))...)

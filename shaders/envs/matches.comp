@@ -2,7 +2,7 @@
 
 // Draws which rows of parameters play the seats of every world whose episode begins: the member's own row, whose index is
 // the member's, in one seat, and rows of a pool in the others; or the member's own row in all; or other members' own rows in the
-// others. With results, the game that ended before is counted for the row of the pool that the member faced. Groups:
+// others; or a player without parameters. With results, the game that ended before is counted for the row of the pool that the member faced. Groups:
 // x = ceil(worlds / local size).
 
 #extension GL_EXT_control_flow_attributes : require
@@ -10,6 +10,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
 #include "engine/rng.glsl"
+#include "envs/rows.glsl"
 
 layout(constant_id = 1) const bool HAS_WEIGHTS = false; // rows are drawn in proportion to weights; else uniformly
 layout(constant_id = 2) const bool HAS_RESULTS = false; // games of two seats are counted
@@ -34,6 +35,8 @@ layout(push_constant) uniform Push {
     uint apart;  // rows from a member's pool to the next one's; 0: members share one
     float alone; // probability that the member's own row plays all seats
     float peers; // probability that other members' own rows play the others; only with several members
+    float script; // probability that the world's script plays the others
+    float random; // probability that the others' actions are drawn uniformly
     uint step;   // steps since the clock's count
     uint seed;
     uint stream;
@@ -54,8 +57,10 @@ void main() {
     Rng rng = rng_new(seed, stream, member, at % environments, clock[1] + step);
     float u = rng_uniform(rng);
     uint mine = own < seats ? own : min(uint(u * float(seats)), seats - 1u);
-    float kind = alone + peers > 0.0 ? rng_uniform(rng) : 1.0;
+    float kind = alone + peers + script + random > 0.0 ? rng_uniform(rng) : 1.0;
     bool mirror = kind < alone, peer = !mirror && kind < alone + peers;
+    bool scripted = !mirror && !peer && kind < alone + peers + script;
+    bool drawn = !mirror && !peer && !scripted && kind < alone + peers + script + random;
     uint faced = 0u;
     float sum = 0.0;
     if (HAS_WEIGHTS) {
@@ -82,8 +87,10 @@ void main() {
             row = min(uint(u * float(members - 1u)), members - 2u);
             row += row >= member ? 1u : 0u;
         }
+        if (scripted) row = ROW_SCRIPT;
+        if (drawn) row = ROW_RANDOM;
         rows[at * seats + seat] = other ? row : member;
-        if (other && !peer) faced = 1u + 2u * chosen + mine;
+        if (other && !peer && !scripted && !drawn) faced = 1u + 2u * chosen + mine;
     }
     if (HAS_FACING) facing[at] = faced;
 }

@@ -7,6 +7,7 @@
 #define OBS_SIZE 10
 #define ACTION_SIZE 3
 #define DISCRETE 1
+#define ENV_SCRIPT
 #define ROUNDS OPTION_0 // rounds: of a game
 
 #include "envs/pong.glsl"
@@ -20,3 +21,5 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
 }
 
 void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) { pong_observe(s, seat, obs); }
+
+uint env_script(inout float s[STATE_SIZE], uint seat, inout Rng rng) { return pong_script(s, seat); }

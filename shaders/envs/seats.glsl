@@ -8,7 +8,10 @@
 //     void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE]);
 //
 // and, optionally, with ENV_ALIVE, env_alive(s, seat): false once an agent has left; with GLOBAL_SIZE, env_global(s, g):
-// the state for critics.
+// the state for critics; with ENV_SCRIPT, a player that needs no network:
+//
+//     uint env_script(inout float s[STATE_SIZE], uint seat, inout Rng rng); // its action, or, of an action that is not discrete,
+//     void env_script(inout float s[STATE_SIZE], uint seat, inout Rng rng, out float action[ACTION_SIZE]);
 //
 // Random numbers of the world are drawn as in envs/wrapper.glsl.
 

@@ -12,6 +12,7 @@ layout(local_size_x = 64, local_size_x_id = 6) in;
 #include "envs/options.glsl"
 #include "ENVIRONMENT"
 #include "envs/seats.glsl"
+#include "envs/rows.glsl"
 
 layout(constant_id = 25) const uint OUT = 1;            // outputs of the network, as the head requires
 layout(constant_id = 20) const uint POLICY = 0;         // one of the following
@@ -26,6 +27,7 @@ layout(constant_id = 26) const bool HAS_CAP = false;    // episodes are truncate
 layout(constant_id = 27) const bool HAS_SEEN = false;   // sum the observations
 layout(constant_id = 29) const bool HAS_SKIP = false;   // some members take no steps; only with AUTO_RESET_DISABLED
 layout(constant_id = 32) const bool HAS_ROWS = false;   // rows of parameters play seats; steps of seats that another row than the member's plays are void
+layout(constant_id = 33) const bool SCRIPTS = false;    // rows may be ROW_SCRIPT or ROW_RANDOM
 
 layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };       // [M, E, A, OUT], or given actions; optional
 layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };         // [M, row], for the head's parameters; optional
@@ -45,7 +47,7 @@ layout(std430, set = 0, binding = 11) buffer Finished { float finished[]; };
 layout(std430, set = 0, binding = 12) buffer Seen { float seen[]; };
 layout(std430, set = 0, binding = 13) readonly buffer Cap { uint cap[]; };               // [M / share]: steps; 0: none
 layout(std430, set = 0, binding = 14) readonly buffer Skip { uint skip[]; };             // [M]: not 0: the member takes no step
-layout(std430, set = 0, binding = 15) readonly buffer Rows { uint rows[]; };             // [M, E, A]: the row that plays the seat
+layout(std430, set = 0, binding = 15) readonly buffer Rows { uint rows[]; };             // [M, E, A]: the row that plays the seat, or one of ROW_*
 layout(std430, set = 0, binding = 16) writeonly buffer Obs { float obs_out[]; };         // [T, M, E, A, OBS_SIZE]; optional
 layout(std430, set = 0, binding = 17) writeonly buffer Action { float action_out[]; };   // [T, M, E, A, DIMS]: as sampled or as applied; optional
 layout(std430, set = 0, binding = 18) writeonly buffer LogProb { float log_prob_out[]; }; // [T, M, E, A]: of the action in that form; optional
@@ -203,13 +205,15 @@ void main() {
 #endif
     bool acted[AGENTS], broken[AGENTS], own[AGENTS];
     SEATS_LOOP(seat) {
-        uint place = at * AGENTS + seat, owner = HAS_ROWS ? rows[place] : member % params_period;
+        uint place = at * AGENTS + seat, player = HAS_ROWS ? rows[place] : member % params_period;
+        bool fixed_player = SCRIPTS && player >= ROW_SCRIPT; // its outputs are those of any row, and not looked at
+        uint owner = fixed_player ? member : player;
         acted[seat] = seats[seat].done == 0u;
-        own[seat] = !HAS_ROWS || owner == member;
+        own[seat] = !HAS_ROWS || player == member;
         broken[seat] = false; // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
         float y[OUT], kept[DIMS], log_prob = 0.0;
         UNROLL for (uint o = 0u; o < OUT; o++) {
-            y[o] = POLICY == POLICY_OUTPUTS ? outputs[place * OUT + o] : 0.0;
+            y[o] = POLICY == POLICY_OUTPUTS && !fixed_player ? outputs[place * OUT + o] : 0.0;
             broken[seat] = broken[seat] || isnan(y[o]) || isinf(y[o]);
         }
         float exploration = EXPLORE ? noise[owner] : 0.0;
@@ -221,6 +225,13 @@ void main() {
             HeadAction a = head_act(y, 0u, 0.0, exploration, MODE, rng); // without a network all logits are zero: the uniform distribution
             kept[0] = a.applied;
             log_prob = a.log_prob;
+        }
+        if (fixed_player) {
+            kept[0] = float(min(uint(rng_uniform(rng) * float(ACTION_SIZE)), uint(ACTION_SIZE) - 1u));
+#ifdef ENV_SCRIPT
+            if (player == ROW_SCRIPT && acted[seat]) kept[0] = float(env_script(STATE_ARGUMENT seat, rng));
+#endif
+            log_prob = 0.0;
         }
         action[seat] = acted[seat] ? uint(kept[0]) : 0u;
 #else
@@ -240,8 +251,16 @@ void main() {
                 if (APPLIED) log_prob -= head_correction(a.sampled);
                 applied = a.applied;
             }
+            if (fixed_player) kept[o] = applied = rng_uniform(rng, -1.0, 1.0);
             action[seat][o] = middle + (acted[seat] ? half_range * applied : 0.0);
         }
+        if (fixed_player) log_prob = 0.0;
+#ifdef ENV_SCRIPT
+        if (fixed_player && player == ROW_SCRIPT && acted[seat]) {
+            env_script(STATE_ARGUMENT seat, rng, action[seat]);
+            UNROLL for (uint o = 0u; o < ACTION_SIZE; o++) kept[o] = (action[seat][o] - action_scale[o]) / action_scale[ACTION_SIZE + o];
+        }
+#endif
 #endif
         if (TRAJECTORY) {
             uint i = first * places + place; // index in [T, M, E, A]
