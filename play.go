@@ -8,19 +8,22 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
 )
 
-// Side is a policy in a Match: a member of a restored run.
+// Side is a player in a Match: a member of a restored run, or a player of the world that has no policy, envs.ScriptedPlayer or envs.RandomPlayer.
 type Side struct {
 	Run    *Restored
 	Member int
+	Player envs.Player // other than envs.PoolPlayer: this one, without a run
 }
 
-// Match is the result of games between two policies. A game is won by the greater return.
+// Match is the result of games between two players. A game is won by the greater return.
 type Match struct {
 	Env     string   `json:"env"`
 	Seed    uint32   `json:"seed"` // of the games
@@ -32,28 +35,32 @@ type Match struct {
 	WinRate Number   `json:"win_rate"` // of the first side, draws half
 	Low     Number   `json:"low"`      // of the win rate's 95 % interval, E. B. Wilson's of 1927; draws make it wider than need be
 	High    Number   `json:"high"`
+
+	Return    Number `json:"return"`    // of the first side, mean over the games
+	Deviation Number `json:"deviation"` // of its returns
 }
 
-// Place says where a policy of a Match is from.
+// Place says where a policy of a Match is from, or which player of the world it is: "scripted" or "random".
 type Place struct {
+	Player    string `json:"player,omitempty"`
 	Path      string `json:"path"`
 	Workflow  string `json:"workflow"`
 	Iteration int    `json:"iteration"`
 	Member    int    `json:"member"`
 }
 
-// Play lets two policies play games of a world of two seats, with their most likely actions. Which of them has the first seat is drawn for each game. Both
-// runs must have the same world and the same networks; their states stay as they are.
+// Play lets two players play games of a world of two seats, policies with their most likely actions. Which of them has the first seat is drawn for each
+// game. The first is a run's policy; two runs must have the same world and the same networks. Their states stay as they are.
 //
-// Errors: a *WorldError, a *MemberError, networks that differ, and networks of layers that are not dense.
+// Errors: a *WorldError, a *MemberError, networks that differ, networks of layers that are not dense, and a script that the world does not have.
 func Play(ctx context.Context, dev *vk.Device, a, b Side, games int, seed uint32) (Match, error) {
-	if a.Run == nil || b.Run == nil {
-		return Match{}, errors.New("evorl: a side of a match has no run: want one made by Restore")
+	if a.Run == nil || a.Player != envs.PoolPlayer || b.Run == nil && b.Player == envs.PoolPlayer {
+		return Match{}, errors.New("evorl: a side of a match has no run: want one made by Restore, or as the second side a player of the world")
 	}
-	if err := errors.Join(checkArguments(dev, a.Run.cfg), engine.CheckEpisodes(games), a.Run.check(a.Member), b.Run.check(b.Member)); err != nil {
+	if err := errors.Join(checkArguments(dev, a.Run.cfg), engine.CheckEpisodes(games), a.Run.check(a.Member), b.check()); err != nil {
 		return Match{}, err
 	}
-	if err := checkWorlds(a.Run, b.Run); err != nil {
+	if err := checkWorlds(a.Run, b); err != nil {
 		return Match{}, err
 	}
 	s := engine.New(dev, engine.Seed(seed)).NewState()
@@ -80,10 +87,32 @@ func Play(ctx context.Context, dev *vk.Device, a, b Side, games int, seed uint32
 	}
 	rate, low, high := winRate(float64(m.Won)+float64(m.Drew)/2, float64(games))
 	m.WinRate, m.Low, m.High = Number(rate), Number(low), Number(high)
+	mean, deviation := meanDeviation(of.Returns[0])
+	m.Return, m.Deviation = Number(mean), Number(deviation)
 	return m, nil
 }
 
+// meanDeviation returns the mean and the standard deviation of returns.
+func meanDeviation(returns []float32) (mean, deviation float64) {
+	values := make([]float64, len(returns))
+	for i, r := range returns {
+		values[i] = float64(r)
+	}
+	return stat.PopMeanStdDev(values, nil)
+}
+
+// check returns a *MemberError if the run has no such member.
+func (s Side) check() error {
+	if s.Player != envs.PoolPlayer {
+		return nil
+	}
+	return s.Run.check(s.Member)
+}
+
 func (s Side) place() Place {
+	if s.Player != envs.PoolPlayer {
+		return Place{Player: s.Player.String()}
+	}
 	return Place{Path: s.Run.path, Workflow: s.Run.cfg.Run.Workflow, Iteration: s.Run.Iteration(), Member: s.Member}
 }
 
@@ -96,7 +125,7 @@ func winRate(points, games float64) (rate, low, high float64) {
 	return rate, max(0, middle-half), min(1, middle+half)
 }
 
-// WorldError reports two runs whose policies cannot play each other, since their worlds differ or are not of two seats.
+// WorldError reports two players that cannot play each other, since their worlds differ, are not of two seats or have no script.
 type WorldError struct {
 	Paths [2]string
 	What  string
@@ -106,16 +135,24 @@ func (e *WorldError) Error() string {
 	return fmt.Sprintf("%s and %s cannot play each other: %s", e.Paths[0], e.Paths[1], e.What)
 }
 
-// checkWorlds returns a *WorldError if two runs cannot play each other.
-func checkWorlds(a, b *Restored) error {
-	failed := func(format string, args ...any) error {
-		return &WorldError{[2]string{a.path, b.path}, fmt.Sprintf(format, args...)}
+// checkWorlds returns a *WorldError if a run cannot play against a side.
+func checkWorlds(a *Restored, other Side) error {
+	b, paths := other.Run, [2]string{a.path, other.Player.String()}
+	if other.Player == envs.PoolPlayer {
+		paths[1] = b.path
+	} else {
+		b = a
 	}
+	failed := func(format string, args ...any) error { return &WorldError{paths, fmt.Sprintf(format, args...)} }
 	if x, y := a.cfg.Run.Env, b.cfg.Run.Env; x != y {
 		return failed("their worlds are %q and %q; want one world", x, y)
 	}
-	if env := a.cfg.Env(); env == nil || env.Seats() != 2 {
+	env := a.cfg.Env()
+	if env == nil || env.Seats() != 2 {
 		return failed("%q is no game of two; want a world of two seats, such as \"PongDuel-v0\"", a.cfg.Run.Env)
+	}
+	if other.Player == envs.ScriptedPlayer && !env.Scripted() {
+		return failed("%q has no script; want a world with one, such as \"PongDuel-v0\", or random", a.cfg.Run.Env)
 	}
 	trained := []string{"environment.auto_reset", "environment.reward_scale", "environment.sparse_reward"} // which evaluations leave out
 	var differ []string
@@ -133,6 +170,9 @@ func checkWorlds(a, b *Restored) error {
 // opposing makes an evaluator in which a's policy plays against b's, with tensors in s.
 func opposing(ctx context.Context, s *engine.State, a, b Side) (*envs.Evaluator, engine.Clock, error) {
 	clock := engine.NewClock(s)
+	if b.Player != envs.PoolPlayer {
+		b.Run, b.Member = a.Run, a.Member // this row plays no game
+	}
 	var policies [2]*envs.Policy
 	var rows, moments []float32
 	for i, side := range []Side{a, b} {
@@ -171,7 +211,7 @@ func opposing(ctx context.Context, s *engine.State, a, b Side) (*envs.Evaluator,
 	}
 	ev, err := envs.NewEvaluator(ctx, s, a.Run.cfg.Env(), a.Run.cfg.Environment, &first)
 	if err == nil {
-		ev.Against(&both, envs.MatchConfig{First: 1, Count: 1})
+		ev.Against(&both, b.Player.Alone(envs.MatchConfig{First: 1, Count: 1}))
 	}
 	return ev, clock, err
 }

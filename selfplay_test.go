@@ -2,11 +2,13 @@ package evorl_test
 
 import (
 	"errors"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/envs"
 )
 
 const (
@@ -92,6 +94,18 @@ func TestPlay(t *testing.T) {
 	}
 	if same := play(a, a); !(same.WinRate > 0.2 && same.WinRate < 0.8) {
 		t.Errorf("a policy against itself has win rate %v; want about 0.5", same.WinRate)
+	}
+	for _, player := range []envs.Player{envs.ScriptedPlayer, envs.RandomPlayer} {
+		m := play(a, evorl.Side{Player: player})
+		if m.Sides[1] != (evorl.Place{Player: player.String()}) || m.Sides[0].Path == "" || math.Abs(float64(m.Return)) > 1 || m.Deviation < 0 {
+			t.Errorf("%+v; want games of one point against %v", m, player)
+		}
+		if difference := float64(m.Won-m.Lost) / games; math.Abs(float64(m.Return)-difference) > 1e-6 {
+			t.Errorf("mean return %v in games of one point; want %v", m.Return, difference)
+		}
+	}
+	if _, err := evorl.Play(t.Context(), dev, evorl.Side{Player: envs.RandomPlayer}, a, 1, 5); err == nil || !strings.Contains(err.Error(), "has no run") {
+		t.Errorf("a random player first: %v", err)
 	}
 	var world *evorl.WorldError
 	_, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: trained("1", "2")}, 1, 5)

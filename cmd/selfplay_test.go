@@ -112,11 +112,15 @@ func TestDamagedPools(t *testing.T) {
 }
 
 // The ratings of a run's opponents are drawn as PNG and SVG, over any axis; the records are those of the pools. Runs without pools are told so.
+// A run of self-play also plays against the world's script.
 func TestRatings(t *testing.T) {
 	b := newBox(t)
 	b.write("duels.toml", duels)
 	b.replace("duels.toml", "time_limit = 40", "time_limit = 8") // games enough for ratings
 	b.must("run", "-q", "--out", "one", "--set", "ppo.members=1", "duels.toml")
+	if out, want := b.must("play", "--games", "4", "one", "scripted"), "B  scripted\n"; !strings.Contains(out, want) || !strings.Contains(out, "return of A") {
+		t.Errorf("%s; want %q in it, and a return", out, want)
+	}
 	b.must("run", "-q", "--out", "pbt", "--set", "ppo.members=3", "--set", "workflow=pbt", "--set", "pbt.over=self-play", "--set", "pbt.warmup=2",
 		"--set", "pbt.interval=2", "--set", "pbt.episodes=2", "duels.toml")
 	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 2\n")

@@ -244,7 +244,8 @@ func TestSelfPlayLearns(t *testing.T) {
 	}
 }
 
-// TestSelfPlayScripted: a member that plays against the world's script alone learns not to lose to it, and evaluations are against the player that is asked for.
+// TestSelfPlayScripted: a member that plays against the world's script alone learns not to lose to it, and evaluations are against the player that is
+// asked for.
 func TestSelfPlayScripted(t *testing.T) {
 	agent := rl.DefaultPPO()
 	agent.Environments, agent.RolloutLength, agent.Epochs, agent.Minibatches, agent.LearningRate = 16, 24, 4, 2, 3e-3

@@ -85,7 +85,8 @@ type PoolConfig struct {
 }
 
 // Pool gives each member of PPO or A2C, in a world of two agents, a pool of opponents, which play one of the seats in its training episodes and its
-// evaluations. Who is in the pool, and how often it plays, is the enclosing method's affair (hybrid.SelfPlay): see Opponents. Default: a member plays all seats.
+// evaluations. Who is in the pool, and how often it plays, is the enclosing method's affair (hybrid.SelfPlay): see Opponents. Default: a member plays all
+// seats.
 func Pool(cfg PoolConfig) Option {
 	return func(s *settings) { s.pool = cfg; s.count("Pool", cfg.Opponents) }
 }

@@ -37,7 +37,7 @@ var lacks = []lack{
 	},
 	{
 		regexp.MustCompile(`league|alpha-?star|psro|exploiter|co-?evolution`),
-		"self-play of evorl is against earlier versions and other members of a population, without leagues and without exploiters",
+		"self-play of evorl is against earlier versions, other members of a population and scripts, without leagues and without exploiters",
 	},
 	{
 		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x`),

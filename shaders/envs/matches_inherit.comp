@@ -1,8 +1,8 @@
 #version 450
 
 // Copied members go on in their sources' episodes, against the same opponents: the source's own row becomes the copy's, a row of the source's pool
-// the same row of the copy's. Other members' own rows, those of a common pool and players without parameters stay; a copy that thereby faces itself learns in all
-// its seats. Safe in place if every source is its own source. Groups: x = ceil(members × seats of a member / local size).
+// the same row of the copy's. Other members' own rows, those of a common pool and players without parameters stay; a copy that thereby faces itself learns
+// in all its seats. Safe in place if every source is its own source. Groups: x = ceil(members × seats of a member / local size).
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
