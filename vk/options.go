@@ -42,8 +42,9 @@ func Index(n int) Option { return func(c *config) { c.index, c.indexed, c.name =
 // Name selects the first device whose name contains part, ignoring case.
 func Name(part string) Option { return func(c *config) { c.indexed, c.name = false, part } }
 
-// OneThread makes Mesa's software driver compute in one thread, that of the device's queue, instead of in threads for all processors, unless LP_NUM_THREADS is set.
-// It is for several devices side by side, one a processor: a dispatch then waits for no other thread to wake. Other drivers ignore it.
+// OneThread makes Mesa's software driver compute in one thread, that of the device's queue, instead of in threads for all processors, unless
+// LP_NUM_THREADS is set. It is for several devices side by side, one a processor: a dispatch then waits for no other thread to wake. Other drivers
+// ignore it.
 func OneThread() Option { return func(c *config) { c.oneThread = true } }
 
 // Logger receives validation messages and warnings. The default discards them.
