@@ -1,13 +1,11 @@
 package evorl
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	mathrand "math/rand/v2"
+	"math/rand/v2"
 	"mime"
 	"net/http"
 	"runtime"
@@ -15,7 +13,6 @@ import (
 	"time"
 
 	"github.com/evorl/evorl/engine/nn"
-	"github.com/evorl/evorl/engine/rundir"
 )
 
 // PolicyServerConfig configures a PolicyServer. The zero value has the defaults.
@@ -44,13 +41,6 @@ type PolicyServer struct {
 	at       chan struct{} // likewise that computes
 	mu       sync.Mutex
 	sessions map[string]*session
-}
-
-// session is the memory of environments that are acted in together.
-type session struct {
-	mu     sync.Mutex
-	memory [][]float64 // [environments][Actor.Memory]; its length does not change
-	used   time.Time   // guarded by the server's mutex
 }
 
 // NewPolicyServer makes a server for a policy. It is an error if the policy's parts do not fit each other, or a limit is negative.
@@ -136,66 +126,6 @@ func answer(w http.ResponseWriter, status int, of any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // who asked is gone
-}
-
-// ServedSpec is the answer to GET /spec.
-type ServedSpec struct {
-	Protocol string `json:"protocol"` // evorl-serve
-	Version  int    `json:"version"`  // of the protocol, 1
-	Evorl    string `json:"evorl"`    // version of the program
-
-	Workflow  string `json:"workflow"`
-	Env       string `json:"env"`
-	Iteration int    `json:"iteration"`
-	Member    int    `json:"member"`
-	Digest    string `json:"digest"` // of the checkpoint
-
-	TimeLimit    int `json:"time_limit"`    // environment steps of an episode; 0: the environment's own
-	ActionRepeat int `json:"action_repeat"` // environment steps for which an action is repeated
-
-	Observation PolicySpace `json:"observation"`
-	Action      ServedSpace `json:"action"`
-	Memory      int         `json:"memory"` // floats that a session keeps for each environment; 0: sessions are not needed
-	Draws       bool        `json:"draws"`  // whether actions can be drawn
-	Draw        bool        `json:"draw"`   // whether they are where a request does not say
-
-	MaxBatch    int   `json:"max_batch"`
-	MaxBytes    int64 `json:"max_bytes"`
-	MaxSessions int   `json:"max_sessions"`
-	IdleSeconds int   `json:"idle_seconds"`
-}
-
-// ServedSpace is the space of actions: N choices, or a box.
-type ServedSpace struct {
-	N     int      `json:"n,omitempty"`
-	Shape nn.Shape `json:"shape,omitempty"`
-	Low   []Number `json:"low,omitempty"` // one bound, or one for each element; null: unbounded
-	High  []Number `json:"high,omitempty"`
-}
-
-// Spec returns the answer to GET /spec.
-func (s *PolicyServer) Spec() ServedSpec {
-	p, unbounded := s.actor.policy, Number(math.Inf(1))
-	spec := ServedSpec{
-		Protocol: "evorl-serve", Version: 1, Evorl: rundir.Version(), Workflow: p.Workflow, Env: p.Env, Iteration: p.Iteration, Member: p.Member,
-		Digest: p.Digest, TimeLimit: p.TimeLimit, ActionRepeat: p.ActionRepeat,
-		Observation: PolicySpace{Shape: s.shape, Low: []Number{-unbounded}, High: []Number{unbounded}},
-		Memory:      s.actor.Memory(), Draws: s.actor.Draws(), Draw: s.config.Draw,
-		MaxBatch: s.config.MaxBatch, MaxBytes: s.config.MaxBytes, MaxSessions: s.config.MaxSessions, IdleSeconds: int(s.config.Idle / time.Second),
-	}
-	if p.Space != nil {
-		spec.Observation = *p.Space
-	}
-	if a := p.Action; a.Discrete {
-		spec.Action.N = a.Size
-	} else {
-		spec.Action = ServedSpace{Shape: nn.Shape{a.Size}, Low: compact(a.Low), High: compact(a.High)}
-	}
-	return spec
-}
-
-func (s *PolicyServer) spec(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, s.Spec())
 }
 
 // read decodes the JSON of a request. It answers and returns false if that is wrong.
@@ -302,19 +232,19 @@ func (s *PolicyServer) act(w http.ResponseWriter, r *http.Request) {
 		}
 		memory = of.memory
 	}
-	var rng *mathrand.Rand
+	var rng *rand.Rand
 	if draw {
-		seed := mathrand.Uint64()
+		seed := rand.Uint64()
 		if request.Seed != nil {
 			seed = *request.Seed
 		}
-		rng = mathrand.New(mathrand.NewPCG(seed, 0))
+		rng = rand.New(rand.NewPCG(seed, 0))
 	}
 	s.answerActions(w, r, rows, memory, rng)
 }
 
 // answerActions acts in each row, and answers. Memory of a session is replaced only if all actions are finite and somebody waits for them.
-func (s *PolicyServer) answerActions(w http.ResponseWriter, r *http.Request, rows [][]float32, memory [][]float64, rng *mathrand.Rand) {
+func (s *PolicyServer) answerActions(w http.ResponseWriter, r *http.Request, rows [][]float32, memory [][]float64, rng *rand.Rand) {
 	discrete := s.actor.policy.Action.Discrete
 	chosen, vectors, next := []int{}, [][]float32{}, make([][]float64, len(rows))
 	for i, obs := range rows {
@@ -365,94 +295,4 @@ func (s *PolicyServer) scale(rows [][]float32, of nn.Element) error {
 		}
 	}
 	return nil
-}
-
-// reset zeroes the memory of environments in which an episode begins: of all, or of those where a list has true.
-func (s *session) reset(of json.RawMessage) error {
-	if of == nil || string(of) == "null" {
-		return nil
-	}
-	var all bool
-	if json.Unmarshal(of, &all) == nil {
-		for i := range s.memory {
-			if all {
-				clear(s.memory[i])
-			}
-		}
-		return nil
-	}
-	var each []bool
-	if err := json.Unmarshal(of, &each); err != nil || len(each) != len(s.memory) {
-		return fmt.Errorf("want true, false, or a list of %d of them", len(s.memory))
-	}
-	for i, begins := range each {
-		if begins {
-			clear(s.memory[i])
-		}
-	}
-	return nil
-}
-
-// session returns a session by its name, and notes that it is used; nil: there is none.
-func (s *PolicyServer) session(id string) *session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	of := s.sessions[id]
-	if of != nil {
-		of.used = time.Now()
-	}
-	return of
-}
-
-func (s *PolicyServer) open(w http.ResponseWriter, r *http.Request) {
-	request := struct {
-		Environments int `json:"environments"`
-	}{1}
-	if !s.read(w, r, &request) {
-		return
-	}
-	if n := request.Environments; n < 1 || n > s.config.MaxBatch {
-		refuse(w, http.StatusBadRequest, "environments: %d; want 1 to %d", n, s.config.MaxBatch)
-		return
-	}
-	begun := &session{memory: make([][]float64, request.Environments), used: time.Now()}
-	begun.mu.Lock()
-	defer begun.mu.Unlock()
-	s.mu.Lock()
-	environments := request.Environments
-	for id, of := range s.sessions {
-		if time.Since(of.used) > s.config.Idle {
-			delete(s.sessions, id)
-			continue
-		}
-		environments += len(of.memory)
-	}
-	full := len(s.sessions) >= s.config.MaxSessions || environments > maxShare*s.config.MaxBatch
-	id := rand.Text()
-	if !full {
-		s.sessions[id] = begun
-	}
-	s.mu.Unlock()
-	if full {
-		refuse(w, http.StatusTooManyRequests, "too many sessions: want at most %d, of %d environments in all; DELETE /sessions/{id} ends one",
-			s.config.MaxSessions, maxShare*s.config.MaxBatch)
-		return
-	}
-	for i := range begun.memory { // only where there is room
-		begun.memory[i] = make([]float64, s.actor.Memory())
-	}
-	answer(w, http.StatusCreated, map[string]any{"session": id, "environments": request.Environments})
-}
-
-func (s *PolicyServer) end(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	s.mu.Lock()
-	_, known := s.sessions[id]
-	delete(s.sessions, id)
-	s.mu.Unlock()
-	if !known {
-		refuse(w, http.StatusNotFound, "session %q: there is none", id)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
 }
