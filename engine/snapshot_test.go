@@ -14,7 +14,8 @@ func TestSnapshot(t *testing.T) {
 	state := func(members int, more bool) (s *engine.State, clock engine.Clock, saved, scratch *engine.Tensor) {
 		s = eng.NewState()
 		t.Cleanup(func() { s.Close() })
-		clock, saved, scratch = engine.NewClock(s), s.Tensor("saved", engine.Float32, engine.Members(members)), s.Scratch("scratch", engine.Float32, engine.Axis("x", 2))
+		clock, saved = engine.NewClock(s), s.Tensor("saved", engine.Float32, engine.Members(members))
+		scratch = s.Scratch("scratch", engine.Float32, engine.Axis("x", 2))
 		if more {
 			s.Tensor("more", engine.Uint32, engine.Axis("x", 1))
 		}

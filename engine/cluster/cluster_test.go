@@ -182,8 +182,8 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestJoin: a worker that joins a run begins with the first one's replica at the beginning of a step, also after it has left; workers of a loose run begin every
-// step so, and nothing of them is compared.
+// TestJoin: a worker that joins a run begins with the first one's replica at the beginning of a step, also after it has left; workers of a loose run
+// begin every step so.
 func TestJoin(t *testing.T) {
 	for _, loose := range []bool{false, true} {
 		c := coordinator(t, Config{Loose: loose}, "lead")
@@ -198,7 +198,8 @@ func TestJoin(t *testing.T) {
 			if want := loose && name != "lead"; err != nil || (state != nil) != want || want && !bytes.Equal(state, value(step, 0)) {
 				t.Errorf("loose %v: %s begins step %d with %q (%v)", loose, name, step, state, err)
 			}
-			if _, err := w.Step(t.Context(), step, 1, "", func(context.Context, int) ([]byte, error) { return []byte{1}, nil }); err != nil {
+			one := func(context.Context, int) ([]byte, error) { return []byte{1}, nil }
+			if _, err := w.Step(t.Context(), step, 1, "", one); err != nil {
 				t.Errorf("loose %v: %s, step %d: %v", loose, name, step, err)
 			}
 		}
