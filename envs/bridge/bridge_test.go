@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +168,7 @@ func (c *checker) advance(failed func(i int) bool) {
 	clear(s.Terminated)
 	clear(s.Truncated)
 	before := append([]float32(nil), s.Obs...)
+	lost := slices.Clone(c.st.lost) // of processes whose end was noticed and counted in the step before
 	for i := range c.worlds {
 		s.Action[i] = float32((c.steps*31 + i*7) % 1000)
 		s.Last[i] = (c.steps+i)%17 == 0
@@ -176,7 +178,7 @@ func (c *checker) advance(failed func(i int) bool) {
 	}
 	for i := range c.worlds {
 		w := &c.worlds[i]
-		if failed != nil && failed(i) && s.Truncated[i] && s.Reward[i] == 0 {
+		if failed != nil && (failed(i) || lost[i] != nil) && s.Truncated[i] && s.Reward[i] == 0 {
 			c.equal(i, "the last observation before a failure", c.row(s.Final, i), c.row(before, i))
 			first := c.row(s.Obs, i)
 			*w = world{id: int(first[0])} // a world made anew
