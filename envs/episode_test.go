@@ -149,7 +149,7 @@ func TestRerun(t *testing.T) {
 					same++
 				}
 			}
-			if differ > 0 || same == len(first) {
+			if drawn := name != "FaultMaze-v0"; differ > 0 || drawn == (same == len(first)) { // nothing in that maze is random
 				t.Errorf("%d of %d words differ in a rerun, %d are the same for another seed", differ, len(first), same)
 			}
 		})
