@@ -116,8 +116,8 @@ func (ro *Rollout) alone(model nn.Model) bool {
 // it. It estimates the clocks that one step of all environments of a member takes a busy compute unit. Streamed
 // weights are read from the second-level cache, once for up to 16 environments, which takes longer than the
 // multiplications unless there are many. A held network reads only the rest of its weights, from the first-level
-// cache, but its subgroups synchronise after every layer. Environments with constraint solvers need the registers
-// themselves.
+// cache, but its subgroups synchronise after every layer. Environments with constraint solvers, or with networks of
+// their own, need the registers themselves.
 func (ro *Rollout) together(policy *Policy, info vk.Info) bool {
 	const (
 		products = 128 // per clock: NVIDIA's multiprocessors since Pascal, AMD's dual compute units
@@ -127,7 +127,7 @@ func (ro *Rollout) together(policy *Policy, info vk.Info) bool {
 	)
 	model := policy.Network
 	g, err := nn.GroupOf(model, info, ro.cfg.Environments, ro.floats(policy))
-	if err != nil || ro.env.Iterations > 0 {
+	if err != nil || ro.env.Iterations > 0 || ro.env.working > 0 {
 		return false
 	}
 	environments, weights := ro.cfg.Environments, model.Size()
@@ -151,7 +151,7 @@ func (ro *Rollout) floats(policy *Policy) int {
 	if ro.seen != nil {
 		each += 2 // sums
 	}
-	return ro.env.StateSize() + each*ro.env.ObsSize()
+	return ro.env.StateSize() + each*ro.env.ObsSize() + ro.env.working
 }
 
 // The constants of shaders/engine/nn/network.glsl.

@@ -30,6 +30,7 @@ var slimeMemory = []string{"forward", "backward", "jump", "memory_0", "memory_1"
 // slimeVolley is SlimeVolley against the script of slimevolleygym, the world that is called SlimeVolley-v0 there (shaders/envs/slimevolley.glsl has the rules).
 func slimeVolley() Spec {
 	s := slimeSpec("SlimeVolley-v0", "play volleyball against a slime with a small network")
+	s.working = 96 // the script's network: without this, drivers spill registers
 	s.State, s.Options = append(s.State, slimeMemory...), SlimeVolleyScriptOptions{Lives: slimeLives, Freeze: slimeFreeze}
 	return s
 }

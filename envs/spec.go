@@ -67,6 +67,7 @@ type Spec struct {
 	Halves Halving
 
 	outside     bool         // it is stepped by the host; see NewOutside
+	working     int          // floats that a step takes besides the state, where they are many: so much less of a network is held in a lane
 	channels    []string     // names of an image's channels; nil: they have none
 	feet        *feet        // nil: it has none
 	cooperative *cooperative // the form in which lanes compute an environment together; nil: there is none

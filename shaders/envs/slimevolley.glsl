@@ -128,13 +128,15 @@ float slime_step(inout float s[STATE_SIZE], uvec2 action, inout Rng rng) {
         s[S_BALL + X] += TIME_STEP * s[S_BALL + VX];
         s[S_BALL + Y] += TIME_STEP * s[S_BALL + VY];
     }
-    [[unroll]] for (uint p = 0u; p < 8u; p += 4u) slime_bounce(s, vec2(s[p + X], s[p + Y]), vec2(s[p + VX], s[p + VY]), RADIUS);
+    slime_bounce(s, vec2(s[0], s[1]), vec2(s[2], s[3]), RADIUS);
+    slime_bounce(s, vec2(s[4], s[5]), vec2(s[6], s[7]), RADIUS);
     slime_bounce(s, vec2(0.0, FENCE_TOP), vec2(0.0), STUB_RADIUS);
     float score = slime_edges(s, before);
     if (score == 0.0) {
         slime_show(s);
     } else { // players go on seeing what they saw before
-        s[score > 0.0 ? S_LIVES : S_LIVES + 1u] -= 1.0;
+        s[S_LIVES] -= score > 0.0 ? 1.0 : 0.0;
+        s[S_LIVES + 1u] -= score > 0.0 ? 0.0 : 1.0;
         slime_serve(s, rng);
     }
     return score;
@@ -161,14 +163,14 @@ void slime_observe(const float s[STATE_SIZE], uint player, out float obs[OBS_SIZ
 // What the script does; its memory begins at element `memory` of the state.
 uint slime_script(inout float s[STATE_SIZE], uint player, uint memory) {
     const uint INPUTS = SLIME_SEEN + SLIME_MEMORY;
-    float obs[OBS_SIZE], x[INPUTS];
+    float obs[OBS_SIZE], y[SLIME_MEMORY];
     slime_observe(s, player, obs);
-    [[unroll]] for (uint i = 0u; i < INPUTS; i++) x[i] = i < SLIME_SEEN ? obs[i] : s[memory + i - SLIME_SEEN];
     [[unroll]] for (uint o = 0u; o < SLIME_MEMORY; o++) {
-        float sum = SLIME_BIAS[o];
-        [[unroll]] for (uint i = 0u; i < INPUTS; i++) sum += SLIME_WEIGHT[INPUTS * o + i] * x[i];
-        s[memory + o] = m_tanh(sum);
+        precise float sum = SLIME_BIAS[o]; // without fused multiplications, whose constants Intel's GPUs keep in registers
+        [[unroll]] for (uint i = 0u; i < INPUTS; i++) sum += SLIME_WEIGHT[INPUTS * o + i] * (i < SLIME_SEEN ? obs[i] : s[memory + i - SLIME_SEEN]);
+        y[o] = m_tanh(sum);
     }
+    [[unroll]] for (uint o = 0u; o < SLIME_MEMORY; o++) s[memory + o] = y[o];
     bool forward = s[memory] > 0.75, backward = s[memory + 1u] > 0.75, jump = s[memory + 2u] > 0.75;
     if (forward == backward) return jump ? 3u : 0u;
     return forward ? (jump ? 2u : 1u) : jump ? 4u : 5u;
