@@ -242,6 +242,9 @@ func TestProblems(t *testing.T) {
 		{"workflow = \"nsga-iii\"\nenv = \"dtlz\"\n[dtlz]\nfunction=2\n[nsga-iii]\npopulation=90\npartitions=[12]",
 			"[12] give 91 points for 3 objectives and a population of 90"},
 		{"workflow = \"moead\"\nenv = \"zdt\"\n[zdt]\nfunction=7", "at most 6"},
+		{"workflow = \"nsga-ii\"\nenv = \"lineups\"\n[lineups]\nteams=9", "at most 8"},
+		{"workflow = \"pbt\"\nenv = \"CartPole-v1\"\n[pbt]\nobjective=\"coverage\"", "records no states that agents visit"},
+		{"workflow = \"pbt\"\nenv = \"FaultMaze-v0\"\n[pbt]\nover=\"openes\"\nobjective=\"coverage\"", "coverage is of the episodes of agents"},
 		{"workflow = \"map-elites\"\nenv = \"arm\"\n[behaviour]\nobservations = [0]", "[behaviour] is for policies, and env = \"arm\" is a problem"},
 		{"workflow = \"ppo\"\nenv = \"spere\"", "unknown environment \"spere\""},
 	} {
