@@ -166,7 +166,7 @@ uint slime_script(inout float s[STATE_SIZE], uint player, uint memory) {
     float obs[OBS_SIZE], y[SLIME_MEMORY];
     slime_observe(s, player, obs);
     [[unroll]] for (uint o = 0u; o < SLIME_MEMORY; o++) {
-        precise float sum = SLIME_BIAS[o]; // without fused multiplications, whose constants Intel's GPUs keep in registers
+        float sum = SLIME_BIAS[o];
         [[unroll]] for (uint i = 0u; i < INPUTS; i++) sum += SLIME_WEIGHT[INPUTS * o + i] * (i < SLIME_SEEN ? obs[i] : s[memory + i - SLIME_SEEN]);
         y[o] = m_tanh(sum);
     }
