@@ -8,7 +8,7 @@
 #define ACTION_SIZE 6
 #define DISCRETE 1
 #define ENV_SCRIPT
-#define LIVES OPTION_0  // lives: points that a player may lose
+#define LIVES OPTION_0 // lives: points that a player may lose
 #define FREEZE OPTION_1 // freeze: steps for which a new ball is held
 
 #include "envs/slimevolley.glsl"

@@ -6,7 +6,7 @@
 #define OBS_SIZE 12
 #define ACTION_SIZE 6
 #define DISCRETE 1
-#define LIVES OPTION_0  // lives: points that a player may lose
+#define LIVES OPTION_0 // lives: points that a player may lose
 #define FREEZE OPTION_1 // freeze: steps for which a new ball is held
 #define RANDOM OPTION_2 // random: probability that the script's action is a random one instead
 
