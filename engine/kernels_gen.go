@@ -360,6 +360,37 @@ type stepsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k stepsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(stepsShader, &k, x, y, z) }
 
+var takeShader = &vk.Shader{
+	Name:  "engine/take",
+	SPIRV: shaders.Code("engine/take"),
+	Bindings: []vk.Binding{
+		{Name: "Source", Index: 0, Access: vk.Read},
+		{Name: "From", Index: 1, Access: vk.Read},
+		{Name: "Values", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// takeKernel is shaders/engine/take.comp.
+type takeKernel struct {
+	Source vk.Range // readonly uint
+	From   vk.Range // readonly uint
+	Values vk.Range // writeonly uint
+
+	Outer uint32 // push constants, in order
+	Inner uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k takeKernel) call(x, y, z uint32) vk.Call { return vk.Pack(takeShader, &k, x, y, z) }
+
 var tickShader = &vk.Shader{
 	Name:  "engine/tick",
 	SPIRV: shaders.Code("engine/tick"),

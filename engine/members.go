@@ -48,6 +48,24 @@ func Gather(r *Recorder, source *Tensor, values ...*Tensor) {
 	}
 }
 
+// Take records copies between two tensors of one shape, [..., M, ...]: member p of values becomes member source[p] of from, source being [M] u32. Where
+// source[p] is M or more, the member stays. If the tensors have k times as many members, each k adjacent ones are copied together. Tensors without such a
+// member axis, and of two shapes, are recording errors.
+func Take(r *Recorder, source, values, from *Tensor) {
+	outer, p, inner, ok := values.Split(MemberAxis)
+	if !ok || p%source.Len() != 0 || from.Len() != values.Len() {
+		r.Fail(fmt.Errorf("engine: taking members of %v from %v by their sources %v; want an axis %q of the same length, or of a multiple, and one shape",
+			values, from, source, MemberAxis))
+		return
+	}
+	p, inner = source.Len(), p/source.Len()*inner
+	groups := r.Share(p, outer*inner)
+	r.Dispatch(takeKernel{
+		Source: source.Range(), From: from.Range(), Values: values.Range(),
+		Outer: uint32(outer), Inner: uint32(inner), LocalSizeX: r.WorkgroupFor(outer * inner / int(groups)),
+	}.call(groups, uint32(p), 1))
+}
+
 // Renew records giving the members that Gather copied over (source [M] u32 is another member) the elements of from in
 // values, a tensor of the same shape; zeros if from is nil. Other members keep theirs. Tensors without a
 // member axis of that length, or of two shapes, are recording errors.

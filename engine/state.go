@@ -293,6 +293,9 @@ func (s *State) Inherit(r *Recorder, source *Tensor) {
 	}
 }
 
+// Follows reports whether OnInherit was given anything: Inherited is then not all that a copied member takes over.
+func (s *State) Follows() bool { return len(s.all.inherit) > 0 }
+
 // Lookup returns the saved tensor with a full name, or nil.
 func (s *State) Lookup(name string) *Tensor { return s.all.index[name] }
 

@@ -755,6 +755,38 @@ type metKernel struct {
 // call dispatches x × y × z workgroups.
 func (k metKernel) call(x, y, z uint32) vk.Call { return vk.Pack(metShader, &k, x, y, z) }
 
+var movesShader = &vk.Shader{
+	Name:  "envs/moves",
+	SPIRV: shaders.Code("envs/moves"),
+	Bindings: []vk.Binding{
+		{Name: "Action", Index: 0, Access: vk.Read},
+		{Name: "Done", Index: 1, Access: vk.Read},
+		{Name: "Moves", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// movesKernel is shaders/envs/moves.comp.
+type movesKernel struct {
+	Action vk.Range // readonly float
+	Done   vk.Range // readonly uint
+	Moves  vk.Range // writeonly float
+
+	Steps uint32 // push constants, in order
+	All   uint32
+	Still uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k movesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(movesShader, &k, x, y, z) }
+
 // resetShader maps the name of an environment to shaders/envs/reset.comp with that environment.
 var resetShader = vk.Variants(shaders.Code, vk.Shader{
 	Name: "envs/reset",

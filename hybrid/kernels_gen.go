@@ -153,6 +153,156 @@ type duelKernel struct {
 // call dispatches x × y × z workgroups.
 func (k duelKernel) call(x, y, z uint32) vk.Call { return vk.Pack(duelShader, &k, x, y, z) }
 
+var emogiBreedShader = &vk.Shader{
+	Name:  "hybrid/emogi_breed",
+	SPIRV: shaders.Code("hybrid/emogi_breed"),
+	Bindings: []vk.Binding{
+		{Name: "Mother", Index: 0, Access: vk.Read},
+		{Name: "Mate", Index: 1, Access: vk.Read},
+		{Name: "Clock", Index: 2, Access: vk.Read},
+		{Name: "Genes", Index: 3, Access: vk.Read},
+		{Name: "Values", Index: 4, Access: vk.Write},
+	},
+	PushBytes:     40,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// emogiBreedKernel is shaders/hybrid/emogi_breed.comp.
+type emogiBreedKernel struct {
+	Mother vk.Range // readonly uint
+	Mate   vk.Range // readonly uint
+	Clock  vk.Range // readonly uint
+	Genes  vk.Range // readonly float
+	Values vk.Range // writeonly float
+
+	Members        uint32 // push constants, in order
+	Seed           uint32
+	Stream         uint32
+	Prior          uint32
+	Low            float32
+	High           float32
+	CrossoverIndex float32
+	MutationIndex  float32
+	ExchangeRate   float32
+	MutationRate   float32
+}
+
+// call dispatches x × y × z workgroups.
+func (k emogiBreedKernel) call(x, y, z uint32) vk.Call { return vk.Pack(emogiBreedShader, &k, x, y, z) }
+
+var emogiFrontShader = &vk.Shader{
+	Name:  "hybrid/emogi_front",
+	SPIRV: shaders.Code("hybrid/emogi_front"),
+	Bindings: []vk.Binding{
+		{Name: "Objectives", Index: 0, Access: vk.Read},
+		{Name: "Area", Index: 1, Access: vk.Write},
+	},
+	PushBytes:     4,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// emogiFrontKernel is shaders/hybrid/emogi_front.comp.
+type emogiFrontKernel struct {
+	Objectives vk.Range // readonly float
+	Area       vk.Range // writeonly float
+
+	Members uint32 // push constants, in order
+}
+
+// call dispatches x × y × z workgroups.
+func (k emogiFrontKernel) call(x, y, z uint32) vk.Call { return vk.Pack(emogiFrontShader, &k, x, y, z) }
+
+var emogiMateShader = &vk.Shader{
+	Name:  "hybrid/emogi_mate",
+	SPIRV: shaders.Code("hybrid/emogi_mate"),
+	Bindings: []vk.Binding{
+		{Name: "Standing", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Mother", Index: 2, Access: vk.Write},
+		{Name: "Mate", Index: 3, Access: vk.Write},
+	},
+	PushBytes:     12,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// emogiMateKernel is shaders/hybrid/emogi_mate.comp.
+type emogiMateKernel struct {
+	Standing vk.Range // readonly uint
+	Clock    vk.Range // readonly uint
+	Mother   vk.Range // writeonly uint
+	Mate     vk.Range // writeonly uint
+
+	Members uint32 // push constants, in order
+	Seed    uint32
+	Stream  uint32
+}
+
+// call dispatches x × y × z workgroups.
+func (k emogiMateKernel) call(x, y, z uint32) vk.Call { return vk.Pack(emogiMateShader, &k, x, y, z) }
+
+var emogiMeasureShader = &vk.Shader{
+	Name:  "hybrid/emogi_measure",
+	SPIRV: shaders.Code("hybrid/emogi_measure"),
+	Bindings: []vk.Binding{
+		{Name: "Objectives", Index: 0, Access: vk.Read},
+		{Name: "Area", Index: 1, Access: vk.Read},
+		{Name: "Size", Index: 2, Access: vk.Write},
+		{Name: "Volume", Index: 3, Access: vk.Write},
+		{Name: "First", Index: 4, Access: vk.Write},
+		{Name: "Second", Index: 5, Access: vk.Write},
+	},
+	PushBytes:     4,
+	LocalSize:     [3]uint32{1, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// emogiMeasureKernel is shaders/hybrid/emogi_measure.comp.
+type emogiMeasureKernel struct {
+	Objectives vk.Range // readonly float
+	Area       vk.Range // readonly float
+	Size       vk.Range // writeonly float
+	Volume     vk.Range // writeonly float
+	First      vk.Range // writeonly float
+	Second     vk.Range // writeonly float
+
+	Members uint32 // push constants, in order
+}
+
+// call dispatches x × y × z workgroups.
+func (k emogiMeasureKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(emogiMeasureShader, &k, x, y, z)
+}
+
+var emogiSettleShader = &vk.Shader{
+	Name:  "hybrid/emogi_settle",
+	SPIRV: shaders.Code("hybrid/emogi_settle"),
+	Bindings: []vk.Binding{
+		{Name: "Rank", Index: 0, Access: vk.Read},
+		{Name: "Source", Index: 1, Access: vk.Write},
+		{Name: "Standing", Index: 2, Access: vk.Write},
+	},
+	PushBytes:     4,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// emogiSettleKernel is shaders/hybrid/emogi_settle.comp.
+type emogiSettleKernel struct {
+	Rank     vk.Range // readonly uint
+	Source   vk.Range // writeonly uint
+	Standing vk.Range // writeonly uint
+
+	Members uint32 // push constants, in order
+}
+
+// call dispatches x × y × z workgroups.
+func (k emogiSettleKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(emogiSettleShader, &k, x, y, z)
+}
+
 var learnedShader = &vk.Shader{
 	Name:  "hybrid/learned",
 	SPIRV: shaders.Code("hybrid/learned"),
@@ -688,6 +838,35 @@ type statesKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k statesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(statesShader, &k, x, y, z) }
+
+var stylesShader = &vk.Shader{
+	Name:  "hybrid/styles",
+	SPIRV: shaders.Code("hybrid/styles"),
+	Bindings: []vk.Binding{
+		{Name: "Returns", Index: 0, Access: vk.Read},
+		{Name: "Moves", Index: 1, Access: vk.Read},
+		{Name: "Objectives", Index: 2, Access: vk.Write},
+	},
+	PushBytes:     20,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// stylesKernel is shaders/hybrid/styles.comp.
+type stylesKernel struct {
+	Returns    vk.Range // readonly float
+	Moves      vk.Range // readonly float
+	Objectives vk.Range // writeonly float
+
+	Members      uint32 // push constants, in order
+	Low          float32
+	High         float32
+	ActiveWeight float32
+	LazyWeight   float32
+}
+
+// call dispatches x × y × z workgroups.
+func (k stylesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(stylesShader, &k, x, y, z) }
 
 var swarmShader = &vk.Shader{
 	Name:  "hybrid/swarm",

@@ -12,6 +12,7 @@ const FitnessMetric = "pbt/fitness"
 const (
 	steadinessRow = "pbt/steadiness" // minus the deviation of the episodes' returns, if that is an objective
 	coverageRow   = "pbt/coverage"   // mean number of states that the episodes visited, if that is an objective
+	movesRow      = "pbt/moves"      // mean share of steps with motion, if styles are the objectives
 	parentRow     = "pbt/parent"     // the member copied in the last exchange; itself if not replaced
 	hyperRow      = "hyper/"         // prefix of a searched hyperparameter
 )
@@ -19,9 +20,9 @@ const (
 // Lineage has one record per member if the reported iteration began with an exchange, or is the first; otherwise none.
 // The values are "member"; "parent", the member that it became a copy of, itself if it was not replaced; "fitness",
 // by which it was ranked before the copy (NaN in the first iteration); and "hyper/<name>", its hyperparameters from
-// then on.
+// then on. EMOGI has none: its children take the places of parents that they do not descend from.
 func (p *PBT) Lineage(r engine.Report) []metrics.Record {
-	if r.Iteration > 1 && !p.exchanges(r.Iteration-1) {
+	if p.emogi != nil || r.Iteration > 1 && !p.exchanges(r.Iteration-1) {
 		return nil
 	}
 	fitness, parent := r.Metrics[FitnessMetric], r.Metrics[parentRow]

@@ -40,6 +40,9 @@ type PBT struct {
 	parentRow *engine.Tensor // [M]
 	step      *engine.Program
 	exchanged *engine.Program
+
+	emogi   *emogi          // nil: not EMOGI
+	settled *engine.Program // of EMOGI: an iteration that a selection follows
 }
 
 // row is a metric copied from a tensor [M].
@@ -152,6 +155,11 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 	if p.ranking, err = newRanking(ctx, p, s, evaluate); err != nil {
 		return err
 	}
+	if p.emogi != nil {
+		if err := p.emogi.build(p, s); err != nil {
+			return err
+		}
+	}
 	return s.Allocate()
 }
 
@@ -163,6 +171,9 @@ func (p *PBT) record() (err error) {
 	eng := p.State().Engine()
 	if p.step, err = eng.Record("pbt: "+p.inner.Describe().Workflow, func(r *engine.Recorder) { p.inner.Record(r, p.recordRows) }); err != nil {
 		return err
+	}
+	if p.emogi != nil {
+		return p.emogi.recordPrograms(p, eng)
 	}
 	p.exchanged, err = eng.Record("pbt: exchange", func(r *engine.Recorder) {
 		p.ranking.recordFitness(r, p)
@@ -245,12 +256,16 @@ func (p *PBT) Init(ctx context.Context) error {
 			return err
 		}
 	}
-	if e, ok := p.exchange.explorer.(initializer); ok {
-		if err := e.init(ctx); err != nil {
-			return err
-		}
+	if err := errors.Join(p.fitness.Fill(ctx, float32(math.NaN())), p.parent.WriteUint32(ctx, self), p.ancestor.WriteUint32(ctx, self)); err != nil {
+		return err
 	}
-	return errors.Join(p.fitness.Fill(ctx, float32(math.NaN())), p.parent.WriteUint32(ctx, self), p.ancestor.WriteUint32(ctx, self))
+	if p.emogi != nil {
+		return p.emogi.init(ctx, p, self)
+	}
+	if e, ok := p.exchange.explorer.(initializer); ok {
+		return e.init(ctx)
+	}
+	return nil
 }
 
 // Step implements engine.Workflow: an iteration, after an exchange if one is due.
@@ -265,6 +280,9 @@ func (p *PBT) Step(ctx context.Context, iteration int) (*vk.Ticket, error) {
 		if _, err := p.exchanged.Submit(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if p.emogi != nil && p.exchanges(iteration+1) {
+		return p.settled.Submit(ctx)
 	}
 	return p.step.Submit(ctx)
 }
@@ -289,5 +307,6 @@ func (p *PBT) Prepare(ctx context.Context, episodes int) error {
 func (p *PBT) Close() error {
 	p.step.Free()
 	p.exchanged.Free()
+	p.settled.Free()
 	return p.inner.Close()
 }

@@ -15,7 +15,11 @@ type PBTConfig struct {
 	Top          float64     `min:"0" max:"1" doc:"Fraction of the population that truncation copies from; at least the best member."`
 	Bottom       float64     `min:"0" max:"1" doc:"Fraction of the population that truncation replaces; at least the worst member, unless 0."`
 	Significance float64     `min:"0" below:"1" doc:"Significance level of t_test: probability that one of two equal members is replaced."`
-	Objective    Objective   `doc:"Second objective, by non-dominated ranks: none, steadiness (minus the returns' deviation), coverage (states visited)."`
+	Objective    Objective   `doc:"Second objective, by non-dominated ranks: none, steadiness (minus the returns' deviation), coverage (states visited), styles."`
+	ReturnLow    float64     `doc:"Return of a score of 0, of styles."`
+	ReturnHigh   float64     `doc:"Return of a score of 1, of styles."`
+	ActiveWeight float64     `min:"0" doc:"Weight of the share of steps with motion in the first objective of styles, besides the score."`
+	LazyWeight   float64     `min:"0" doc:"Weight of the share of steps without motion in the second objective of styles, besides the score."`
 	Inherit      Inheritance `doc:"State that a replaced member copies: everything, or policy (fastpbrl: it keeps its own critics, replay and episodes)."`
 
 	Explore  Explore `doc:"Change of a replaced member's hyperparameters: perturb, pb2 (a bandit on a time-varying Gaussian process)."`
@@ -32,8 +36,15 @@ type PBTConfig struct {
 func DefaultPBT() PBTConfig {
 	return PBTConfig{
 		Over: "ppo", Warmup: 20, Interval: 10, Episodes: 16,
-		Top: 0.2, Bottom: 0.2, Perturb: 0.2, Significance: 0.05,
+		Top: 0.2, Bottom: 0.2, Perturb: 0.2, Significance: 0.05, ReturnHigh: 1, ActiveWeight: 1, LazyWeight: 1,
 	}
+}
+
+// DefaultEMOGI is DefaultPBT with two objectives: the return and the steadiness, which need no more than episodes. Those of the paper are Styles.
+func DefaultEMOGI() PBTConfig {
+	c := DefaultPBT()
+	c.Objective = Steadiness
+	return c
 }
 
 // Validate checks constraints across fields.
@@ -47,6 +58,8 @@ func (c PBTConfig) Validate() error {
 		return config.Invalid("significance", "nothing is significant at 0; want more, such as 0.05")
 	case c.Objective == Steadiness && c.Episodes < 2:
 		return config.Invalid("episodes", "steadiness needs the deviation of returns; want at least 2")
+	case c.Objective == Styles && !(c.ReturnLow < c.ReturnHigh):
+		return config.Invalid("return_high", "scores are of returns from %g to %g; want return_low below return_high", c.ReturnLow, c.ReturnHigh)
 	case c.Objective != NoObjective && c.Exploit != Truncation:
 		return config.Invalid("exploit", "%v compares one objective, and there are two; want truncation", c.Exploit)
 	}
@@ -133,11 +146,17 @@ const (
 	// Coverage is the mean number of states that an evaluation's episodes visit, of those that the environment records (envs.Spec.Covers). Actions are
 	// sampled in these episodes.
 	Coverage
+	// Styles makes two objectives of the score and of how much a member moves (H. Bai et al., "Lamarckian Platform", 2022, section V.A): the score plus
+	// ActiveWeight times the share of steps with motion, and the score plus LazyWeight times the share of those without. The score is the mean return, 0 at
+	// ReturnLow and 1 at ReturnHigh; motion is every action but the agent's StillAction. Actions are sampled.
+	Styles
 )
 
-var objectiveNames = []string{"none", "steadiness", "coverage"}
+func (o Objective) String() string { return config.NameOf(o, objectiveNames[:]) }
 
-// UnmarshalText parses a name: none, steadiness or coverage.
+var objectiveNames = []string{"none", "steadiness", "coverage", "styles"}
+
+// UnmarshalText parses a name: none, steadiness, coverage or styles.
 func (o *Objective) UnmarshalText(text []byte) error {
 	return config.UnmarshalName(o, "objective", objectiveNames, text)
 }

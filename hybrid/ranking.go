@@ -15,13 +15,13 @@ type ranking struct {
 	evaluate   engine.Fitness
 	returns    *engine.Tensor // [M, episodes]; nil: only means are needed
 	variance   *engine.Tensor // [M]: variance of the mean return
-	objectives *engine.Tensor // [1, M, 2]: return and steadiness or coverage
+	objectives *engine.Tensor // [1, M, 2]: return and steadiness or coverage, or styles
 	fronts     *ec.Fronts     // nil: one objective
 	steadiness *engine.Tensor // metric [M]; nil: no objective
 
-	covered  *engine.Tensor // [M, episodes]; nil: coverage is no objective
+	covered  *engine.Tensor // [M, episodes]: coverage, or share of moves; nil: neither is an objective
 	coverage *engine.Tensor // metric [M]: its mean
-	// evaluateCoverage records an evaluation's returns and coverages.
+	// evaluateCoverage records an evaluation's returns and coverages, or shares of moves.
 	evaluateCoverage func(r *engine.Recorder, returns, coverage *engine.Tensor)
 }
 
@@ -40,7 +40,7 @@ func newRanking(ctx context.Context, p *PBT, s *engine.State, evaluate engine.Fi
 		return k, nil
 	}
 	switch p.cfg.Objective {
-	case Coverage:
+	case Coverage, Styles:
 		if err := k.cover(ctx, p, s); err != nil {
 			return nil, err
 		}
@@ -52,14 +52,31 @@ func newRanking(ctx context.Context, p *PBT, s *engine.State, evaluate engine.Fi
 	return k, err
 }
 
-// cover makes coverage the second objective.
+// moving is a workflow of agents one of whose actions is to stay.
+type moving interface {
+	evaluatedAgents
+	Still() int // -1: none is
+}
+
+// cover makes coverage the second objective, or styles both.
 func (k *ranking) cover(ctx context.Context, p *PBT, s *engine.State) (err error) {
 	of, ok := p.inner.(evaluatedAgents)
 	if !ok {
-		return config.Invalid("pbt.objective", "the coverage of %s is not measured; want an agent, such as over = \"ppo\"", p.inner.Describe().Workflow)
+		return config.Invalid("pbt.objective", "the %v of %s is not measured; want an agent, such as over = \"ppo\"", p.cfg.Objective, p.inner.Describe().Workflow)
 	}
 	n := engine.Members(p.fitness.Len())
 	k.covered = s.Scratch("covered", engine.Float32, n, engine.Axis("episode", p.cfg.Episodes))
+	if p.cfg.Objective == Styles {
+		over, ok := p.inner.(moving)
+		if !ok || over.Still() < 0 {
+			return config.Invalid("pbt.objective", "%s knows no action that is to stay; want an on-policy agent with a still_action, such as over = \"ppo\"",
+				p.inner.Describe().Workflow)
+		}
+		k.coverage = s.Tensor("moves", engine.Float32, n).Own()
+		p.rows = append(p.rows, row{p.inner.Metrics().Row(movesRow), k.coverage})
+		k.evaluateCoverage, err = of.Evaluator().Moves(ctx, s.Sub("moving"), p.Clock(), p.cfg.Episodes, over.Still())
+		return err
+	}
 	k.coverage = s.Tensor("coverage", engine.Float32, n).Own()
 	p.rows = append(p.rows, row{p.inner.Metrics().Row(coverageRow), k.coverage})
 	k.evaluateCoverage, err = of.Evaluator().Coverage(ctx, s.Sub("covering"), p.Clock(), p.cfg.Episodes)
@@ -88,7 +105,15 @@ func (k *ranking) recordFitness(r *engine.Recorder, p *PBT) {
 	if k.steadiness != nil {
 		spread.Steadiness = k.steadiness.Range()
 	}
-	r.Dispatch(spread.call(uint32(p.fitness.Len()), 1, 1))
+	n := uint32(p.fitness.Len())
+	r.Dispatch(spread.call(n, 1, 1))
+	if p.cfg.Objective == Styles {
+		r.Dispatch(stylesKernel{
+			Returns: p.fitness.Range(), Moves: k.coverage.Range(), Objectives: k.objectives.Range(), Members: n,
+			Low: float32(p.cfg.ReturnLow), High: float32(p.cfg.ReturnHigh),
+			ActiveWeight: float32(p.cfg.ActiveWeight), LazyWeight: float32(p.cfg.LazyWeight),
+		}.call((n+7)/8, 1, 1))
+	}
 }
 
 // recordRank records the members' ranks.

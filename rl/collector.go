@@ -25,6 +25,7 @@ type behaviour struct {
 	explorers  int            // explorers per member, which share its environments; 0: one
 	normalizer *nn.Normalizer // of the policy's observations; nil: none
 	rewards    *rewardScale   // nil: none
+	motion     *motion        // nil: motion is not rewarded
 }
 
 func newCollector(
@@ -59,6 +60,9 @@ func (c *Collector) Record(r *engine.Recorder) {
 		acts = c.explorer
 	}
 	c.rollout.Record(r, c.clock, acts)
+	if c.motion != nil {
+		c.motion.Record(r, c.Trajectory())
+	}
 	if c.rewards != nil {
 		c.rewards.Record(r, c.Trajectory())
 	}

@@ -35,7 +35,7 @@ func DefaultIMPALA() IMPALAConfig {
 	return IMPALAConfig{
 		OnPolicyConfig: OnPolicyConfig{
 			Members: 1, Environments: 256, RolloutLength: 512, LearningRate: 3e-4, Discount: 0.99, ActorWeight: 1, CriticWeight: 1, EntropyWeight: 0.01,
-			Optimizer: optim.Adam, OptimizerEpsilon: 1e-8,
+			Optimizer: optim.Adam, OptimizerEpsilon: 1e-8, StillAction: -1,
 		},
 		Epochs: 4, Minibatches: 16, Lambda: 0.95, RhoThreshold: 1, CThreshold: 1, PGRhoThreshold: 1,
 	}

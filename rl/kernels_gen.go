@@ -910,6 +910,41 @@ func (k minibatchRowsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(minibatchRowsShader, &k, x, y, z)
 }
 
+var motionShader = &vk.Shader{
+	Name:  "rl/motion",
+	SPIRV: shaders.Code("rl/motion"),
+	Bindings: []vk.Binding{
+		{Name: "Weight", Index: 0, Access: vk.Read},
+		{Name: "Action", Index: 1, Access: vk.Read},
+		{Name: "Done", Index: 2, Access: vk.Read},
+		{Name: "Reward", Index: 3, Access: vk.ReadWrite},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// motionKernel is shaders/rl/motion.comp.
+type motionKernel struct {
+	Weight vk.Range // readonly float
+	Action vk.Range // readonly float
+	Done   vk.Range // readonly uint
+	Reward vk.Range // read-write float
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	Count        uint32
+	Still        uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k motionKernel) call(x, y, z uint32) vk.Call { return vk.Pack(motionShader, &k, x, y, z) }
+
 var noisyDrawShader = &vk.Shader{
 	Name:  "rl/noisy_draw",
 	SPIRV: shaders.Code("rl/noisy_draw"),

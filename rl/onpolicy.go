@@ -46,6 +46,9 @@ type OnPolicyConfig struct {
 	CriticWeight  float64 `min:"0" doc:"Weight of the critic's loss, half the squared error, per member." member:"log_uniform 0.01 10"`
 	EntropyWeight float64 `doc:"Weight of the entropy bonus, per member." member:"log_uniform 1e-5 1"`
 
+	StillAction  int     `min:"-1" doc:"Discrete action that is to stay, in games of motion; -1: there is none."`
+	MotionWeight float64 `doc:"Added to the reward of every step whose action is not still_action, per member; negative for a lazy style." member:""`
+
 	Optimizer        optim.Rule `doc:"Update rule: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
 	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
@@ -88,6 +91,9 @@ func (c onPolicyConfig) rows() int {
 // check checks the networks of the algorithm with that name; rows names the settings that determine the transitions of a minibatch.
 func (c onPolicyConfig) check(with Parts, name, rows string) error {
 	c.Environments *= with.Env.Seats()
+	if err := c.checkMotion(with.Env, name); err != nil {
+		return err
+	}
 	network, in := with.Network, with.Env.Observation.Shape()
 	actor, critic := network.model(in, network.head(with.Env.Action).Outputs()), network.critic(c.criticShape(with.Env), 1)
 	if err := network.checkLayers(actor, critic); err != nil {
@@ -172,6 +178,9 @@ func (o *onPolicy) complete(ctx context.Context, with settings, record func(*eng
 	})
 	if err != nil {
 		return err
+	}
+	if c.StillAction >= 0 {
+		o.collector.motion = newMotion(o.Hyper(), c.OnPolicyConfig)
 	}
 	o.minibatches.Trajectory = o.collector.Trajectory()
 	o.rows = onPolicyRows{

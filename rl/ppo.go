@@ -35,7 +35,7 @@ func DefaultPPO() PPOConfig {
 	return PPOConfig{
 		OnPolicyConfig: OnPolicyConfig{
 			Members: 1, Environments: 4, RolloutLength: 128, LearningRate: 2.5e-4, Discount: 0.99, ActorWeight: 1, CriticWeight: 0.5, EntropyWeight: 0.01,
-			Optimizer: optim.Adam, OptimizerEpsilon: 1e-5, MaxGradNorm: 0.5,
+			Optimizer: optim.Adam, OptimizerEpsilon: 1e-5, MaxGradNorm: 0.5, StillAction: -1,
 		},
 		Epochs: 4, Minibatches: 4, GAELambda: 0.95, ClipEpsilon: 0.2, NormalizeAdvantage: true, ClipValue: true,
 	}
