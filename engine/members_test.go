@@ -451,3 +451,32 @@ func TestRenew(t *testing.T) {
 		}
 	}
 }
+
+// TestTake: members become those of another tensor, unless their source is none; axes before the members', and sizes that are no multiples of a workgroup.
+func TestTake(t *testing.T) {
+	for _, c := range []struct{ outer, members, inner int }{{1, 2, 1}, {3, 5, 7}, {1, 3, 1025}} {
+		s := memberState(t)
+		dims := []Dim{Axis("outer", c.outer), Members(c.members), Axis("inner", c.inner)}
+		n := c.outer * c.members * c.inner
+		source, words, others := make([]uint32, c.members), make([]uint32, n), make([]uint32, n)
+		for i := range source {
+			source[i] = uint32(c.members - 1 - i)
+		}
+		source[1] = math.MaxUint32
+		for i := range words {
+			words[i], others[i] = uint32(i)+1, 0x40000000+uint32(i)
+		}
+		of, to, from := integers(t, s, "source", source, Members(c.members)), integers(t, s, "to", words, dims...), integers(t, s, "from", others, dims...)
+		runRecorded(t, s, func(r *Recorder) { Take(r, of, to, from) })
+		got := readIntegers(t, to)
+		for i, want := range words {
+			o, m, k := i/c.inner/c.members, i/c.inner%c.members, i%c.inner
+			if m != 1 {
+				want = others[(o*c.members+int(source[m]))*c.inner+k]
+			}
+			if got[i] != want {
+				t.Fatalf("%+v: element %d is %#x; want %#x", c, i, got[i], want)
+			}
+		}
+	}
+}

@@ -27,6 +27,11 @@ var hybrids = []Workflow{
 		Source:   "B. Zheng et al., \"EvoRL\", 2025, section 5.2.3",
 		settings: newPBT(hybrid.NewPBTCSO),
 	},
+	{
+		Name: "emogi", Summary: "NSGA-II over agents in two objectives, such as playing styles: children of the front learn between selections",
+		Source:   "R. Shen et al., \"Generating Behavior-Diverse Game AIs with Evolutionary Multi-Objective Deep Reinforcement Learning\", 2020",
+		settings: newEMOGI,
+	},
 }
 
 // pbtPopulation is EvoRL's.
@@ -67,6 +72,13 @@ func newPBT(new pbtFunc) func(*Catalog) Settings {
 		p.train(p.cfg.Over)
 		return p
 	}
+}
+
+// newEMOGI makes the settings of EMOGI over its default workflow.
+func newEMOGI(c *Catalog) Settings {
+	p := &pbt{catalog: c, cfg: hybrid.DefaultEMOGI(), new: hybrid.NewEMOGI}
+	p.train(p.cfg.Over)
+	return p
 }
 
 // Independent implements Settings: members compete.
