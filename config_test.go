@@ -335,7 +335,8 @@ func TestIndependent(t *testing.T) {
 		{"erl", nil, true}, {"erl", []string{"replay.shared=true"}, false},
 		{"erl", []string{"erl.agents=2", "td3.members=4", "replay.shared=true"}, false},
 		{"cem-rl", nil, true}, {"cem-rl", []string{"replay.shared=true"}, false}, {"pga-me", nil, true}, {"qd-pg", nil, false},
-		{"dvd", nil, false}, {"dvd-es", nil, false}, {"pbt", nil, false}, {"pbt-cso", nil, false}, {"pbt", []string{"pbt.over=erl"}, false},
+		{"dvd", nil, false}, {"dvd-es", nil, false}, {"pbt", nil, false}, {"pbt-cso", nil, false}, {"emogi", nil, false},
+		{"pbt", []string{"pbt.over=erl"}, false},
 	} {
 		cfg, err := parse(t, "workflow = \""+c.workflow+"\"\nenv = \"Pendulum-v1\"\n", c.set...)
 		if err != nil {

@@ -11,6 +11,13 @@ import (
 	"github.com/evorl/evorl/engine/config"
 )
 
+// DefaultEMOGI is DefaultPBT with two objectives: the return and the steadiness, which need no more than episodes. Those of the paper are Styles.
+func DefaultEMOGI() PBTConfig {
+	c := DefaultPBT()
+	c.Objective = Steadiness
+	return c
+}
+
 // NewEMOGI makes EMOGI over a workflow, which it owns: NSGA-II over agents (R. Shen et al., "Generating Behavior-Diverse Game AIs with Evolutionary
 // Multi-Objective Deep Reinforcement Learning", 2020; as H. Bai et al. describe it in "Lamarckian Platform", 2022, section V.A, with Pong). The M members are
 // children, which their workflow trains for an interval. Then children and parents, 2 M, are ranked by fronts of two objectives and crowding distance, and

@@ -40,13 +40,6 @@ func DefaultPBT() PBTConfig {
 	}
 }
 
-// DefaultEMOGI is DefaultPBT with two objectives: the return and the steadiness, which need no more than episodes. Those of the paper are Styles.
-func DefaultEMOGI() PBTConfig {
-	c := DefaultPBT()
-	c.Objective = Steadiness
-	return c
-}
-
 // Validate checks constraints across fields.
 func (c PBTConfig) Validate() error {
 	switch {

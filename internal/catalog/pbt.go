@@ -60,6 +60,7 @@ type pbt struct {
 	err     error                   // error of space
 	cfg     hybrid.PBTConfig
 	new     pbtFunc
+	agents  bool // it trains agents alone
 }
 
 // pbtFunc makes a workflow of package hybrid from another.
@@ -76,9 +77,17 @@ func newPBT(new pbtFunc) func(*Catalog) Settings {
 
 // newEMOGI makes the settings of EMOGI over its default workflow.
 func newEMOGI(c *Catalog) Settings {
-	p := &pbt{catalog: c, cfg: hybrid.DefaultEMOGI(), new: hybrid.NewEMOGI}
+	p := &pbt{catalog: c, cfg: hybrid.DefaultEMOGI(), new: hybrid.NewEMOGI, agents: true}
 	p.train(p.cfg.Over)
 	return p
+}
+
+// trainables returns the workflows that it can train.
+func (p *pbt) trainables() []Workflow {
+	if p.agents {
+		return agents
+	}
+	return p.catalog.trainables()
 }
 
 // Independent implements Settings: members compete.
@@ -88,7 +97,7 @@ func (p *pbt) Composed() bool { return true }
 
 // train installs the settings of a workflow, with its defaults; ok is false if PBT cannot train it.
 func (p *pbt) train(over string) (ok bool) {
-	all := p.catalog.trainables()
+	all := p.trainables()
 	at := slices.IndexFunc(all, func(w Workflow) bool { return w.Name == over })
 	if at < 0 {
 		return false
@@ -124,12 +133,15 @@ func (p *pbt) choose(d *config.Document, values []any) error {
 		return err
 	}
 	if of, ok := p.catalog.Workflow(chosen.Over); ok {
+		if p.agents {
+			return d.Errorf(key, "%s is no agent, and emogi trains agents: want one, such as over = \"ppo\"", of.Name)
+		}
 		return d.Errorf(key, "%s", refusal(of))
 	}
 	if !d.Defined(key) {
 		return d.Errorf(key, "unknown workflow %q: want an agent, a search or a hybrid of both, such as \"ppo\"", chosen.Over)
 	}
-	return (&Reader{}).unknown(d, key, "workflow", Names(p.catalog.trainables()))
+	return (&Reader{}).unknown(d, key, "workflow", Names(p.trainables()))
 }
 
 // refusal returns the reason why PBT cannot train a workflow.
@@ -263,7 +275,7 @@ func (p *pbt) document(section string, keys []config.Key) ([]config.Key, error) 
 	}
 	for i := range keys {
 		if keys[i].Name == "over" {
-			keys[i].Choices = Names(p.catalog.trainables())
+			keys[i].Choices = Names(p.trainables())
 		}
 	}
 	searched, err := config.MemberFields(p.learner().Value)
