@@ -58,8 +58,8 @@ func TestEqualRuns(t *testing.T) {
 		case w.Name == "pbt" || w.Name == "pbt-cso" || w.Name == "emogi":
 			equal(w.Name, of(w.Name, "CartPole-v1"), "ppo.members=4", "ppo.environments=2", "ppo.rollout_length=8", "network.hidden=[4]")
 			if w.Name == "emogi" {
-				equal(w.Name+" over dqn", of(w.Name, "CartPole-v1")+exchanging+"\"dqn\"\n", "dqn.members=3", "dqn.rollout_length=8", "dqn.learning_starts=8", "dqn.updates_per_step=0.125",
-					"replay.capacity=1000", "replay.batch=8", "network.hidden=[4]")
+				equal(w.Name+" over dqn", of(w.Name, "CartPole-v1")+exchanging+"\"dqn\"\n", "dqn.members=3", "dqn.rollout_length=8", "dqn.learning_starts=8",
+					"dqn.updates_per_step=0.125", "replay.capacity=1000", "replay.batch=8", "network.hidden=[4]")
 				break
 			}
 			equal(w.Name+" over openes", of(w.Name, "sphere")+exchanging+"\"openes\"\n", "search.members=4", "openes.population=8")

@@ -145,7 +145,8 @@ func TestListIsComplete(t *testing.T) {
 	}
 	for _, want := range []string{
 		"[environment] of all but nsga-ii, nsga-iii, moead time_limit", "[replay] of ddpg, dqn, redq, sac, td3, dvd, cem-rl, erl, pga-me, qd-pg capacity",
-		"[network] of dvd-es, openes,", "random_steps = 10000", "Default 32 of pbt, pbt-cso, emogi.", "[pso] population", "[task] of Hopper-v5 forward_reward_weight = 1.0",
+		"[network] of dvd-es, openes,", "random_steps = 10000", "Default 32 of pbt, pbt-cso, emogi.",
+		"[pso] population", "[task] of Hopper-v5 forward_reward_weight = 1.0",
 		"[checkpoint] every", "[bbob] function = (required)",
 	} {
 		if !strings.Contains(text, want) {

@@ -8,11 +8,13 @@ import (
 // FitnessMetric is the metric by which PBT ranked the members in the last exchange.
 const FitnessMetric = "pbt/fitness"
 
+// MovesMetric is the mean share of steps with motion in the episodes of the last evaluation, if styles are the objectives.
+const MovesMetric = "pbt/moves"
+
 // Names of the other metrics that PBT adds to its workflow's.
 const (
 	steadinessRow = "pbt/steadiness" // minus the deviation of the episodes' returns, if that is an objective
 	coverageRow   = "pbt/coverage"   // mean number of states that the episodes visited, if that is an objective
-	movesRow      = "pbt/moves"      // mean share of steps with motion, if styles are the objectives
 	parentRow     = "pbt/parent"     // the member copied in the last exchange; itself if not replaced
 	hyperRow      = "hyper/"         // prefix of a searched hyperparameter
 )

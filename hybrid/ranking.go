@@ -73,7 +73,7 @@ func (k *ranking) cover(ctx context.Context, p *PBT, s *engine.State) (err error
 				p.inner.Describe().Workflow)
 		}
 		k.coverage = s.Tensor("moves", engine.Float32, n).Own()
-		p.rows = append(p.rows, row{p.inner.Metrics().Row(movesRow), k.coverage})
+		p.rows = append(p.rows, row{p.inner.Metrics().Row(MovesMetric), k.coverage})
 		k.evaluateCoverage, err = of.Evaluator().Moves(ctx, s.Sub("moving"), p.Clock(), p.cfg.Episodes, over.Still())
 		return err
 	}

@@ -34,7 +34,7 @@ func ValuesOf(r engine.Report) (map[string]float64, error) {
 		switch {
 		case name == engine.ReturnMetric:
 			statistics("return", Numbers(of))
-		case name == hybrid.FitnessMetric || strings.HasPrefix(name, "hyper/"):
+		case name == hybrid.FitnessMetric || name == hybrid.MovesMetric || strings.HasPrefix(name, "hyper/"):
 			statistics(name, Numbers(of))
 		case name == "pbt/parent":
 			// member indices have no mean; lineage.jsonl has them

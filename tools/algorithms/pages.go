@@ -103,7 +103,7 @@ var pages = []page{
 		files: []string{"hybrid/pbtconfig.go", "hybrid/pbt.go", "hybrid/truncation.go", "hybrid/perturbation.go"}},
 	{name: "pbt-cso", kind: hybrids, config: "pbt-cso-pendulum", run: iterations("60", "5"),
 		files: []string{"hybrid/pbtconfig.go", "hybrid/swarm.go", "shaders/hybrid/swarm.comp"}},
-	{name: "emogi", kind: hybrids, config: "pong-emogi", run: []string{"--iterations", "60", "--set", "evaluation.every=10"}, plot: []string{"--metric", "front/hypervolume"},
+	{name: "emogi", kind: hybrids, config: "pong-emogi", run: iterations("60", "10"), plot: []string{"--metric", "front/hypervolume"},
 		files: []string{"hybrid/emogi.go", "hybrid/emogifront.go", "shaders/hybrid/emogi_settle.comp", "shaders/hybrid/emogi_mate.comp",
 			"shaders/hybrid/emogi_breed.comp"}},
 	{name: "self-play", kind: hybrids, config: "pong-self-play", plot: []string{"--metric", "opponents/win_rate"},
