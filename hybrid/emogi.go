@@ -30,7 +30,7 @@ func DefaultEMOGI() PBTConfig {
 // Differences from the platform's code: generations are synchronous; a child takes everything from its mother, also the state of its optimizer; weights of
 // networks are not mutated; a gene mutates with the probability 1 / number of genes, as in K. Deb et al., instead of 0.01.
 //
-// Warmup, Interval, Episodes, Objective and its settings, and Search of the configuration apply; Top, Bottom, Perturb and Resample have no effect.
+// Warmup, Interval, Episodes, Objective and its settings, Renew, and Search of the configuration apply; Top, Bottom, Perturb and Resample have no effect.
 //
 // Errors: those of NewPBT; no second objective; an Exploit, Explore or Inherit other than the default; members that hold more than their own tensors, as in
 // worlds of several seats.
@@ -143,9 +143,23 @@ func (e *emogi) settle(r *engine.Recorder, p *PBT) {
 	e.front.record(r, e.kept)
 }
 
+// renew records another evaluation of the members while they are the parents. The tournaments that follow go by the ranks of the selection.
+func (e *emogi) renew(r *engine.Recorder, p *PBT) {
+	p.ranking.recordFitness(r, p)
+	r.Copy(e.kept, p.ranking.objectives)
+	for _, t := range e.carried {
+		if t.child == p.fitness || t.child == p.ranking.coverage {
+			r.Copy(t.parent, t.child)
+		}
+	}
+}
+
 // breed records the choice of parents and the formation of children.
 func (e *emogi) breed(r *engine.Recorder, p *PBT) {
 	n := uint32(p.fitness.Len())
+	if p.cfg.Renew {
+		e.renew(r, p)
+	}
 	r.Dispatch(emogiMateKernel{
 		Standing: e.standing.Range(), Clock: p.Clock().Tensor().Range(), Mother: p.parent.Range(), Mate: e.mate.Range(),
 		Members: n, Seed: r.Engine().Seed(), Stream: p.stream("mate", ""),

@@ -266,6 +266,33 @@ func TestStyles(t *testing.T) {
 	}
 }
 
+// TestEMOGIRenews: with renewed evaluations, parents have the objectives of new episodes, and no others change.
+func TestEMOGIRenews(t *testing.T) {
+	p := stylish(t, 4)
+	p.cfg.Renew = true
+	initialized(t, p)
+	e := p.emogi
+	run(t, p, func(r *engine.Recorder) {
+		p.ranking.recordFitness(r, p)
+		e.settle(r, p)
+	})
+	if err := e.kept.Fill(t.Context(), 9); err != nil { // luck
+		t.Fatal(err)
+	}
+	run(t, p, func(r *engine.Recorder) { e.renew(r, p) })
+	objectives, fitness := values(t, e.kept), values(t, p.fitness)
+	for i, x := range values(t, p.ranking.objectives) {
+		if objectives[i] != x || x > 2 {
+			t.Fatalf("objectives %v; want those of the evaluation, with %g", objectives, x)
+		}
+	}
+	for _, c := range e.carried {
+		if c.child == p.fitness && !slices.Equal(values(t, c.parent), fitness) {
+			t.Errorf("the parents' fitness is %v; want %v", values(t, c.parent), fitness)
+		}
+	}
+}
+
 // TestEMOGILearns: a run has a front after the first selection, whose hypervolume never falls, as parents compete with children. It resumes to the same bits.
 func TestEMOGILearns(t *testing.T) {
 	p := stylish(t, 4)

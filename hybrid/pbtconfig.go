@@ -20,6 +20,7 @@ type PBTConfig struct {
 	ReturnHigh   float64     `doc:"Return of a score of 1, of styles."`
 	ActiveWeight float64     `min:"0" doc:"Weight of the share of steps with motion in the first objective of styles, besides the score."`
 	LazyWeight   float64     `min:"0" doc:"Weight of the share of steps without motion in the second objective of styles, besides the score."`
+	Renew        bool        `doc:"Parents of emogi play new evaluation episodes before each generation, so that luck in one does not keep them."`
 	Inherit      Inheritance `doc:"State that a replaced member copies: everything, or policy (fastpbrl: it keeps its own critics, replay and episodes)."`
 
 	Explore  Explore `doc:"Change of a replaced member's hyperparameters: perturb, pb2 (a bandit on a time-varying Gaussian process)."`
