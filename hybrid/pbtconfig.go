@@ -5,7 +5,7 @@ import "github.com/evorl/evorl/engine/config"
 // PBTConfig are the settings of population based training. Over names the workflow in configurations; NewPBT is given
 // the workflow itself.
 type PBTConfig struct {
-	Over string `doc:"Workflow that is trained; its sections become part of the configuration."`
+	Over string `doc:"Workflow that is trained, by emogi an agent; its sections become part of the configuration."`
 
 	Warmup   int `min:"0" doc:"Iterations before the first exchange."`
 	Interval int `min:"1" doc:"Iterations between exchanges."`

@@ -275,7 +275,7 @@ func (p *pbt) document(section string, keys []config.Key) ([]config.Key, error) 
 	}
 	for i := range keys {
 		if keys[i].Name == "over" {
-			keys[i].Choices = Names(p.trainables())
+			keys[i].Choices = Names(p.catalog.trainables()) // the section is PBT's, too
 		}
 	}
 	searched, err := config.MemberFields(p.learner().Value)
