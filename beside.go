@@ -15,6 +15,7 @@ type RunOption func(*runOptions)
 type runOptions struct {
 	devices []*vk.Device // beside the first
 	loose   bool
+	cluster *ClusterConfig // nil: no other processes
 }
 
 // Beside makes other devices share a run: each evaluates the slices of the population that it is given ([search] slice). The run ends with the same bits
@@ -51,17 +52,24 @@ func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 		}
 		set(&o)
 	}
-	if len(o.devices) == 0 {
+	if len(o.devices) == 0 && o.cluster == nil {
 		r.eng = engine.New(dev, engine.Seed(r.cfg.Run.Seed))
 		return nil
 	}
-	if err := r.cfg.CheckShared(); err != nil {
+	check := r.cfg.CheckShared
+	if o.cluster != nil {
+		check = r.cfg.CheckClustered
+	}
+	if err := check(); err != nil {
 		return r.cfg.document.Locate(err)
 	}
 	if r.others, err = replicas.New(append([]*vk.Device{dev}, o.devices...), r.cfg.Run.Seed, o.loose); err != nil {
 		return fmt.Errorf("evorl: %w", err)
 	}
-	r.eng, err = r.others.Engine()
+	if r.eng, err = r.others.Engine(); err != nil || o.cluster == nil {
+		return err
+	}
+	r.machines, err = newMachines(r.cfg, dev, o)
 	return err
 }
 
@@ -70,7 +78,24 @@ func (r *Run) accompany() (end func(), err error) {
 	if r.others == nil {
 		return func() {}, nil
 	}
-	return r.others.End, r.others.Begin(r.cfg.Run.Iterations, r.cfg.prepared)
+	if err := r.others.Begin(r.cfg.Run.Iterations, r.cfg.prepared); err != nil {
+		return nil, err
+	}
+	if r.machines == nil {
+		return r.others.End, nil
+	}
+	host, err := r.machines.serve(r.others)
+	if err != nil {
+		r.others.End()
+		return nil, err
+	}
+	return func() {
+		if r.outcome == nil {
+			host.Finish()
+		}
+		r.others.End()
+		host.Close()
+	}, nil
 }
 
 // workersMetric is the number of devices that take part in an iteration of a shared run.
@@ -82,12 +107,18 @@ func (r *Run) Workers() (all []rundir.Worker) {
 		return nil
 	}
 	status, _ := r.others.Status()
-	for i, dev := range r.others.Devices() {
-		info := dev.Info()
-		w := rundir.Worker{Device: info.Name, Driver: info.Driver}
-		w.Slices = status[i].Slices
-		if cause := status[i].Cause; cause != nil {
-			w.Outcome = cause.Error()
+	devices := r.others.Devices()
+	for i, of := range status {
+		w := rundir.Worker{Slices: of.Slices}
+		if i < len(devices) {
+			info := devices[i].Info()
+			w.Device, w.Driver = info.Name, info.Driver
+		} else {
+			w.Name = of.Worker
+			w.Device, w.Driver = r.machines.identity(of.Worker)
+		}
+		if of.Cause != nil {
+			w.Outcome = of.Cause.Error()
 		}
 		all = append(all, w)
 	}
@@ -100,7 +131,7 @@ func (r *Run) shares() (texts []string) {
 		return nil
 	}
 	status, totals := r.others.Status()
-	if n := len(r.others.Devices()); totals.Step > 0 && totals.Step < n {
+	if n := len(status); totals.Step > 0 && totals.Step < n {
 		texts = append(texts, fmt.Sprintf("a population has %d slices of search.slice = %s, and %d devices share them: the others have nothing to do", totals.Step,
 			r.cfg.slice(), n))
 	}
@@ -109,7 +140,7 @@ func (r *Run) shares() (texts []string) {
 			texts = append(texts, fmt.Sprintf("device %s left the run in iteration %d, and the others did its slices: %v", w.Worker, w.Step+1, w.Cause))
 		}
 	}
-	return texts
+	return append(texts, r.machines.refused()...)
 }
 
 // Taking returns the number of devices that take part in a run: of those that share it (Beside), the ones that have compiled their kernels and have not failed.

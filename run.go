@@ -28,6 +28,7 @@ type Run struct {
 	dir      *rundir.Dir
 	eng      *engine.Engine
 	others   *replicas.Set // the devices that share the run; nil: it has one
+	machines *machinery    // that lets processes elsewhere share it; nil: it has none
 	workflow engine.Workflow
 
 	provenance rundir.Provenance
@@ -191,6 +192,9 @@ func (r *Run) values(ctx context.Context, report engine.Report) (map[string]floa
 // allowed.
 func (r *Run) Close() error {
 	if r.usable() != nil {
+		if r.dir == nil { // it was not placed
+			r.machines.close()
+		}
 		return nil
 	}
 	r.closed = true
@@ -207,6 +211,7 @@ func (r *Run) Close() error {
 	if r.workflow != nil {
 		errs = append(errs, r.workflow.Close())
 	}
+	r.machines.close()
 	return errors.Join(append(errs, r.dir.Close())...)
 }
 

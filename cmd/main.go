@@ -5,6 +5,7 @@
 // They are then names like the built-in ones, in configurations and in every command; see docs/own.md. Command evorl is the program without any:
 //
 //	evorl run configs/pbt.toml       learn, on the first device
+//	evorl worker URL                 evaluate for a run on another machine
 //	evorl sweep FILE.toml            try settings of a configuration
 //	evorl eval RUN_DIR               evaluate the newest checkpoint of a run
 //	evorl view RUN_DIR               show an episode in three dimensions
@@ -112,7 +113,7 @@ func newRoot(name string, known *evorl.Catalog) *cobra.Command {
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // keep the order of a typical session
 	root.AddCommand(
-		newRun(known), newSweep(known), newEval(known), newView(known), newPlay(known), newServe(known), newWatch(known), newCompare(known), newPlot(known),
+		newRun(known), newWorker(known), newSweep(known), newEval(known), newView(known), newPlay(known), newServe(known), newWatch(known), newCompare(known), newPlot(known),
 		newInspect(known), newExport(known), newList(known), newInit(known), newDevices(), newBench(), newMan(),
 	)
 	addCompletions(known, root)

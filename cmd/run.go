@@ -35,6 +35,7 @@ type runFlags struct {
 	seeds      int
 	watch      bool
 	loose      bool
+	cluster    clusterFlags
 	line       lineFlags
 }
 
@@ -51,6 +52,7 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 				"only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
 			"Searches run on several devices: --device 0,1 or all. Each evaluates slices of the population (search.slice, 64 without one), and the run ends with the "+
 				"same bits for every number of devices.",
+			"--cluster lets other machines evaluate slices too: evorl worker joins at the address that is shown.",
 		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
 			"  evorl run --resume --out runs/fast",
@@ -69,6 +71,7 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "`N` repetitions: members of one run where they are independent, else runs one after the other")
 	cmd.Flags().BoolVar(&f.watch, "watch", false, "serve a web page that follows the run, as evorl watch does")
 	cmd.Flags().BoolVar(&f.loose, "loose", false, "let different devices share the run, whose results then depend on which device evaluated what")
+	f.cluster.addRun(cmd)
 	f.line.add(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "end with one line of JSON on standard output")
 	return cmd
@@ -81,7 +84,7 @@ func (f *runFlags) config(ctx context.Context, args []string) (*evorl.Config, er
 		options = append(options, evorl.Set(text))
 	}
 	if f.slice != "" {
-		options = append(options, evorl.Flag("--device", sliceKey+"="+f.slice))
+		options = append(options, evorl.Flag(f.shares(), sliceKey+"="+f.slice))
 	}
 	if f.seed != "" {
 		options = append(options, evorl.Flag("--seed", "seed="+f.seed))
@@ -108,12 +111,18 @@ func (f *runFlags) config(ctx context.Context, args []string) (*evorl.Config, er
 	if err != nil && !errors.As(err, &wrong) {
 		return nil, &configFileError{err}
 	}
-	if err != nil || !several(f.device) {
+	if err != nil || !several(f.device) && f.cluster.address == "" {
 		return cfg, err
 	}
 	if slice, _ := cfg.Value(sliceKey); slice == "0" && f.slice == "" {
 		f.slice = defaultSlice
 		return f.config(ctx, args)
+	}
+	if f.cluster.address != "" {
+		if err := cfg.CheckClustered(); err != nil {
+			return nil, usagef("--cluster %s: %v", f.cluster.address, err)
+		}
+		return cfg, nil
 	}
 	if err := cfg.CheckShared(); err != nil {
 		return nil, usagef("--device %s: %v", f.device, err)
@@ -122,12 +131,14 @@ func (f *runFlags) config(ctx context.Context, args []string) (*evorl.Config, er
 }
 
 func (f *runFlags) run(cmd *cobra.Command, args []string) error {
-	if err := f.line.check(); err != nil {
+	if err := errors.Join(f.line.check(), f.cluster.check()); err != nil {
 		return err
 	}
 	switch {
 	case len(args) == 0 && f.hasSeeds():
 		return f.resumeSeeds(cmd)
+	case cmd.Flags().Changed("seeds") && f.cluster.address != "":
+		return usagef("--seeds with --cluster: want runs one after the other, or search.members for searches in one")
 	case cmd.Flags().Changed("seeds"):
 		return f.runSeeds(cmd, args)
 	}
@@ -143,6 +154,14 @@ const (
 	defaultSlice = "64"
 	sliceKey     = "search.slice"
 )
+
+// shares returns the flag that shares the run.
+func (f *runFlags) shares() string {
+	if f.cluster.address != "" {
+		return "--cluster"
+	}
+	return "--device"
+}
 
 // runOne trains a configuration in one run.
 func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
@@ -162,10 +181,16 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 		if f.loose {
 			options = append(options, evorl.Loose())
 		}
+		if f.cluster.address != "" {
+			options = append(options, evorl.Clustered(f.cluster.config()))
+		}
 		s, err := begin(ctx, devices[0], cfg, path, options...)
 		if err != nil {
 			line.clear()
 			return cause(ctx, err)
+		}
+		if at := s.WorkersAddress(); at != "" {
+			line.tell("workers", "workers join by: "+cmd.Root().Name()+" worker "+at, progress.Fact{Name: "address", Value: at})
 		}
 		if f.watch {
 			page, err := servePage(cfg, path, firstDevice(f.device), 0)

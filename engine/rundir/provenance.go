@@ -63,6 +63,7 @@ type Session struct {
 
 // Worker is a device that takes part in a session with others.
 type Worker struct {
+	Name    string `json:"name,omitempty"` // of one in another process; "": it is in the run's own
 	Device  string `json:"device"`
 	Driver  string `json:"driver"`
 	Slices  int    `json:"slices"`            // parts of the evaluations that it did

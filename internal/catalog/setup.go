@@ -38,6 +38,7 @@ type Setup struct {
 		env   string // as it was given
 		robot *robot // nil: Env is no model
 	}
+	within  bool                     // see Reader
 	outside *outside                 // nil: evorl steps the environment
 	catalog *Catalog                 // where Workflow and Env were looked up
 	locate  func(name string) string // the path of a file that a problem or [bridge] names; nil: none does
@@ -52,6 +53,7 @@ type Reader struct {
 	Catalog *Catalog                // where names are looked up
 	Folder  string                  // to which the paths of files are relative
 	Values  []any                   // of sections, which may select workflows
+	Within  bool                    // only what the program itself contains may be named: no files, and nothing outside
 	Program func() (program string) // the program that made the configuration's run, "" if unknown; nil: no run's
 
 	source  *Source  // of the file that env names; nil: it is read from there
@@ -89,7 +91,10 @@ func (r *Reader) Select(d *config.Document) (*Setup, error) {
 		return nil, err
 	}
 	var err error
+	s.within = r.Within
 	switch {
+	case s.within && beyond(top.Env) != "":
+		return nil, d.Locate(s.CheckWithin())
 	case strings.HasSuffix(top.Env, SourceSuffix):
 		err = s.placeSource(top.Env, d, r)
 	case isRobot(top.Env):
@@ -160,6 +165,11 @@ func (s *Setup) Finish(d *config.Document) (err error) {
 	if search, ok := s.search(); ok && s.locate != nil {
 		if of, ok := search.settings.(located); ok {
 			of.locate(s.locate)
+		}
+	}
+	if s.within {
+		if err := s.CheckWithin(); err != nil {
+			return d.Locate(err)
 		}
 	}
 	if s.task != nil {

@@ -31,7 +31,7 @@ type Set struct {
 	all     sync.WaitGroup
 }
 
-// New makes the set of at least two devices, the first of which is the run's own. With the same name, driver and version, devices compute the same bits;
+// New makes the set of the devices of this process, the first of which is the run's own. With the same name, driver and version, devices compute the same bits;
 // others are refused with a *DifferentError, unless loose: then every iteration begins with the first one's state.
 func New(devices []*vk.Device, seed uint32, loose bool) (*Set, error) {
 	s := &Set{devices: devices, seed: seed, loose: loose}
@@ -45,8 +45,8 @@ func New(devices []*vk.Device, seed uint32, loose bool) (*Set, error) {
 		}
 		s.names = append(s.names, fmt.Sprintf("%d (%s)", i, info.Name))
 	}
-	if len(devices) < 2 {
-		return nil, errors.New("replicas: one device; want several")
+	if len(devices) < 1 {
+		return nil, errors.New("replicas: no devices; want at least one")
 	}
 	return s, nil
 }
@@ -150,12 +150,17 @@ func (s *Set) fail(c *cluster.Coordinator, i int, err error) {
 	s.failed[s.names[i]] = err
 }
 
-// follow runs a replica.
-func (s *Set) follow(ctx context.Context, i, iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error)) (err error) {
+// follow runs a replica of this process.
+func (s *Set) follow(ctx context.Context, i, iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error)) error {
 	eng, err := s.engine(i)
 	if err != nil {
 		return err
 	}
+	return Follow(ctx, eng, iterations, build)
+}
+
+// Follow builds a replica of a run on the engine of a worker, joins the run, and goes with it through the iterations up to the given number.
+func Follow(ctx context.Context, eng *engine.Engine, iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error)) (err error) {
 	w, err := build(ctx, eng)
 	if err != nil {
 		return err
@@ -212,7 +217,7 @@ func (s *Set) keep(c *cluster.Coordinator) {
 	s.status, s.totals = status, totals
 }
 
-// Status describes the workers, by the devices' order, and what they have done since the last Begin.
+// Status describes the workers, by the devices' order and then those of other processes, and what they have done since the last Begin.
 func (s *Set) Status() (all []cluster.Status, totals cluster.Totals) {
 	if c, err := s.coordinator(); err == nil {
 		s.keep(c)
@@ -226,6 +231,11 @@ func (s *Set) Status() (all []cluster.Status, totals cluster.Totals) {
 		}
 		of.Cause = cmp.Or(of.Cause, s.failed[name])
 		all = append(all, of)
+	}
+	for _, of := range s.status {
+		if !slices.Contains(s.names, of.Worker) {
+			all = append(all, of)
+		}
 	}
 	return all, s.totals
 }

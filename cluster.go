@@ -1,0 +1,279 @@
+package evorl
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/cluster"
+	"github.com/evorl/evorl/internal/machines"
+	"github.com/evorl/evorl/internal/replicas"
+	"github.com/evorl/evorl/vk"
+)
+
+// ClusterConfig is where the processes that share a run meet: a NATS server, and by what they may use it.
+type ClusterConfig struct {
+	// Address is nats://HOST:PORT or tls://HOST:PORT of a server, with /NAME of the run where the server has several (default "run"). For the run itself it can
+	// be "embed", a server in its own process at 127.0.0.1:4222, or embed://HOST:PORT; port 0 is a free one.
+	Address string
+	// Files with USER:PASSWORD in one line; with the credentials of a server that has accounts; with the certificates that servers are trusted by ("": the
+	// system's). "": none.
+	Login, Credentials, CA string
+	// PEM files of the certificate of an embedded server.
+	Cert, Key string
+}
+
+func (c ClusterConfig) access() machines.Access {
+	return machines.Access{Login: c.Login, Credentials: c.Credentials, CA: c.CA, Cert: c.Cert, Key: c.Key}
+}
+
+// Clustered makes processes on other machines (Work) share a run. The run goes on with those that are there, and ends with the same bits for every number of
+// them. They need the same program, device and driver, unless the run is Loose, and an environment or problem that the program contains.
+func Clustered(at ClusterConfig) RunOption { return func(o *runOptions) { o.cluster = &at } }
+
+// CheckClustered returns an error if processes on other machines cannot share runs of the configuration: where CheckShared has one, and if it needs files
+// or worlds outside of evorl.
+func (c *Config) CheckClustered() error {
+	if err := c.CheckShared(); err != nil {
+		return err
+	}
+	return c.setup.CheckWithin()
+}
+
+// within is the option of a configuration from elsewhere: it names nothing outside of the program.
+func within() Option { return func(o *options) { o.Within = true } }
+
+// machinery is what lets processes elsewhere share a run.
+type machinery struct {
+	server *machines.Server // in this process; nil: it is elsewhere
+	conn   *nats.Conn
+	url    string // for workers
+	run    machines.Run
+	timing machines.Timing
+	host   *machines.Host // of the newest Learn; nil: none
+}
+
+func newMachines(cfg *Config, dev *vk.Device, o runOptions) (*machinery, error) {
+	at, err := machines.ParseAddress(o.cluster.Address)
+	if err != nil {
+		return nil, fmt.Errorf("evorl: %w", err)
+	}
+	text, err := cfg.TOML()
+	if err != nil {
+		return nil, err
+	}
+	m := &machinery{run: machines.Run{Name: at.Run, Config: text, Digest: digestOfText(text), Seed: cfg.Run.Seed, Iterations: cfg.Run.Iterations, Loose: o.loose,
+		Identity: machines.IdentityOf(dev.Info())}}
+	if at.Embed {
+		if m.server, err = machines.Listen(at, o.cluster.access()); err != nil {
+			return nil, fmt.Errorf("evorl: %w", err)
+		}
+		at.Server = m.server.URL()
+		m.conn, err = m.server.Connect(o.cluster.access())
+	} else {
+		m.conn, err = machines.Connect(at.Server, o.cluster.access(), false)
+	}
+	if err != nil {
+		m.close()
+		return nil, fmt.Errorf("evorl: %w", err)
+	}
+	m.url = at.Server + "/" + at.Run
+	return m, nil
+}
+
+func digestOfText(text []byte) string {
+	digest := sha256.Sum256(text)
+	return hex.EncodeToString(digest[:])
+}
+
+// serve begins to take workers.
+func (m *machinery) serve(link cluster.Link) (_ *machines.Host, err error) {
+	if m.host, err = machines.Serve(m.conn, m.run, link, m.timing); err != nil {
+		return nil, fmt.Errorf("evorl: %w", err)
+	}
+	return m.host, nil
+}
+
+// identity returns the device and the driver of a worker.
+func (m *machinery) identity(worker string) (device, driver string) {
+	if m == nil || m.host == nil {
+		return "", ""
+	}
+	for _, g := range m.host.Guests() {
+		if g.Name == worker {
+			device, driver = g.Identity.Device, g.Identity.Driver
+		}
+	}
+	return device, driver
+}
+
+// refused describes the workers that could not take part.
+func (m *machinery) refused() (texts []string) {
+	if m == nil || m.host == nil {
+		return nil
+	}
+	for _, g := range m.host.Guests() {
+		if g.Refused != nil {
+			texts = append(texts, fmt.Sprintf("worker %s was refused: %v", g.Name, g.Refused))
+		}
+	}
+	return texts
+}
+
+func (m *machinery) close() {
+	if m == nil {
+		return
+	}
+	if m.conn != nil {
+		m.conn.Close()
+	}
+	if m.server != nil {
+		m.server.Close()
+	}
+}
+
+// WorkersAddress returns the address by which workers join the run (Clustered), "" if it takes none.
+func (r *Run) WorkersAddress() string {
+	if r.machines == nil {
+		return ""
+	}
+	return r.machines.url
+}
+
+// CheckWorkerAddress returns an error if an address is none that Work can take.
+func CheckWorkerAddress(address string) error {
+	_, err := workerAddress(address)
+	return err
+}
+
+func workerAddress(address string) (machines.Address, error) {
+	of, err := machines.ParseAddress(address)
+	switch {
+	case err != nil:
+		return of, fmt.Errorf("evorl: %w", err)
+	case of.Server == "" || of.Embed:
+		return of, fmt.Errorf("evorl: address %q of a worker: want the server's, such as nats://host:4222", address)
+	}
+	return of, nil
+}
+
+// Work takes part in a run of another process (Clustered) until that is complete: it builds the workflow of the configuration that it is sent, and evaluates
+// the slices that it is given. It waits for the run to begin, and for one that was interrupted to be resumed. It executes only what this program contains:
+// known has its names, nil for the built-in ones. tell is called with what happens, each time in one line; nil: it is not told.
+//
+// Errors: of the device; of an address, files or a configuration; why the run refuses this worker; of a run that has failed. The end of ctx is its cause.
+func Work(ctx context.Context, dev *vk.Device, at ClusterConfig, known *Catalog, tell func(text string)) error {
+	if err := engine.Require(map[string]any{"device": dev}); err != nil {
+		return fmt.Errorf("evorl: %w", err)
+	}
+	return work(ctx, dev, at, known, tell, machines.Timing{})
+}
+
+func work(ctx context.Context, dev *vk.Device, at ClusterConfig, known *Catalog, tell func(text string), timing machines.Timing) error {
+	if tell == nil {
+		tell = func(string) {}
+	}
+	of, err := workerAddress(at.Address)
+	if err != nil {
+		return err
+	}
+	conn, err := machines.Connect(of.Server, at.access(), true)
+	if err != nil {
+		return fmt.Errorf("evorl: %w", err)
+	}
+	defer conn.Close()
+	w := &remote{dev: dev, known: known, tell: tell, name: workerName()}
+	if w.link, err = machines.NewLink(conn, of.Run, w.name, machines.IdentityOf(dev.Info()), timing, tell); err != nil {
+		return fmt.Errorf("evorl: %w", err)
+	}
+	defer w.link.Close()
+	for {
+		switch err := w.session(ctx); {
+		case err == nil, errors.Is(err, machines.ErrEnded):
+			return nil
+		case errors.Is(err, machines.ErrEpoch):
+			tell("joining the run again: " + err.Error())
+		default:
+			return err
+		}
+	}
+}
+
+// workerName names a worker as no other.
+func workerName() string {
+	host, err := os.Hostname()
+	if err != nil || len(host) > 100 {
+		host = "worker"
+	}
+	return fmt.Sprintf("%s-%d-%s", strings.ToValidUTF8(host, ""), os.Getpid(), rand.Text()[:6])
+}
+
+// remote is a worker of a run of another process.
+type remote struct {
+	dev   *vk.Device
+	known *Catalog
+	link  *machines.Link
+	name  string
+	tell  func(text string)
+}
+
+// session takes part in one session of the run.
+func (w *remote) session(ctx context.Context) error {
+	hello, text, err := w.link.Hello(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		select {
+		case <-w.link.Ended():
+			stop(machines.ErrEnded)
+		case <-ctx.Done():
+		}
+	}()
+	err = w.follow(ctx, hello, text)
+	if ctx.Err() != nil { // it was stopped, and has not failed
+		err = context.Cause(ctx)
+		w.link.Leave(w.name, nil)
+	} else {
+		w.link.Leave(w.name, err)
+	}
+	return err
+}
+
+// follow builds the replica and goes with it through the run.
+func (w *remote) follow(ctx context.Context, hello *machines.Hello, text []byte) error {
+	cfg, err := Parse("the run's configuration", text, Use(w.known), Context(ctx), within())
+	if err != nil {
+		return err
+	}
+	if err := cfg.CheckClustered(); err != nil {
+		return cfg.document.Locate(err)
+	}
+	own, err := cfg.TOML()
+	if err != nil {
+		return err
+	}
+	if digest := digestOfText(own); digest != hello.Digest {
+		return fmt.Errorf("evorl: the run's configuration, read by this program, has the digest %s and not %s: want the same version of evorl", digest, hello.Digest)
+	}
+	w.tell(fmt.Sprintf("%s on %s, %d iterations: compiling kernels", cfg.Run.Workflow, cfg.Run.Env, hello.Iterations))
+	worker, err := cluster.NewWorker(w.name, w.link)
+	if err != nil {
+		return err
+	}
+	eng := engine.New(w.dev, engine.Seed(hello.Seed), engine.Shared(worker))
+	if err := replicas.Follow(ctx, eng, hello.Iterations, cfg.prepared); err != nil {
+		return err
+	}
+	return w.link.Await(ctx) // a resumed run may have to repeat the last iterations
+}

@@ -1,0 +1,103 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/vk"
+)
+
+// clusterFlags say where the processes of a run meet.
+type clusterFlags struct {
+	address string
+	login   string
+	creds   string
+	ca      string
+	cert    string
+	key     string
+}
+
+// add adds the flags by which a process may use a server.
+func (f *clusterFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.login, "login", "", "`FILE` with USER:PASSWORD of the server, in one line")
+	cmd.Flags().StringVar(&f.creds, "creds", "", "`FILE` of credentials of a server with accounts")
+	cmd.Flags().StringVar(&f.ca, "tls-ca", "", "PEM `FILE` of the certificates that the server is trusted by (default: the system's)")
+}
+
+// addRun adds the flags of a command whose run is shared.
+func (f *clusterFlags) addRun(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.address, "cluster", "", "share a search with evorl worker on other machines, over the NATS server at `URL`; embed or embed://HOST:PORT: "+
+		"a server in this process")
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "PEM `FILE` of the certificate of --cluster embed://HOST:PORT")
+	cmd.Flags().StringVar(&f.key, "tls-key", "", "PEM `FILE` of its key")
+}
+
+// check refuses flags without what they belong to.
+func (f *clusterFlags) check() error {
+	if f.address != "" {
+		return nil
+	}
+	for _, of := range [][2]string{{"--login", f.login}, {"--creds", f.creds}, {"--tls-ca", f.ca}, {"--tls-cert", f.cert}, {"--tls-key", f.key}} {
+		if of[1] != "" {
+			return usagef("%s %s: want --cluster too", of[0], of[1])
+		}
+	}
+	return nil
+}
+
+func (f *clusterFlags) config() evorl.ClusterConfig {
+	return evorl.ClusterConfig{Address: f.address, Login: f.login, Credentials: f.creds, CA: f.ca, Cert: f.cert, Key: f.key}
+}
+
+func newWorker(known *evorl.Catalog) *cobra.Command {
+	var f clusterFlags
+	var device string
+	var quiet bool
+	cmd := &cobra.Command{
+		Use:   "worker [flags] URL",
+		Short: "Evaluate for a run on another machine",
+		Long: paragraphs(
+			"Take part in the run that evorl run --cluster coordinates at a URL, until it is complete: evaluate slices of its populations. "+
+				"The run ends with the same bits for every number of workers; they may come and go.",
+			"A worker waits for a run that has not begun, or that was interrupted. It needs the run's version of evorl, device and driver, and executes only "+
+				"what evorl itself contains.",
+		),
+		Example: "  evorl worker nats://coordinator:4222\n  evorl worker --device 0,1 --login login.txt --tls-ca ca.pem tls://coordinator:4222/swing-up",
+		Args:    between(1, 1, "want the URL that the run shows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.address = args[0]
+			if err := evorl.CheckWorkerAddress(f.address); err != nil {
+				return usagef("%v", err)
+			}
+			screen := cmd.ErrOrStderr()
+			var mu sync.Mutex
+			return withDevices(cmd.Context(), screen, device, func(ctx context.Context, devices []*vk.Device) error {
+				errs := make([]error, len(devices))
+				var all sync.WaitGroup
+				for i, dev := range devices {
+					all.Go(func() {
+						errs[i] = cause(ctx, evorl.Work(ctx, dev, f.config(), known, func(text string) {
+							mu.Lock()
+							defer mu.Unlock()
+							if !quiet {
+								fmt.Fprintf(screen, "device %d (%s): %s\n", i, dev.Info().Name, text)
+							}
+						}))
+					})
+				}
+				all.Wait()
+				return errors.Join(errs...)
+			})
+		},
+	}
+	addRunDevices(cmd, &device)
+	f.add(cmd)
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "show nothing but errors")
+	return cmd
+}

@@ -1,0 +1,308 @@
+package machines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/evorl/evorl/engine/cluster"
+)
+
+// Link is a worker's connection to the Host of a run. It implements cluster.Link. Calls wait for a host that does not answer, until their context ends.
+type Link struct {
+	conn     *nats.Conn
+	run      string
+	worker   string
+	identity Identity
+	timing   Timing
+	tell     func(text string) // of what the worker waits for
+
+	ends *nats.Subscription
+	beat context.CancelFunc // ends the signs of life; nil: none are given
+
+	mu      sync.Mutex
+	epoch   string
+	attempt int
+	digest  string
+	ended   chan struct{} // closed when the run is complete
+	loose   bool
+	waits   bool // it has told that it waits
+}
+
+// ErrEpoch: the host is of another session than the one that the worker has joined, or has given the worker up: it must join again.
+var ErrEpoch = errors.New("machines: the run is coordinated by another session")
+
+// ErrEnded: the run is complete.
+var ErrEnded = errors.New("machines: the run is complete")
+
+// RefusedError: the worker cannot take part.
+type RefusedError struct{ Text string }
+
+func (e *RefusedError) Error() string { return "the run refuses this worker: " + e.Text }
+
+// FailedError: the run has ended with an error.
+type FailedError struct{ Text string }
+
+func (e *FailedError) Error() string { return "the run has failed: " + e.Text }
+
+// NewLink makes the connection of a worker with a name of its own to a run. tell is called with what the worker waits for.
+func NewLink(conn *nats.Conn, run, worker string, identity Identity, timing Timing, tell func(text string)) (*Link, error) {
+	l := &Link{conn: conn, run: run, worker: worker, identity: identity, timing: timing.complete(), tell: tell, ended: make(chan struct{})}
+	var err error
+	l.ends, err = conn.Subscribe(subject(run, callEnd), func(m *nats.Msg) {
+		var r reply
+		if _, err := decode(m.Data, &r); err != nil {
+			return
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		select {
+		case <-l.ended:
+		default:
+			if r.Epoch == l.epoch && r.Status == statusEnded {
+				close(l.ended)
+			}
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("machines: %w", err)
+	}
+	return l, conn.Flush()
+}
+
+// Ended is closed when the run is complete.
+func (l *Link) Ended() <-chan struct{} { return l.ended }
+
+// Hello asks what the run is. It waits for a host.
+func (l *Link) Hello(ctx context.Context) (*Hello, []byte, error) {
+	l.silence()
+	l.mu.Lock()
+	l.epoch, l.digest = "", ""
+	l.mu.Unlock()
+	r, text, err := l.ask(ctx, callHello, request{Identity: &l.identity}, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Hello == nil {
+		return nil, nil, fmt.Errorf("machines: run %q does not say what it is; want a coordinator of the same version of evorl", l.run)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.epoch, l.loose, l.digest = r.Epoch, r.Hello.Loose, r.Hello.Digest
+	return r.Hello, text, nil
+}
+
+// Join implements cluster.Link.
+func (l *Link) Join(ctx context.Context, _ string) (step int, state []byte, err error) {
+	l.mu.Lock()
+	l.attempt++
+	l.mu.Unlock()
+	l.live()
+	r, state, err := l.ask(ctx, callJoin, request{}, nil)
+	return r.Step, state, err
+}
+
+// Exchange implements cluster.Link.
+func (l *Link) Exchange(ctx context.Context, of cluster.Report) (cluster.Order, error) {
+	q := request{Step: of.Step, Slices: of.Slices, Done: of.Done, State: of.State, Result: of.Result != nil}
+	r, rest, err := l.ask(ctx, callExchange, q, of.Result)
+	if err != nil || len(rest) == 0 {
+		return cluster.Order{Slice: r.Slice}, err
+	}
+	results, err := separated(rest)
+	return cluster.Order{Results: results}, err
+}
+
+// Sync implements cluster.Link.
+func (l *Link) Sync(ctx context.Context, _ string, step int, _ func() ([]byte, error)) ([]byte, error) {
+	l.mu.Lock()
+	loose := l.loose
+	l.mu.Unlock()
+	if !loose {
+		return nil, nil
+	}
+	_, state, err := l.ask(ctx, callSync, request{Step: step}, nil)
+	return state, err
+}
+
+// Leave implements cluster.Link. The host hears it at once, if it can.
+func (l *Link) Leave(_ string, cause error) {
+	l.silence()
+	q := request{}
+	if cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, ErrEnded) { // else it was stopped
+		q.Cause = cut(cause.Error())
+	}
+	_, _ = l.conn.Request(subject(l.run, callLeave), encode(l.signed(q), nil), l.timing.Beat) // else it is given up after a while
+}
+
+// Await waits for the end of the run, with ErrEnded, or for another session of it, with ErrEpoch.
+func (l *Link) Await(ctx context.Context) error {
+	for {
+		if _, _, err := l.ask(ctx, callBeat, request{}, nil); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(l.timing.Beat):
+		}
+	}
+}
+
+// Close ends the connection's part in the run.
+func (l *Link) Close() {
+	l.silence()
+	_ = l.ends.Unsubscribe() // else the connection is closed
+}
+
+// live gives signs of life from now on.
+func (l *Link) live() {
+	l.silence()
+	ctx, stop := context.WithCancel(context.Background())
+	l.mu.Lock()
+	l.beat = stop
+	l.mu.Unlock()
+	go func() {
+		tick := time.NewTicker(l.timing.Beat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				_ = l.conn.Publish(subject(l.run, callBeat), encode(l.signed(request{}), nil)) // else the next one
+			}
+		}
+	}()
+}
+
+// silence ends the signs of life.
+func (l *Link) silence() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.beat != nil {
+		l.beat()
+		l.beat = nil
+	}
+}
+
+// signed adds to a request who sends it.
+func (l *Link) signed(q request) request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	q.Worker, q.Epoch, q.Attempt, q.Digest = l.worker, l.epoch, l.attempt, l.digest
+	return q
+}
+
+// again is how long a worker waits before it repeats a request that nobody has answered.
+const again = 300 * time.Millisecond
+
+// ask makes a request until it is answered, and returns the whole of the reply.
+func (l *Link) ask(ctx context.Context, call string, q request, rest []byte) (reply, []byte, error) {
+	for {
+		r, got, err := l.once(ctx, call, l.signed(q), rest)
+		switch {
+		case ctx.Err() != nil:
+			return reply{}, nil, context.Cause(ctx)
+		case err != nil:
+			l.waiting(err)
+			select {
+			case <-ctx.Done():
+			case <-time.After(again):
+			}
+			continue
+		}
+		switch r.Status {
+		case statusOK:
+			l.heard()
+			return r, got, nil
+		case statusWait, statusGone:
+			l.heard()
+		case statusEpoch:
+			return reply{}, nil, ErrEpoch
+		case statusLeft:
+			return reply{}, nil, fmt.Errorf("%w: %s", ErrEpoch, r.Text)
+		case statusEnded:
+			return reply{}, nil, ErrEnded
+		case statusFailed:
+			return reply{}, nil, &FailedError{r.Text}
+		default:
+			return reply{}, nil, &RefusedError{r.Text}
+		}
+	}
+}
+
+// once makes a request, in parts if it is large, and fetches the parts of its reply.
+func (l *Link) once(ctx context.Context, call string, q request, rest []byte) (reply, []byte, error) {
+	if most := piece(l.conn); len(rest) > most {
+		for at := 0; at < len(rest); at += most {
+			part := q
+			part.Offset, part.Size = at, len(rest)
+			r, _, err := l.message(ctx, callPut, part, rest[at:min(at+most, len(rest))])
+			if err != nil || r.Status != statusOK {
+				return r, nil, err
+			}
+		}
+		q.Put, q.Size, rest = true, len(rest), nil
+	}
+	r, got, err := l.message(ctx, call, q, rest)
+	if err != nil || r.Status != statusOK || r.Size <= len(got) {
+		return r, got, err
+	}
+	if r.Size > maxMessage {
+		return reply{}, nil, fmt.Errorf("machines: a reply of %d bytes; want at most %d", r.Size, maxMessage)
+	}
+	got = append(make([]byte, 0, r.Size), got...)
+	for len(got) < r.Size {
+		of := q
+		of.Epoch, of.Offset, of.Serial = r.Epoch, len(got), r.Serial
+		p, more, err := l.message(ctx, callPart, of, nil)
+		switch {
+		case err != nil || p.Status != statusOK:
+			return p, nil, err
+		case len(more) == 0 || len(got)+len(more) > r.Size:
+			return reply{}, nil, fmt.Errorf("machines: a part of %d bytes at %d of %d", len(more), len(got), r.Size)
+		}
+		got = append(got, more...)
+	}
+	return r, got, nil
+}
+
+// message sends a message and returns the reply.
+func (l *Link) message(ctx context.Context, call string, q request, rest []byte) (reply, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.timing.answer())
+	defer cancel()
+	m, err := l.conn.RequestWithContext(ctx, subject(l.run, call), encode(q, rest))
+	if err != nil {
+		return reply{}, nil, err
+	}
+	var r reply
+	got, err := decode(m.Data, &r)
+	return r, got, err
+}
+
+// waiting tells once that no host answers.
+func (l *Link) waiting(err error) {
+	l.mu.Lock()
+	told := l.waits
+	l.waits = true
+	l.mu.Unlock()
+	if !told {
+		l.tell(fmt.Sprintf("waiting for the coordinator of run %q: %v", l.run, err))
+	}
+}
+
+// heard notes that a host answers.
+func (l *Link) heard() {
+	l.mu.Lock()
+	told := l.waits
+	l.waits = false
+	l.mu.Unlock()
+	if told {
+		l.tell(fmt.Sprintf("the coordinator of run %q answers", l.run))
+	}
+}
