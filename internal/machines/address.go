@@ -43,7 +43,11 @@ func ParseAddress(text string) (Address, error) {
 	if port == "" {
 		port = defaultPort
 	}
-	a := Address{Host: net.JoinHostPort(u.Hostname(), port), Run: strings.Trim(u.Path, "/")}
+	host := u.Hostname()
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	a := Address{Host: net.JoinHostPort(host, port), Run: strings.Trim(u.Path, "/")}
 	if a.Run == "" {
 		a.Run = defaultRun
 	}

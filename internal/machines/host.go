@@ -56,7 +56,7 @@ type guest struct {
 	attempt int
 	seen    time.Time
 	gone    bool     // it has left, or was given up
-	join    *joining // nil: none yet
+	join    *joining // nil: it has not asked to
 	put     []byte   // the parts of a request that have come
 	reply   []byte   // the rest of its newest large reply
 	serial  int      // of that
@@ -68,6 +68,19 @@ type joining struct {
 	step  int
 	state []byte
 	err   error
+}
+
+// joins reports whether a worker joins or has joined by the host. Names of others, such as the coordinator's own devices, are not its to use.
+func (g *guest) joins() bool {
+	if g.join == nil {
+		return false
+	}
+	select {
+	case <-g.join.done:
+		return g.join.err == nil
+	default:
+		return true
+	}
 }
 
 // ErrTaken: another process coordinates a run of the name.
@@ -122,7 +135,9 @@ func (h *Host) silent(now time.Time) map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for name, g := range h.members {
 		if silent := now.Sub(g.seen); silent > h.timing.Lost && !g.gone {
-			all[name] = silent
+			if g.joins() {
+				all[name] = silent
+			}
 			g.gone, g.put, g.reply = true, nil, nil
 		}
 	}
@@ -198,6 +213,9 @@ func (h *Host) answer(call string, q request, rest []byte) (reply, []byte) {
 	if !ok {
 		return reply{Status: statusLeft, Text: "it was given up, or joined anew"}, nil
 	}
+	if (call == callExchange || call == callSync) && !h.hasJoined(g) {
+		return refused("worker %q has not joined the run", q.Worker), nil
+	}
 	switch call {
 	case callBeat:
 		if h.finished() {
@@ -218,6 +236,12 @@ func (h *Host) answer(call string, q request, rest []byte) (reply, []byte) {
 		return h.leave(g, q), nil
 	}
 	return refused("a call %q, which this version of evorl does not have", call), nil
+}
+
+func (h *Host) hasJoined(g *guest) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return g.joins()
 }
 
 func refused(format string, args ...any) reply {
@@ -253,8 +277,8 @@ func (h *Host) hello(q request) (reply, []byte) {
 	if of.Refused != nil {
 		return r, nil
 	}
-	if g := h.members[q.Worker]; g == nil || g.gone {
-		h.members[q.Worker] = &guest{seen: time.Now()} // a large configuration is fetched in parts
+	if g := h.members[q.Worker]; g == nil || g.gone || g.attempt != q.Attempt {
+		h.members[q.Worker] = &guest{attempt: q.Attempt, seen: time.Now()} // a large configuration is fetched in parts
 	}
 	return r, h.run.Config
 }
@@ -282,7 +306,7 @@ func (h *Host) keep(g *guest, q request, rest []byte) reply {
 	switch {
 	case q.Size > maxMessage:
 		return refused("a message of %d bytes: want at most %d", q.Size, maxMessage)
-	case q.Offset > len(g.put) || q.Offset+len(rest) > q.Size:
+	case q.Offset < 0 || q.Offset > len(g.put) || q.Offset+len(rest) > q.Size:
 		return reply{Status: statusGone}
 	}
 	g.put = append(g.put[:q.Offset:q.Offset], rest...)
@@ -328,13 +352,22 @@ func (h *Host) joined(g *guest, q request) (reply, []byte) {
 	if j.err != nil {
 		return h.failed(j.err), nil
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if j.state == nil { // it has reported already
+		return reply{Status: statusLeft, Text: "it has joined before"}, nil
+	}
 	return reply{Status: statusOK, Step: j.step}, j.state
 }
 
 func (h *Host) exchange(g *guest, q request, rest []byte) (reply, []byte) {
 	r := cluster.Report{Worker: q.Worker, Step: q.Step, Slices: q.Slices, State: q.State, Done: q.Done}
 	h.mu.Lock()
-	g.join = nil // it has its outcome
+	select {
+	case <-g.join.done:
+		g.join.state = nil // it has it
+	default:
+	}
 	if q.Put {
 		rest, g.put = g.put, nil
 	}
@@ -369,13 +402,16 @@ func (h *Host) sync(q request) (reply, []byte) {
 
 func (h *Host) leave(g *guest, q request) reply {
 	h.mu.Lock()
+	joins := g.joins()
 	g.gone, g.put, g.reply = true, nil, nil
 	h.mu.Unlock()
 	var cause error
 	if q.Cause != "" {
 		cause = errors.New(q.Cause)
 	}
-	h.link.Leave(q.Worker, cause)
+	if joins {
+		h.link.Leave(q.Worker, cause)
+	}
 	return reply{Status: statusOK}
 }
 
@@ -421,7 +457,7 @@ func (h *Host) attended() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range h.members {
-		if !g.gone && g.attempt > 0 {
+		if !g.gone && g.joins() {
 			return true
 		}
 	}

@@ -32,16 +32,18 @@ var imports = map[string][]string{
 	catalog:    {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	records:    {"hybrid", "ec", "engine", "internal"},
 	replicas:   {"engine", "vk"},
+	machines:   {"engine", "vk"},
 	sweep:      {records, catalog, "hybrid", "engine", "internal"},
-	".":        {sweep, replicas, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest}, // package evorl
+	".":        {sweep, machines, replicas, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest}, // package evorl
 	"cmd":      {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	"docs":     {"cmd", ".", "ec", "envs", "engine"}, // examples
 	"tools":    {"cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 }
 
-// Folders in internal that stand above the others: four serve package evorl alone, and vktest serves tests.
+// Folders in internal that stand above the others: five serve package evorl alone, and vktest serves tests.
 const (
 	catalog  = "internal/catalog"
+	machines = "internal/machines"
 	records  = "internal/records"
 	replicas = "internal/replicas"
 	sweep    = "internal/sweep"
@@ -125,7 +127,7 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // folder returns the top-level folder of a path, "." for the root.
 func folder(name string) string {
-	for _, of := range []string{catalog, records, replicas, sweep, vktest} {
+	for _, of := range []string{catalog, machines, records, replicas, sweep, vktest} {
 		if strings.HasPrefix(name, of+"/") {
 			return of
 		}
