@@ -2,19 +2,29 @@ package evorl_test
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
+
+// clustered returns a configuration that workers elsewhere can share.
+func clustered(t *testing.T, opts ...evorl.Option) *evorl.Config {
+	t.Helper()
+	return small(t, append([]evorl.Option{evorl.Set("openes.population=20"), evorl.Set("search.slice=4"), evorl.Set("iterations=30"),
+		evorl.Set("environment.time_limit=60"), evorl.Set("evaluation.every=4"), evorl.Set("network.normalize_obs=running")}, opts...)...)
+}
 
 // A run that workers elsewhere share ends with the same bits as on one device.
 func TestClustered(t *testing.T) {
 	dev, second, third := openDevice(t), openDevice(t), openDevice(t)
-	cfg := small(t, evorl.Set("openes.population=20"), evorl.Set("search.slice=4"), evorl.Set("iterations=30"), evorl.Set("environment.time_limit=60"),
-		evorl.Set("evaluation.every=4"), evorl.Set("network.normalize_obs=running"))
+	cfg := clustered(t)
 	alone := filepath.Join(t.TempDir(), "alone")
 	if err := learn(t, evorl.Start, dev, cfg, alone).Close(); err != nil {
 		t.Fatal(err)
@@ -50,5 +60,90 @@ func TestClustered(t *testing.T) {
 	}
 	if got, want := digestOf(t, run.Path()), digestOf(t, alone); got != want {
 		t.Errorf("with two workers it ends with %s; want %s, as alone", got, want)
+	}
+}
+
+// A worker waits while its run is interrupted, also if it has begun before the run, and takes part when that is resumed. What it is sent is what the program
+// contains.
+func TestClusteredResumed(t *testing.T) {
+	dev, second := openDevice(t), openDevice(t)
+	cfg := clustered(t)
+	alone := filepath.Join(t.TempDir(), "alone")
+	if err := learn(t, evorl.Start, dev, cfg, alone).Close(); err != nil {
+		t.Fatal(err)
+	}
+	path, at := filepath.Join(t.TempDir(), "run"), evorl.ClusterConfig{Address: "nats://127.0.0.1:0"}
+	ended := make(chan error, 1)
+	for session, begin := range []func(context.Context, *vk.Device, *evorl.Config, string, ...evorl.RunOption) (*evorl.Run, error){evorl.Start, evorl.Resume} {
+		run, err := begin(t.Context(), dev, cfg, path, evorl.Clustered(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := run.WorkersAddress()
+		if session == 0 {
+			go func() { ended <- evorl.Work(t.Context(), second, evorl.ClusterConfig{Address: address}, nil, nil) }()
+			at.Address = "embed" + strings.TrimPrefix(address, "nats")
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		err = run.Learn(ctx, func(_ context.Context, r engine.Report) error {
+			for run.Taking() < 2 {
+				time.Sleep(time.Millisecond)
+			}
+			if r.Iteration == 10 {
+				stop()
+			}
+			return nil
+		})
+		stop()
+		if session == 0 != errors.Is(err, context.Canceled) || session == 1 && err != nil {
+			t.Errorf("session %d ends with %v", session, err)
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the worker ends with %v", err)
+	}
+	if got, want := digestOf(t, path), digestOf(t, alone); got != want {
+		t.Errorf("interrupted and resumed it ends with %s; want %s, as alone", got, want)
+	}
+}
+
+// What workers elsewhere cannot share is refused before any device work, by the key that would be right.
+func TestClusteredRefused(t *testing.T) {
+	dev := openDevice(t)
+	of := func(env string, opts ...evorl.Option) *evorl.Config {
+		t.Helper()
+		cfg, err := evorl.New("openes", env, append(opts, evorl.Set("search.slice=4"))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg
+	}
+	local := evorl.ClusterConfig{Address: "nats://127.0.0.1:0"}
+	for _, of := range []struct {
+		cfg  *evorl.Config
+		at   evorl.ClusterConfig
+		want string
+	}{
+		{of("configs/point.glsl"), local, "is a file"},
+		{small(t), local, "such as 64"},
+		{clustered(t), evorl.ClusterConfig{Address: "embed://0.0.0.0:0"}, "a login is missing"},
+		{clustered(t), evorl.ClusterConfig{Address: "http://host"}, "nats://"},
+		{clustered(t), evorl.ClusterConfig{Address: "nats://127.0.0.1:1"}, "127.0.0.1:1"},
+	} {
+		path := filepath.Join(t.TempDir(), "run")
+		if _, err := evorl.Start(t.Context(), dev, of.cfg, path, evorl.Clustered(of.at)); err == nil || !strings.Contains(err.Error(), of.want) {
+			t.Errorf("%+v: %v; want an error with %q", of.at, err, of.want)
+		}
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("the run directory exists: %v", err)
+		}
+	}
+	for address, want := range map[string]string{"embed": "nats://host:4222", "nats://127.0.0.1:0": "nats://host:4222", "x": "want embed"} {
+		if err := evorl.Work(t.Context(), dev, evorl.ClusterConfig{Address: address}, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a worker at %s: %v; want an error with %q", address, err, want)
+		}
 	}
 }
