@@ -189,6 +189,9 @@ func (in *inspection) text() string {
 		}
 		for k, w := range s.Workers {
 			text := fmt.Sprintf("%d: %s of %s", k, plural(w.Slices, "slice"), w.Device)
+			if w.Name != "" {
+				text += " at " + w.Name
+			}
 			if w.Outcome != "" {
 				text += ", left the run: " + w.Outcome
 			}

@@ -141,10 +141,10 @@ func TestReadmeCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := map[string]bool{"help": true, "watch": true, "serve": true} // TestWatch and TestServe run them, since they end only with Ctrl-C
+	ran := map[string]bool{"help": true, "watch": true, "serve": true, "worker": true} // TestWatch, TestServe and TestWorker run them
 	for _, line := range regexp.MustCompile("(?m)^\\| `evorl ([^`]+)` \\||`evorl ((?:completion|man) [^`]+)`").FindAllStringSubmatch(string(data), -1) {
 		words := strings.Fields(line[1] + line[2])
-		if words[0] == "watch" || words[0] == "serve" {
+		if words[0] == "watch" || words[0] == "serve" || words[0] == "worker" {
 			continue
 		}
 		var args []string

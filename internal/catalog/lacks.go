@@ -41,7 +41,7 @@ var lacks = []lack{
 	},
 	{
 		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x`),
-		"a run of evorl computes on one machine, and of its methods only searches share several devices (--device 0,1)",
+		"of the methods of evorl only searches share several devices (--device 0,1) and machines (--cluster)",
 	},
 	{
 		regexp.MustCompile(`muzero|alpha-?zero|mcts|dreamer|world-?model|mbpo|td-?mpc|planet$`),

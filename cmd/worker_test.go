@@ -1,0 +1,71 @@
+package cmd
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Workers wait for a run, go through it together with its coordinator, wait again when that is killed, and end when it is resumed and complete, although one
+// of them is killed. The run ends as on one device.
+func TestWorker(t *testing.T) {
+	b := newBox(t)
+	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 300\n[openes]\npopulation = 512\n[search]\nslice = 64\n[network]\nhidden = [32]\n"+
+		"[evaluation]\nepisodes = 2\n[checkpoint]\nevery = 20\n[environment]\ntime_limit = 100\n")
+	want := b.object(b.must("run", "-q", "--json", "--out", "alone", "openes.toml"))["digest"]
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lives, _, said := b.command("worker", "nats://"+at+"/x")
+	if err := lives.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dies, _, _ := b.command("worker", "nats://"+at+"/x")
+	if err := dies.Start(); err != nil {
+		t.Fatal(err)
+	}
+	share := []string{"--cluster", "embed://" + at + "/x", "openes.toml"}
+	b.kill("shared", 100, append([]string{"-q"}, share...)...)
+	resumed, stdout, stderr := b.command(append([]string{"run", "-q", "--json", "--resume", "--out", "shared"}, share...)...)
+	if err := resumed.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond)
+	if err := dies.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = dies.Wait() // it was killed
+	if err := resumed.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	if got := b.object(stdout.String())["digest"]; got != want {
+		t.Errorf("it ends with %v; want %v, as on one device", got, want)
+	}
+	if err := lives.Wait(); err != nil {
+		t.Errorf("the worker ends with %v\n%s", err, said)
+	}
+	for _, want := range []string{"waiting for the coordinator of run \"x\"", "openes on CartPole-v1, 300 iterations", "joining the run again"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("the worker did not say %q:\n%s", want, said)
+		}
+	}
+	if out := b.must("inspect", "shared"); !strings.Contains(out, fmt.Sprintf("-%d-", lives.Process.Pid)) {
+		t.Errorf("inspect does not name the worker:\n%s", out)
+	}
+	b.write("ppo.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n")
+	for _, of := range []struct{ args, want string }{
+		{"run --cluster embed ppo.toml", "searches"}, {"run --cluster embed://0.0.0.0:0 openes.toml", "a login"}, {"run --login f openes.toml", "--cluster"},
+		{"run --cluster embed --seeds 2 openes.toml", "--seeds"}, {"worker embed", "nats://host:4222"}, {"worker", "URL"},
+	} {
+		if _, stderr, status := b.run(strings.Fields(of.args)...); status == 0 || !strings.Contains(stderr, of.want) {
+			t.Errorf("%s: status %d, want %q in\n%s", of.args, status, of.want, stderr)
+		}
+	}
+}
