@@ -227,10 +227,6 @@ type remote struct {
 
 // session takes part in one session of the run.
 func (w *remote) session(ctx context.Context) error {
-	hello, text, err := w.link.Hello(ctx)
-	if err != nil {
-		return err
-	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go func() {
@@ -240,6 +236,10 @@ func (w *remote) session(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
+	hello, text, err := w.link.Hello(ctx)
+	if err != nil {
+		return err
+	}
 	err = w.follow(ctx, hello, text)
 	if ctx.Err() != nil { // it was stopped, and has not failed
 		err = context.Cause(ctx)

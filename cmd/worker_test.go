@@ -32,7 +32,7 @@ func TestWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	share := []string{"--cluster", "embed://" + at + "/x", "openes.toml"}
-	b.kill("shared", 100, append([]string{"-q"}, share...)...)
+	b.kill("shared", 60, append([]string{"-q"}, share...)...)
 	resumed, stdout, stderr := b.command(append([]string{"run", "-q", "--json", "--resume", "--out", "shared"}, share...)...)
 	if err := resumed.Start(); err != nil {
 		t.Fatal(err)
@@ -48,6 +48,7 @@ func TestWorker(t *testing.T) {
 	if got := b.object(stdout.String())["digest"]; got != want {
 		t.Errorf("it ends with %v; want %v, as on one device", got, want)
 	}
+	defer time.AfterFunc(20*time.Second, func() { _ = lives.Process.Kill() }).Stop()
 	if err := lives.Wait(); err != nil {
 		t.Errorf("the worker ends with %v\n%s", err, said)
 	}

@@ -30,7 +30,8 @@ type Link struct {
 	digest  string
 	ended   chan struct{} // closed when the run is complete
 	loose   bool
-	waits   bool // it has told that it waits
+	waits   bool               // it has told that it waits
+	cut     context.CancelFunc // ends the request that waits for a reply; nil: none does
 }
 
 // ErrEpoch: the host is of another session than the one that the worker has joined, or has given the worker up: it must join again.
@@ -63,7 +64,7 @@ func NewLink(conn *nats.Conn, run, worker string, identity Identity, timing Timi
 		select {
 		case <-l.ended:
 		default:
-			if r.Epoch == l.epoch && r.Status == statusEnded {
+			if r.Status == statusEnded { // also of a session that the worker has not joined
 				close(l.ended)
 			}
 		}
@@ -71,7 +72,14 @@ func NewLink(conn *nats.Conn, run, worker string, identity Identity, timing Timi
 	if err != nil {
 		return nil, fmt.Errorf("machines: %w", err)
 	}
-	return l, conn.Flush()
+	conn.SetDisconnectErrHandler(func(*nats.Conn, error) { // its reply will not come
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.cut != nil {
+			l.cut()
+		}
+	})
+	return l, nil
 }
 
 // Ended is closed when the run is complete.
@@ -276,6 +284,9 @@ func (l *Link) once(ctx context.Context, call string, q request, rest []byte) (r
 func (l *Link) message(ctx context.Context, call string, q request, rest []byte) (reply, []byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.timing.answer())
 	defer cancel()
+	l.mu.Lock()
+	l.cut = cancel
+	l.mu.Unlock()
 	m, err := l.conn.RequestWithContext(ctx, subject(l.run, call), encode(q, rest))
 	if err != nil {
 		return reply{}, nil, err
@@ -291,6 +302,9 @@ func (l *Link) waiting(err error) {
 	told := l.waits
 	l.waits = true
 	l.mu.Unlock()
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("the connection is lost")
+	}
 	if !told {
 		l.tell(fmt.Sprintf("waiting for the coordinator of run %q: %v", l.run, err))
 	}
