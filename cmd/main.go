@@ -113,7 +113,8 @@ func newRoot(name string, known *evorl.Catalog) *cobra.Command {
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false // keep the order of a typical session
 	root.AddCommand(
-		newRun(known), newWorker(known), newSweep(known), newEval(known), newView(known), newPlay(known), newServe(known), newWatch(known), newCompare(known), newPlot(known),
+		newRun(known), newWorker(known), newSweep(known),
+		newEval(known), newView(known), newPlay(known), newServe(known), newWatch(known), newCompare(known), newPlot(known),
 		newInspect(known), newExport(known), newList(known), newInit(known), newDevices(), newBench(), newMan(),
 	)
 	addCompletions(known, root)

@@ -31,8 +31,8 @@ func (f *clusterFlags) add(cmd *cobra.Command) {
 
 // addRun adds the flags of a command whose run is shared.
 func (f *clusterFlags) addRun(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.address, "cluster", "", "share a search with evorl worker on other machines, over the NATS server at `URL`; embed or embed://HOST:PORT: "+
-		"a server in this process")
+	cmd.Flags().StringVar(&f.address, "cluster", "", "share a search with evorl worker on other machines, over the NATS server at `URL`; "+
+		"embed or embed://HOST:PORT: a server in this process")
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "PEM `FILE` of the certificate of --cluster embed://HOST:PORT")
 	cmd.Flags().StringVar(&f.key, "tls-key", "", "PEM `FILE` of its key")

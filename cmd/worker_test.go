@@ -12,8 +12,8 @@ import (
 // of them is killed. The run ends as on one device.
 func TestWorker(t *testing.T) {
 	b := newBox(t)
-	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 300\n[openes]\npopulation = 512\n[search]\nslice = 64\n[network]\nhidden = [32]\n"+
-		"[evaluation]\nepisodes = 2\n[checkpoint]\nevery = 20\n[environment]\ntime_limit = 100\n")
+	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 300\n[openes]\npopulation = 512\n"+
+		"[search]\nslice = 64\n[network]\nhidden = [32]\n[evaluation]\nepisodes = 2\n[checkpoint]\nevery = 20\n[environment]\ntime_limit = 100\n")
 	want := b.object(b.must("run", "-q", "--json", "--out", "alone", "openes.toml"))["digest"]
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestWorker(t *testing.T) {
 	}
 	b.write("ppo.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n")
 	for _, of := range []struct{ args, want string }{
-		{"run --cluster embed ppo.toml", "searches"}, {"run --cluster embed://0.0.0.0:0 openes.toml", "a login"}, {"run --login f openes.toml", "--cluster"},
+		{"run --cluster embed ppo.toml", "a search such as"}, {"run --cluster embed://0.0.0.0:0 openes.toml", "a login"}, {"run --login f openes.toml", "--cluster"},
 		{"run --cluster embed --seeds 2 openes.toml", "--seeds"}, {"worker embed", "nats://host:4222"}, {"worker", "URL"},
 	} {
 		if _, stderr, status := b.run(strings.Fields(of.args)...); status == 0 || !strings.Contains(stderr, of.want) {

@@ -37,7 +37,8 @@ func ParseAddress(text string) (Address, error) {
 		return Address{}, fmt.Errorf("address %q: want embed, or a URL such as nats://host:4222 or nats://host:4222/NAME", strings.ReplaceAll(text, "@", "…"))
 	}
 	if u.User != nil {
-		return Address{}, fmt.Errorf("an address with a password, which others see in the list of processes: want %s://%s and --login FILE with USER:PASSWORD", u.Scheme, u.Host)
+		return Address{}, fmt.Errorf("an address with a password, which others see in the list of processes: want %s://%s and --login FILE with USER:PASSWORD",
+			u.Scheme, u.Host)
 	}
 	port := u.Port()
 	if port == "" {

@@ -332,7 +332,8 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "want embed", "host": "want embed", "http://host": "nats://", "nats://user:secret@host": "--login", "nats://host/a.b": "name", "nats://host/a/b": "name",
+		"": "want embed", "host": "want embed", "http://host": "nats://", "nats://user:secret@host": "--login",
+		"nats://host/a.b": "name", "nats://host/a/b": "name",
 	} {
 		if _, err := ParseAddress(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v; want an error with %q", text, err, want)
