@@ -12,7 +12,7 @@ import (
 // of them is killed. The run ends as on one device.
 func TestWorker(t *testing.T) {
 	b := newBox(t)
-	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 300\n[openes]\npopulation = 512\n"+
+	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 400\n[openes]\npopulation = 512\n"+
 		"[search]\nslice = 64\n[network]\nhidden = [32]\n[evaluation]\nepisodes = 2\n[checkpoint]\nevery = 20\n[environment]\ntime_limit = 100\n")
 	want := b.object(b.must("run", "-q", "--json", "--out", "alone", "openes.toml"))["digest"]
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -32,7 +32,7 @@ func TestWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	share := []string{"--cluster", "embed://" + at + "/x", "openes.toml"}
-	b.kill("shared", 60, append([]string{"-q"}, share...)...)
+	b.kill("shared", 120, append([]string{"-q"}, share...)...)
 	resumed, stdout, stderr := b.command(append([]string{"run", "-q", "--json", "--resume", "--out", "shared"}, share...)...)
 	if err := resumed.Start(); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestWorker(t *testing.T) {
 	if err := lives.Wait(); err != nil {
 		t.Errorf("the worker ends with %v\n%s", err, said)
 	}
-	for _, want := range []string{"waiting for the coordinator of run \"x\"", "openes on CartPole-v1, 300 iterations", "joining the run again"} {
+	for _, want := range []string{"waiting for the coordinator of run \"x\"", "openes on CartPole-v1, 400 iterations", "joining the run again"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("the worker did not say %q:\n%s", want, said)
 		}

@@ -354,7 +354,8 @@ func TestAddresses(t *testing.T) {
 func TestStrangeMessages(t *testing.T) {
 	s := newSite(t, false)
 	conn := s.connect()
-	for _, data := range [][]byte{nil, {1, 2}, {255, 255, 255, 255, 1}, encode("x", nil), encode(request{}, nil), encode(request{Worker: strings.Repeat("x", 999)}, nil),
+	for _, data := range [][]byte{nil, {1, 2}, {255, 255, 255, 255, 1}, encode("x", nil), encode(request{}, nil),
+		encode(request{Worker: strings.Repeat("x", 999)}, nil),
 		encode(request{Worker: lead, Epoch: s.host.epoch, Digest: "d", Offset: -1, Size: -1, Put: true, Result: true, Slices: 1}, nil)} {
 		for _, call := range []string{callHello, callPut, callPart, callExchange, callSync, callJoin, callExchange, callSync, "other", callLeave} {
 			m, err := conn.Request(subject("test", call), data, 5*time.Second)
