@@ -1,20 +1,50 @@
 package cmd
 
 import (
+	"bytes"
 	"fmt"
 	"net"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
+
+// heard is what a process says while a test reads it.
+type heard struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(p)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
+// until waits for a condition, for a minute at most.
+func until(t *testing.T, what string, said *heard, met func() bool) {
+	t.Helper()
+	for begin := time.Now(); !met(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("not within a minute: %s\n%s", what, said)
+		}
+	}
+}
 
 // Workers wait for a run, go through it together with its coordinator, wait again when that is killed, and end when it is resumed and complete, although one
 // of them is killed. The run ends as on one device.
 func TestWorker(t *testing.T) {
 	b := newBox(t)
-	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 400\n[openes]\npopulation = 512\n"+
+	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 600\n[openes]\npopulation = 512\n"+
 		"[search]\nslice = 64\n[network]\nhidden = [32]\n[evaluation]\nepisodes = 2\n[checkpoint]\nevery = 20\n[environment]\ntime_limit = 100\n")
-	want := b.object(b.must("run", "-q", "--json", "--out", "alone", "openes.toml"))["digest"]
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -23,16 +53,30 @@ func TestWorker(t *testing.T) {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	lives, _, said := b.command("worker", "nats://"+at+"/x")
+	said := &heard{}
+	lives, _, _ := b.command("worker", "nats://"+at+"/x")
+	lives.Stderr = said
 	if err := lives.Start(); err != nil {
 		t.Fatal(err)
 	}
+	until(t, "a worker that waits", said, func() bool { return strings.Contains(said.String(), "waiting for the coordinator of run \"x\"") })
+	share := []string{"--cluster", "embed://" + at + "/x", "openes.toml"}
+	first, _, _ := b.command(append([]string{"run", "-q", "--out", "shared"}, share...)...)
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a worker in the run", said, func() bool {
+		text, err := os.ReadFile(b.path("shared", "metrics.jsonl"))
+		return err == nil && strings.Contains(string(text), "\"workers\":2") && strings.Count(string(text), "\n") > 60
+	})
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait() // it was killed
 	dies, _, _ := b.command("worker", "nats://"+at+"/x")
 	if err := dies.Start(); err != nil {
 		t.Fatal(err)
 	}
-	share := []string{"--cluster", "embed://" + at + "/x", "openes.toml"}
-	b.kill("shared", 120, append([]string{"-q"}, share...)...)
 	resumed, stdout, stderr := b.command(append([]string{"run", "-q", "--json", "--resume", "--out", "shared"}, share...)...)
 	if err := resumed.Start(); err != nil {
 		t.Fatal(err)
@@ -45,6 +89,7 @@ func TestWorker(t *testing.T) {
 	if err := resumed.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
+	want := b.object(b.must("run", "-q", "--json", "--out", "alone", "openes.toml"))["digest"]
 	if got := b.object(stdout.String())["digest"]; got != want {
 		t.Errorf("it ends with %v; want %v, as on one device", got, want)
 	}
@@ -52,7 +97,7 @@ func TestWorker(t *testing.T) {
 	if err := lives.Wait(); err != nil {
 		t.Errorf("the worker ends with %v\n%s", err, said)
 	}
-	for _, want := range []string{"waiting for the coordinator of run \"x\"", "openes on CartPole-v1, 400 iterations", "joining the run again"} {
+	for _, want := range []string{"waiting for the coordinator of run \"x\"", "openes on CartPole-v1, 600 iterations", "joining the run again"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("the worker did not say %q:\n%s", want, said)
 		}

@@ -13,7 +13,9 @@ func TestMovesRefuses(t *testing.T) {
 		env   string
 		still int
 		want  string
-	}{{"Pong-v0", 3, "want discrete actions and one of them"}, {"Pong-v0", -1, "one of them"}, {"Pendulum-v1", 0, "want discrete"}, {"PongDuel-v0", 1, "2 seats"}} {
+	}{
+		{"Pong-v0", 3, "want discrete actions and one of them"}, {"Pong-v0", -1, "one of them"}, {"Pendulum-v1", 0, "want discrete"}, {"PongDuel-v0", 1, "2 seats"},
+	} {
 		env, err := Lookup(c.env)
 		if err != nil {
 			t.Fatal(err)
