@@ -61,7 +61,7 @@ func trainable(w evorl.Workflow) bool { return !several(w) && (!composed(w) || w
 
 // composed reports whether a workflow is composed of others, or its members depend on each other.
 func composed(w evorl.Workflow) bool {
-	return slices.Contains([]string{"dvd", "dvd-es", "pga-me", "qd-pg", "self-play"}, w.Name) || strings.HasPrefix(w.Name, "pbt")
+	return slices.Contains([]string{"dvd", "dvd-es", "emogi", "pga-me", "qd-pg", "self-play"}, w.Name) || strings.HasPrefix(w.Name, "pbt")
 }
 
 // home returns an environment in which an agent can act; ok is false for workflows without an agent of their own.

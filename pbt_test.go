@@ -280,7 +280,7 @@ func TestPBTOverByValue(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, err := parse(t, "workflow = \"pbt\"\nenv = \"CartPole-v1\"\n[openes]\npopulation = 8\n[pbt]\nover = \"openes\"\nwarmup = 0\ninterval = 7\n"+
-		"episodes = 3\ntop = 0.0\nbottom = 0.0\nsignificance = 0.0\nperturb = 0.0\n")
+		"episodes = 3\ntop = 0.0\nbottom = 0.0\nsignificance = 0.0\nperturb = 0.0\nreturn_high = 0.0\nactive_weight = 0.0\nlazy_weight = 0.0\n")
 	if err != nil {
 		t.Fatal(err)
 	}
