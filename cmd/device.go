@@ -27,8 +27,7 @@ func addDevice(cmd *cobra.Command, to *string) {
 
 // addRunDevices adds the flag --device of a command that can share a run among devices.
 func addRunDevices(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "device", "", "compute on device `N|NAME`: its number in evorl devices or a part of its name "+
-		"(default $EVORL_DEVICE, else the first GPU, else the software driver); a search also on several: N,N,... or all")
+	cmd.Flags().StringVar(to, "device", "", deviceUsage+"; a search also on several: N,N,... or all")
 }
 
 // several reports whether --device names a list of devices.

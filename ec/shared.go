@@ -106,7 +106,7 @@ func (h *shared) record(r *engine.Recorder) {
 	r.Host("slices", h.run)
 	at := 0
 	for _, t := range append(h.rows[:len(h.rows):len(h.rows)], h.sums...) {
-		r.Copy(t, h.in.Part(at, t.Len()))
+		r.Copy(t, span(h.in, at, t.Len()))
 		at += t.Len()
 	}
 }
@@ -166,17 +166,19 @@ func (h *shared) recordSlice(r *engine.Recorder, slice int) {
 	at := 0
 	for _, t := range h.rows {
 		each := t.Len() / h.space.Members / h.generation.Population()
-		all := t.View(engine.Axis("word", t.Len()))
 		for m := range h.space.Members {
-			r.Copy(h.out.Part(at, window*each), all.Part((m*h.generation.Population()+first)*each, window*each))
+			r.Copy(span(h.out, at, window*each), span(t, (m*h.generation.Population()+first)*each, window*each))
 			at += window * each
 		}
 	}
 	for _, t := range h.sums {
-		r.Copy(h.out.Part(at, t.Len()), t)
+		r.Copy(span(h.out, at, t.Len()), t)
 		at += t.Len()
 	}
 }
+
+// span returns n elements of a tensor, from one on.
+func span(t *engine.Tensor, at, n int) *engine.Tensor { return t.Slice(at, engine.Axis("word", n)) }
 
 // keep writes the results of all slices to in.
 func (h *shared) keep(results [][]byte) error {

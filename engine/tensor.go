@@ -160,13 +160,6 @@ func (t *Tensor) Index(i int) *Tensor {
 	return &Tensor{name: fmt.Sprintf("%s[%d]", t.name, i), typ: t.typ, dims: inner, block: t.block, at: t.at + int64(4*i*length(inner))}
 }
 
-// Part returns the view of n indices of the first axis, from the first one on. The offset of what kernels take must have the device's storage alignment.
-// Indices outside the tensor are an error of the state.
-func (t *Tensor) Part(first, n int) *Tensor {
-	t = t.orAbsent()
-	return t.Slice(first*length(t.dims[1:]), append([]Dim{{t.dims[0].Name, n}}, t.dims[1:]...)...)
-}
-
 // Slice returns the view of the elements from index at on, in row-major order, as many as the axes have. Elements beyond the tensor's are an error of
 // the state. If kernels take the view, its offset must have the device's storage alignment (vk.Limits).
 func (t *Tensor) Slice(at int, dims ...Dim) *Tensor {

@@ -34,22 +34,6 @@ type Link struct {
 	cut     context.CancelFunc // ends the request that waits for a reply; nil: none does
 }
 
-// ErrEpoch: the host is of another session than the one that the worker has joined, or has given the worker up: it must join again.
-var ErrEpoch = errors.New("machines: the run is coordinated by another session")
-
-// ErrEnded: the run is complete.
-var ErrEnded = errors.New("machines: the run is complete")
-
-// RefusedError: the worker cannot take part.
-type RefusedError struct{ Text string }
-
-func (e *RefusedError) Error() string { return "the run refuses this worker: " + e.Text }
-
-// FailedError: the run has ended with an error.
-type FailedError struct{ Text string }
-
-func (e *FailedError) Error() string { return "the run has failed: " + e.Text }
-
 // NewLink makes the connection of a worker with a name of its own to a run. tell is called with what the worker waits for.
 func NewLink(conn *nats.Conn, run, worker string, identity Identity, timing Timing, tell func(text string)) (*Link, error) {
 	l := &Link{conn: conn, run: run, worker: worker, identity: identity, timing: timing.complete(), tell: tell, ended: make(chan struct{})}
