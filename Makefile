@@ -13,7 +13,7 @@
 .PHONY: run test build check release site validate validate-gpu swiftshader wide vkango setup-run setup-test
 
 # Tests that need what a machine may not have are skipped by go test, and fail here; those of MuJoCo's own compiler only if MUJOCO_PYTHON
-# names a Python, and those of Gymnasium only if EVORL_BRIDGE_PYTHON does.
+# names a Python, and those of numpy, Gymnasium and Stable-Baselines3 only if EVORL_BRIDGE_PYTHON does.
 # Packages are tested on all processors as it is, so translating kernels on all would only take longer.
 must = CI=1 EVORL_TRANSLATE_AHEAD=0
 
