@@ -29,7 +29,9 @@ func (e *Environment) With(options any) (*Environment, error) {
 	if e.base != nil {
 		base = e.base
 	}
-	out := &Environment{Spec: base.Spec, glsl: base.glsl, file: base.file, words: base.words, stored: base.stored, scripted: base.scripted, base: base}
+	out := &Environment{
+		Spec: base.Spec, glsl: base.glsl, file: base.file, words: base.words, stored: base.stored, scripted: base.scripted, shaped: base.shaped, base: base,
+	}
 	out.Options = options
 	var err error
 	if out.constant, err = constants(options); err != nil {

@@ -16,6 +16,7 @@ type Environment struct {
 	words      bool                     // its GLSL observes words of bits, OBS_WORDS
 	stored     bool                     // its state stays in the buffer, STATE_IN_BUFFER
 	scripted   bool                     // it has a script for the seats of several agents, ENV_SCRIPT
+	shaped     bool                     // it pays learners besides the reward, ENV_SHAPED
 	newStepper MakeStepper              // of one that the host steps, which has no GLSL
 	base       *Environment             // the environment that With was first called on; nil: this one
 }
@@ -46,7 +47,11 @@ func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
 	_, words := defines["OBS_WORDS"]
 	_, stored := defines["STATE_IN_BUFFER"]
 	_, scripted := defines["ENV_SCRIPT"]
-	e := &Environment{Spec: spec, glsl: glsl, file: file, words: words, stored: stored, scripted: scripted}
+	_, shaped := defines["ENV_SHAPED"]
+	if shaped && spec.Seats() == 1 && !stored {
+		return nil, fmt.Errorf("envs: environment %q: the GLSL has #define ENV_SHAPED, which is for several agents (#define AGENTS)", spec.Name)
+	}
+	e := &Environment{Spec: spec, glsl: glsl, file: file, words: words, stored: stored, scripted: scripted, shaped: shaped}
 	if spec.Options == nil {
 		return e, nil
 	}

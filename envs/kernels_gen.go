@@ -1175,6 +1175,7 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{6, -1, -1},
 },
+	"OvercookedCrampedRoom-v0",
 	"PongDuel-v0",
 	"SeatsSample-v0",
 	"SimpleSpeakerListener-v4",

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/evorl/evorl/vk"
 )
 
 // recordedSeats are the episodes of a file of tools/reference/mpe.py.
@@ -35,77 +37,81 @@ func readSeats(t testing.TB, name string) recordedSeats {
 func TestMPE(t *testing.T) {
 	dev := open(t)
 	for _, name := range []string{"SimpleSpread-v3", "SimpleTag-v3", "SimpleSpeakerListener-v4"} {
-		t.Run(name, func(t *testing.T) {
-			env, data := lookup(t, name), readSeats(t, name)
-			episodes, length := len(data.start)-1, env.MaxSteps
-			worst, compared := map[string]float64{}, 0
-			note := func(what string, got []float32, want []float64) {
-				for i, w := range want {
-					d := math.Abs(float64(got[i]) - w)
-					if worst[what] = max(worst[what], d); !(d <= 1e-5*max(1, math.Abs(w))) {
-						t.Fatalf("%s: element %d is %v; want %v", what, i, got[i], w)
-					}
-				}
+		t.Run(name, func(t *testing.T) { replaySeats(t, dev, lookup(t, name)) })
+	}
+}
+
+// replaySeats compares a world with its recorded episodes.
+func replaySeats(t *testing.T, dev *vk.Device, env *Environment) {
+	t.Helper()
+	data := readSeats(t, env.Name)
+	episodes, length := len(data.start)-1, env.MaxSteps
+	worst, compared := map[string]float64{}, 0
+	note := func(what string, got []float32, want []float64) {
+		for i, w := range want {
+			d := math.Abs(float64(got[i]) - w)
+			if worst[what] = max(worst[what], d); !(d <= 1e-5*max(1, math.Abs(w))) {
+				t.Fatalf("%s: element %d is %v; want %v", what, i, got[i], w)
 			}
-			// steps takes one step of each world from rows of the data.
-			steps := func(g *given, what string, rows []int) {
-				var actions []int
-				for _, row := range rows {
-					for _, a := range data.action[stepOf(data.start, row)] {
-						actions = append(actions, int(a))
-					}
-				}
-				observed := g.floats(g.ro.seated.observed)
-				g.act(actions)
-				states, obs, next, reward := g.states(), g.floats(g.ro.Obs), g.floats(g.ro.NextObs), g.floats(g.ro.Reward)
-				for e, r := range rows {
-					if what == "episodes" && r-data.start[e] >= data.steady[e] {
-						continue
-					}
-					compared++
-					note(what+": observation", row(observed, len(rows), e), data.obs[r])
-					note(what+": observation acted on", row(obs, len(rows), e), data.obs[r])
-					note(what+": next observation", row(next, len(rows), e), data.obs[r+1])
-					note(what+": reward", row(reward, len(rows), e), data.reward[stepOf(data.start, r)])
-					note(what+": state", states[e], data.state[r+1])
-				}
+		}
+	}
+	// steps takes one step of each world from rows of the data.
+	steps := func(g *given, what string, rows []int) {
+		var actions []int
+		for _, row := range rows {
+			for _, a := range data.action[stepOf(data.start, row)] {
+				actions = append(actions, int(a))
 			}
-			whole := newGiven(t, dev, env, episodes)
-			var first [][]float64
-			for e := range episodes {
-				first = append(first, data.state[data.start[e]])
+		}
+		observed := g.floats(g.ro.seated.observed)
+		g.act(actions)
+		states, obs, next, reward := g.states(), g.floats(g.ro.Obs), g.floats(g.ro.NextObs), g.floats(g.ro.Reward)
+		for e, r := range rows {
+			if what == "episodes" && r-data.start[e] >= data.steady[e] {
+				continue
 			}
-			whole.set(first)
-			for step := range length {
-				rows := make([]int, episodes)
-				for e := range rows {
-					rows[e] = data.start[e] + step
-				}
-				steps(whole, "episodes", rows)
-			}
-			t.Logf("%d of %d steps of %d episodes are compared", compared, length*episodes, episodes)
-			if 2*compared < length*episodes {
-				t.Error("want more than half of them")
-			}
-			for i, d := range whole.words(whole.ro.Done) {
-				if Done(d) != Truncated {
-					t.Errorf("place %d: flags %d after %d steps; want %d", i, d, length, Truncated)
-				}
-			}
-			var rows []int
-			var states [][]float64
-			for e := range episodes {
-				for r := data.start[e]; r < data.start[e+1]-1; r++ {
-					rows, states = append(rows, r), append(states, data.state[r])
-				}
-			}
-			single := newGiven(t, dev, env, len(rows))
-			single.set(states)
-			steps(single, "steps", rows)
-			for _, what := range slices.Sorted(maps.Keys(worst)) {
-				t.Logf("%-35s largest deviation %.1e", what, worst[what])
-			}
-		})
+			compared++
+			note(what+": observation", row(observed, len(rows), e), data.obs[r])
+			note(what+": observation acted on", row(obs, len(rows), e), data.obs[r])
+			note(what+": next observation", row(next, len(rows), e), data.obs[r+1])
+			note(what+": reward", row(reward, len(rows), e), data.reward[stepOf(data.start, r)])
+			note(what+": state", states[e], data.state[r+1])
+		}
+	}
+	whole := newGiven(t, dev, env, episodes)
+	var first [][]float64
+	for e := range episodes {
+		first = append(first, data.state[data.start[e]])
+	}
+	whole.set(first)
+	for step := range length {
+		rows := make([]int, episodes)
+		for e := range rows {
+			rows[e] = data.start[e] + step
+		}
+		steps(whole, "episodes", rows)
+	}
+	t.Logf("%d of %d steps of %d episodes are compared", compared, length*episodes, episodes)
+	if 2*compared < length*episodes {
+		t.Error("want more than half of them")
+	}
+	for i, d := range whole.words(whole.ro.Done) {
+		if Done(d) != Truncated {
+			t.Errorf("place %d: flags %d after %d steps; want %d", i, d, length, Truncated)
+		}
+	}
+	var rows []int
+	var states [][]float64
+	for e := range episodes {
+		for r := data.start[e]; r < data.start[e+1]-1; r++ {
+			rows, states = append(rows, r), append(states, data.state[r])
+		}
+	}
+	single := newGiven(t, dev, env, len(rows))
+	single.set(states)
+	steps(single, "steps", rows)
+	for _, what := range slices.Sorted(maps.Keys(worst)) {
+		t.Logf("%-35s largest deviation %.1e", what, worst[what])
 	}
 }
 

@@ -48,6 +48,7 @@ func builtIn() []builtInSpec {
 		{pongDuel(), "pong_duel.glsl"},
 		{slimeVolley(), "slimevolley_single.glsl"},
 		{slimeVolleyDuel(), "slimevolley_duel.glsl"},
+		{overcooked(), "overcooked.glsl"},
 		{simpleSpread(), "simple_spread.glsl"},
 		{simpleTag(), "simple_tag.glsl"},
 		{simpleSpeakerListener(), "simple_speaker_listener.glsl"},

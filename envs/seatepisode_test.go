@@ -108,6 +108,8 @@ func TestSeatsRefused(t *testing.T) {
 		{func(s *Spec) { s.Global = 2 }, glsl, "#define GLOBAL_SIZE 3, but the Spec has a Global state of 2"},
 		{func(s *Spec) { s.Agents = -1 }, glsl, "-1 Agents; want 0 (one) to 64"},
 		{func(s *Spec) { s.Agents = 1 }, strings.Replace(glsl, "#define AGENTS 2", "#define AGENTS 1", 1), "a Global state of 3 with 1 Agents"},
+		{func(s *Spec) { s.Agents, s.Global = 1, 0 }, strings.NewReplacer("#define AGENTS 2", "#define ENV_SHAPED", "#define GLOBAL_SIZE 3", "").Replace(glsl),
+			"#define ENV_SHAPED, which is for several agents"},
 		{func(s *Spec) { s.Iterations = 0 }, glsl, "has a loop; want the most iterations"},
 	} {
 		changed := spec
@@ -121,6 +123,7 @@ func TestSeatsRefused(t *testing.T) {
 		{"uint seat, out float obs", "out float obs", "want void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE])"},
 		{"const uint action[AGENTS]", "uint action", "const uint action[AGENTS], inout Rng rng, out float reward[AGENTS]"},
 		{"bool env_alive", "bool env_living", "want bool env_alive(const float s[STATE_SIZE], uint seat)"},
+		{"#define ENV_ALIVE", "#define ENV_ALIVE\n#define ENV_SHAPED", "want float env_shaped(const float s[STATE_SIZE], uint seat, uint steps)"},
 		{"void env_global", "void env_all", "want void env_global(const float s[STATE_SIZE], out float g[GLOBAL_SIZE])"},
 	} {
 		env, err := New(spec, strings.Replace(glsl, c.from, c.to, 1))

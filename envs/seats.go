@@ -192,10 +192,14 @@ func (e *Environment) seatFunctions() []string {
 		action = "const uint action[AGENTS]"
 	}
 	if e.stored {
-		return []string{
+		functions := []string{
 			"void env_reset(inout Rng rng)", "void env_step(" + action + ", inout Rng rng, out float reward[AGENTS], out bool terminated)",
 			"void env_observe(uint seat)", "bool env_alive(uint seat)",
 		}
+		if e.shaped {
+			functions = append(functions, "float env_shaped(uint seat, uint steps)")
+		}
+		return functions
 	}
 	functions := []string{
 		"void env_reset(out float s[STATE_SIZE], inout Rng rng)",
@@ -208,6 +212,9 @@ func (e *Environment) seatFunctions() []string {
 		functions = append(functions, "uint env_script(inout float s[STATE_SIZE], uint seat, inout Rng rng)")
 	case e.scripted:
 		functions = append(functions, "void env_script(inout float s[STATE_SIZE], uint seat, inout Rng rng, out float action[ACTION_SIZE])")
+	}
+	if e.shaped {
+		functions = append(functions, "float env_shaped(const float s[STATE_SIZE], uint seat, uint steps)")
 	}
 	if e.Global > 0 {
 		functions = append(functions, "void env_global(const float s[STATE_SIZE], out float g[GLOBAL_SIZE])")

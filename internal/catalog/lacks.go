@@ -33,7 +33,7 @@ var lacks = []lack{
 	},
 	{
 		regexp.MustCompile(`petting-?zoo|smax?c|overcooked|jax-?marl|^mpe\b|mpe2`),
-		"of worlds of several agents evorl has particle worlds, WaterWorld, Pong and SlimeVolley only",
+		"of worlds of several agents evorl has particle worlds, WaterWorld, Pong, SlimeVolley and a kitchen of Overcooked only",
 	},
 	{
 		regexp.MustCompile(`league|alpha-?star|psro|exploiter|co-?evolution`),

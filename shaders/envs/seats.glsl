@@ -8,7 +8,12 @@
 //     void env_observe(const float s[STATE_SIZE], uint seat, out float obs[OBS_SIZE]);
 //
 // and, optionally, with ENV_ALIVE, env_alive(s, seat): false once an agent has left; with GLOBAL_SIZE, env_global(s, g):
-// the state for critics; with ENV_SCRIPT, a player that needs no network:
+// the state for critics; with ENV_SHAPED, what learners are paid for the step that led to the state, besides the reward; returns do
+// not have it, and it may fall with the steps that the world has taken since the run began:
+//
+//     float env_shaped(const float s[STATE_SIZE], uint seat, uint steps);
+//
+// With ENV_SCRIPT, a player that needs no network:
 //
 //     uint env_script(inout float s[STATE_SIZE], uint seat, inout Rng rng); // its action, or, of an action that is not discrete,
 //     void env_script(inout float s[STATE_SIZE], uint seat, inout Rng rng, out float action[ACTION_SIZE]);
@@ -43,6 +48,11 @@ const bool env_diverged = false;
 
 #ifndef ENV_ALIVE
 bool env_alive(STATE_PARAMETER(const) uint seat) { return true; }
+#endif
+
+#ifdef ENV_SHAPED
+float seats_shaped[AGENTS]; // of the steps that seats_step took
+uint seats_taken;           // steps of the world since the run began
 #endif
 
 #if DISCRETE
@@ -86,7 +96,12 @@ void seats_begin(STATE_PARAMETER(const) out Episode world, out Episode seats[AGE
 void seats_step(STATE_PARAMETER(inout) inout Episode world, inout Episode seats[AGENTS], const SEATS_ACTION, inout Rng rng, uint limit,
                 out float reward[AGENTS]) {
     bool terminated = false, truncated = false;
-    SEATS_LOOP(seat) reward[seat] = 0.0;
+    SEATS_LOOP(seat) {
+        reward[seat] = 0.0;
+#ifdef ENV_SHAPED
+        seats_shaped[seat] = 0.0;
+#endif
+    }
     // No lane leaves the loop before others do: Mesa's software driver repeats a lane's last iteration, with zeros for what it read from buffers.
     for (uint taken = 0u; taken < ACTION_REPEAT; taken++) {
         if (terminated || truncated) continue;
@@ -97,6 +112,9 @@ void seats_step(STATE_PARAMETER(inout) inout Episode world, inout Episode seats[
         SEATS_LOOP(seat) {
             if (seats[seat].done == 0u) {
                 reward[seat] += r[seat];
+#ifdef ENV_SHAPED
+                seats_shaped[seat] += env_shaped(STATE_ARGUMENT seat, seats_taken);
+#endif
                 seats[seat].step++;
                 bool alive = env_alive(STATE_ARGUMENT seat);
                 seats[seat].done = alive ? 0u : DONE_TERMINATED;

@@ -286,6 +286,9 @@ void main() {
     SEATS_LOOP(seat) reward[seat] = 0.0;
     uint limit = HAS_CAP ? cap[member / share] : 0u;
     if (TIME_LIMIT != 0u) limit = limit == 0u ? TIME_LIMIT : min(limit, TIME_LIMIT);
+#ifdef ENV_SHAPED
+    seats_taken = time;
+#endif
     // sum is finite if the state, the rewards and the observations are.
 #ifdef STATE_IN_BUFFER
     written = 0.0;
@@ -333,6 +336,9 @@ void main() {
         uint place = at * AGENTS + seat, ended = acted[seat] ? seats[seat].done : 0u;
         if (broken[seat] && acted[seat]) seats[seat].ret = M_NAN;
         float paid = SPARSE_REWARD ? (ended != 0u ? seats[seat].ret : 0.0) : reward[seat];
+#ifdef ENV_SHAPED
+        paid += finite ? seats_shaped[seat] : 0.0;
+#endif
         if (ended != 0u && own[seat]) {
             finished[place] += 1.0;
             finished[places + place] += seats[seat].ret;

@@ -5,7 +5,7 @@
 //     void env_step(const float action[AGENTS][ACTION_SIZE] or const uint action[AGENTS], inout Rng rng, out float reward[AGENTS], out bool terminated);
 //     void env_observe(uint seat);
 //
-// and env_alive and env_global as in envs/seats.glsl, without the state. env_reset sets every element; env_observe shows every feature, once.
+// and env_alive, env_shaped and env_global as in envs/seats.glsl, without the state. env_reset sets every element; env_observe shows every feature, once.
 
 // Element f of the state.
 float state(uint f);
