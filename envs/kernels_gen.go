@@ -1150,6 +1150,7 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "HAS_ROWS", ID: 32, Default: 0, Has: "Rows"},
 		{Name: "SCRIPTS", ID: 33, Default: 0},
+		{Name: "EACH_SEAT", ID: 34, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -1243,6 +1244,7 @@ type seatsRolloutKernel struct {
 	Out          uint32  // default 1
 	TexelLoads   uint32  // default 0
 	Scripts      bool    // default false
+	EachSeat     bool    // default false
 	Head         uint32  // default 0
 	HeadWidth    uint32  // default 1
 	Squash       bool    // default false

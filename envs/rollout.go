@@ -32,6 +32,9 @@ type RolloutConfig struct {
 	Begin bool
 	// Window makes the members candidates of populations; nil: they are not.
 	Window *Window
+	// EachSeat lets as many policies as the environment has seats play together, one at each seat, instead of one at all. Members and a Window's candidates
+	// count such groups then; the policies of a group are consecutive rows of the parameters. Without Policy.Rows, Cap and memory.
+	EachSeat bool
 	// Cap truncates episodes at the step given by the tensor Cap for their population, if that is not 0.
 	Cap bool
 	// Seen sums up observations; see Rollout.Seen.

@@ -147,6 +147,10 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 			k.Rows = policy.Rows.Range()
 			k.Scripts = policy.Matches != nil && policy.Matches.cfg.Scripted+policy.Matches.cfg.Random > 0
 		}
+		if together := ro.stepped.together; together != nil {
+			k.Rows, k.EachSeat = together.rows.Range(), true
+			k.Share *= uint32(ro.env.Seats())
+		}
 		head = policy.Head
 		k.Outputs, k.ParamsPeriod = ro.stepped.outputs.Range(), policy.owners()
 		k.Params, k.Row, k.HeadBase = policy.head()

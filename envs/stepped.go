@@ -14,6 +14,7 @@ type stepped struct {
 	network  *nn.Network    // nil: parts have theirs
 	parts    []actingPart   // of a rollout whose environments act in halves; nil: all act at once
 	indexed  *nn.Indexed    // instead of network, for a policy with Rows
+	together *together      // of policies that play together; nil: a policy plays all seats
 	observed *engine.Tensor // [populations, share, E, O or words]: what to act on next
 	element  nn.Element     // of observed
 	outputs  *engine.Tensor // [populations, share, E, Out]
@@ -52,6 +53,8 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 	switch {
 	case c.Policy.Rows != nil:
 		st.indexed, err = nn.NewIndexed(s, model, c.Members*c.Environments)
+	case c.EachSeat:
+		st.network, st.together, err = newTogether(s, ro)
 	case c.Policy.Perturbation != nil:
 		st.network, err = nn.NewPerturbed(s, model, c.Policy.Perturbation.Layout.Rank, c.Members/st.share, st.share, c.Environments)
 	case ro.split > 0:
@@ -117,17 +120,23 @@ func (st *stepped) evaluate(r *engine.Recorder, policy *Policy) {
 		st.indexed.Evaluate(r, policy.Weights, policy.Rows, policy.Normalizer, policy.ObsLimit, st.observed, st.outputs)
 		return
 	}
-	members, weights := st.observed.Size(engine.MemberAxis), policy.Weights
+	members, share, weights := st.observed.Size(engine.MemberAxis), st.share, policy.Weights
+	observed, outputs := st.observed, st.outputs
+	if g := st.together; g != nil {
+		share, observed, outputs = share*g.seats, g.observed, g.outputs
+		g.collect(r, st.observed)
+		defer g.spread(r, st.outputs)
+	}
 	if weights.Perturbation == nil {
-		if rows := policy.Params.Size(engine.MemberAxis); rows != members*st.share {
-			r.Fail(fmt.Errorf("envs: placement %v: parameters %v; want a row for each of %d members", PlacementStepped, policy.Params, members*st.share))
+		if rows := policy.Params.Size(engine.MemberAxis); rows != members*share {
+			r.Fail(fmt.Errorf("envs: placement %v: parameters %v; want a row for each of %d members", PlacementStepped, policy.Params, members*share))
 			return
 		}
-		weights.Params = policy.Params.View(engine.Members(members), nn.Networks(st.share), engine.Axis("parameter", policy.Row()))
+		weights.Params = policy.Params.View(engine.Members(members), nn.Networks(share), engine.Axis("parameter", policy.Row()))
 	}
-	inputs := nn.Inputs{Parts: []*engine.Tensor{st.observed}, Element: st.element, Limit: policy.ObsLimit, Memory: st.memory, Begins: st.begins}
+	inputs := nn.Inputs{Parts: []*engine.Tensor{observed}, Element: st.element, Limit: policy.ObsLimit, Memory: st.memory, Begins: st.begins}
 	if v := policy.Normalizer; v != nil {
 		inputs.Normalizer = v.View(engine.Members(members), engine.Axis("moment", 2), engine.Axis("feature", policy.Network.Inputs().Size()))
 	}
-	st.network.Evaluate(r, weights, inputs, st.outputs)
+	st.network.Evaluate(r, weights, inputs, outputs)
 }

@@ -571,7 +571,7 @@ var returnsShader = &vk.Shader{
 		{Name: "Steps", Index: 2, Access: vk.Write},
 		{Name: "Diverged", Index: 3, Access: vk.Write},
 	},
-	PushBytes: 20,
+	PushBytes: 24,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 	},
@@ -591,6 +591,7 @@ type returnsKernel struct {
 	Episodes   uint32
 	Population uint32
 	First      uint32
+	Seats      uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 }

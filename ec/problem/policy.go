@@ -18,7 +18,9 @@ type PolicyConfig struct {
 	Group    int  `min:"0" max:"1048576" doc:"With common: consecutive candidates that have the same random numbers, other groups others; 0: all of a generation."`
 	Sample   bool `doc:"Actions are sampled from the policy; otherwise the most likely are taken. The deviations of continuous actions are then searched too."`
 	Bins     int  `min:"0" max:"256" doc:"Number of evenly spaced values of each continuous action; the network's outputs are their logits; 0: any value."`
-	Cap      bool `doc:"Episodes are cut off at twice the mean episode length of the last generation."`
+	// Coevolution is for worlds of several agents. Consecutive candidates, as many as there are seats, play in the same worlds, one at each seat.
+	Coevolution bool `doc:"Different candidates play the seats of a world, and each has the fitness of its own seat; otherwise a candidate plays all seats."`
+	Cap         bool `doc:"Episodes are cut off at twice the mean episode length of the last generation."`
 
 	Placement envs.Placement `doc:"Where a network's weights are stored during episodes: auto (the fastest), own, lanes, group, stream, stepped."`
 }
@@ -215,6 +217,9 @@ func (p *policy) checkNetwork() error {
 			key = "layers"
 		}
 		return &SettingError{"network", key, err.Error()}
+	}
+	if err := p.checkCoevolution(); err != nil {
+		return err
 	}
 	return p.checkVirtual()
 }

@@ -45,6 +45,8 @@ func (p *policy) CheckLowRank() error {
 	switch place := p.cfg.Placement; {
 	case p.actor != nil:
 		return errors.New("actors of reinforcement learning are rows of parameters: want 0")
+	case p.cfg.Coevolution:
+		return errors.New("policy.coevolution evaluates candidates that are rows of parameters: want 0, or false")
 	case p.network.VirtualBatchNorm > 0:
 		return errors.New("network.virtual_batch_norm normalizes the layers of candidates that are rows of parameters: want 0 in one of both")
 	case place != envs.Automatic && place != envs.PlacementStepped:
@@ -86,6 +88,14 @@ func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.
 		each += 4 * p.horizon() * p.episodes() * (2*p.env.ObsSize() + p.env.ActionWords() + 3)
 	}
 	most := max(1, p.memory/(each*members))
+	if err := p.fits(population); err != nil {
+		return nil, err
+	}
+	group := p.together()
+	if group > 1 {
+		most = min(most, envs.MostPlaces(s.Engine().Device().Info())/(members*p.episodes()))
+	}
+	most = max(most/group*group, group)
 	together := p.actor != nil || p.cfg.Group > 0
 	if together {
 		most = population
@@ -97,7 +107,7 @@ func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.
 		return nil, &SettingError{"policy", "group", fmt.Sprintf("%d candidates in groups of %d; want a divisor of the population", population, group)}
 	}
 	windows := (population + most - 1) / most
-	window := (population + windows - 1) / windows
+	window := (population/group + windows - 1) / windows * group
 	if p.slice > 0 {
 		window = min(p.slice, population)
 	}
@@ -109,9 +119,10 @@ func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.
 	}
 	var err error
 	e.rollout, err = envs.NewRollout(ctx, s.Sub("rollout"), p.env, envs.RolloutConfig{
-		Members: members * e.window, Environments: p.cfg.Episodes, Horizon: p.horizon(), Options: p.options,
-		Mode: !p.cfg.Sample, Begin: true, Window: &envs.Window{Population: population, Count: e.window, Common: p.cfg.Common, Group: p.cfg.Group},
-		Cap: p.cfg.Cap, Seen: seen, Trajectory: trajectory, Actions: envs.Applied, Policy: e.act(weights),
+		Members: members * e.window / group, Environments: p.cfg.Episodes, Horizon: p.horizon(), Options: p.options,
+		Mode: !p.cfg.Sample, Begin: true, Seen: seen, Trajectory: trajectory, Actions: envs.Applied, Policy: e.act(weights),
+		Window: &envs.Window{Population: population / group, Count: e.window / group, Common: p.cfg.Common, Group: p.cfg.Group},
+		Cap:    p.cfg.Cap, EachSeat: p.cfg.Coevolution,
 	})
 	if err != nil {
 		return nil, err
@@ -134,8 +145,8 @@ func (p *policy) newRollouts(ctx context.Context, s *engine.State, clock engine.
 	return e, s.Err()
 }
 
-// episodes returns the episodes of a candidate: it plays every seat of each environment.
-func (p *policy) episodes() int { return p.cfg.Episodes * p.env.Seats() }
+// episodes returns the episodes of a candidate: it plays every seat of each environment, or one.
+func (p *policy) episodes() int { return p.cfg.Episodes * p.env.Seats() / p.together() }
 
 func (e *rollouts) Window() int { return e.window }
 
@@ -171,13 +182,13 @@ func (e *rollouts) Record(r *engine.Recorder, candidates *engine.Tensor, first i
 
 // RecordLowRank implements ec.LowRankEvaluation.
 func (e *rollouts) RecordLowRank(r *engine.Recorder, candidates nn.Weights, first int, fitness *engine.Tensor) {
-	e.rollout.RecordWindow(r, e.clock, e.virtually(e.act(candidates), e.virtual), first)
+	e.rollout.RecordWindow(r, e.clock, e.virtually(e.act(candidates), e.virtual), first/e.together())
 	size, groups := r.Invocations(e.members * e.window)
 	finished := e.rollout.Finished()
 	r.Dispatch(returnsKernel{
 		Finished: finished.Range(), Fitness: fitness.Range(), Steps: e.steps.Range(), Diverged: e.diverged.Range(),
 		Members: uint32(e.members), Window: uint32(e.window),
-		Episodes: uint32(e.episodes()), Population: uint32(e.population), First: uint32(first), LocalSizeX: size,
+		Episodes: uint32(e.episodes()), Population: uint32(e.population), First: uint32(first), Seats: uint32(e.together()), LocalSizeX: size,
 	}.call(groups, 1, 1))
 	e.observations.see(r, e, first)
 	e.behaviour.record(r, e, first)

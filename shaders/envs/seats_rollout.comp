@@ -28,6 +28,7 @@ layout(constant_id = 27) const bool HAS_SEEN = false;   // sum the observations
 layout(constant_id = 29) const bool HAS_SKIP = false;   // some members take no steps; only with AUTO_RESET_DISABLED
 layout(constant_id = 32) const bool HAS_ROWS = false;   // rows of parameters play seats; steps of seats that another row than the member's plays are void
 layout(constant_id = 33) const bool SCRIPTS = false;    // rows may be ROW_SCRIPT or ROW_RANDOM
+layout(constant_id = 34) const bool EACH_SEAT = false;  // with HAS_ROWS: no step is void for being another row's
 
 layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };       // [M, E, A, OUT], or given actions; optional
 layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };         // [M, row], for the head's parameters; optional
@@ -73,7 +74,7 @@ layout(push_constant) uniform Push {
     uint draw_stride;
     uint draw_first;
     uint draw_step;
-    uint share;         // number of consecutive members that share a normalizer and a cap
+    uint share;         // number of consecutive members, or with EACH_SEAT rows, that share a normalizer and a cap
 };
 
 #include "engine/nn/head.glsl"
@@ -209,7 +210,7 @@ void main() {
         bool fixed_player = SCRIPTS && player >= ROW_SCRIPT; // its outputs are those of any row, and not looked at
         uint owner = fixed_player ? member : player;
         acted[seat] = seats[seat].done == 0u;
-        own[seat] = !HAS_ROWS || player == member;
+        own[seat] = !HAS_ROWS || EACH_SEAT || player == member;
         broken[seat] = false; // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
         float y[OUT], kept[DIMS], log_prob = 0.0;
         UNROLL for (uint o = 0u; o < OUT; o++) {

@@ -5,7 +5,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
-layout(std430, set = 0, binding = 0) readonly buffer Finished { float finished[]; }; // [4, M * window, E]: episodes, returns, lengths, diverged
+layout(std430, set = 0, binding = 0) readonly buffer Finished { float finished[]; }; // [4, M * window / seats, E, seats]: episodes, returns, lengths, diverged
 layout(std430, set = 0, binding = 1) writeonly buffer Fitness { float fitness[]; };  // [M, N]
 layout(std430, set = 0, binding = 2) writeonly buffer Steps { uint steps[]; };       // [M, N]: steps in all episodes
 
@@ -17,6 +17,7 @@ layout(push_constant) uniform Push {
     uint episodes;
     uint population;
     uint first; // the window's first candidate
+    uint seats; // candidates that play in the same worlds
 };
 
 void main() {
@@ -25,7 +26,7 @@ void main() {
     float ended = 0.0, sum = 0.0, broken = 0.0;
     uint taken = 0u;
     for (uint e = 0u; e < episodes; e++) {
-        uint at = i * episodes + e;
+        uint at = (i / seats * episodes + e) * seats + i % seats;
         ended += finished[at];
         sum += finished[all * episodes + at];
         taken += uint(finished[2u * all * episodes + at]);
