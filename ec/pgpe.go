@@ -16,20 +16,28 @@ type PGPEConfig struct {
 	InitStd       float64    `above:"0" doc:"Deviation of the initial candidates from their mean."`
 	MaxChange     float64    `above:"0" below:"1" doc:"Largest relative change of a deviation per generation, per member." member:""`
 	Optimizer     optim.Rule `doc:"Optimizer of the mean: sgd, rmsprop, adam, adamw, clipup."`
-	Shaping       Shaping    `doc:"Transformation of fitness into weights: raw, centered_rank, standardize, normalize."`
-	Rank          int        `min:"0" max:"32" doc:"Candidates differ from the mean by matrices of this rank (EGGROLL); 0: in every parameter."`
+	// CorrectionInterval is EvoJAX's center_lr_decay_steps: its PGPE gives the optimizer the generation divided by this number as the number of the update.
+	// After hundreds of generations a step of Adam is then a third to a sixth as long as the learning rate says.
+	CorrectionInterval int `min:"0" max:"1000000" doc:"Generations that Adam's bias corrections count as one: 1000 in EvoJAX's code, which shortens steps; 0 is 1."`
+
+	Shaping Shaping `doc:"Transformation of fitness into weights: raw, centered_rank, standardize, normalize."`
+	Rank    int     `min:"0" max:"32" doc:"Candidates differ from the mean by matrices of this rank (EGGROLL); 0: in every parameter."`
 }
 
 // DefaultPGPE has the settings of EvoJAX's PGPE with ClipUp (Y. Tang et al., 2022), with the population of its
 // cart-pole example.
 func DefaultPGPE() PGPEConfig {
-	return PGPEConfig{Population: 64, LearningRate: 0.15, DeviationRate: 0.1, InitStd: 0.1, MaxChange: 0.2, Optimizer: optim.ClipUp, Shaping: CenteredRank}
+	return PGPEConfig{Population: 64, LearningRate: 0.15, DeviationRate: 0.1, InitStd: 0.1, MaxChange: 0.2, Optimizer: optim.ClipUp,
+		CorrectionInterval: 1, Shaping: CenteredRank}
 }
 
 // Validate checks constraints across fields.
 func (c PGPEConfig) Validate() error {
 	if c.Shaping == Grouped {
 		return config.Invalid("shaping", "grouped is for openes; want raw, centered_rank, standardize or normalize")
+	}
+	if c.CorrectionInterval > 1 && c.Optimizer != optim.Adam && c.Optimizer != optim.AdamW {
+		return config.Invalid("correction_interval", "optimizer %v has no bias corrections; want 1, or adam or adamw", c.Optimizer)
 	}
 	return checkPairs(c.Population)
 }
@@ -65,7 +73,9 @@ func (c PGPEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 		return nil, err
 	}
 	p := &pgpe{cfg: c, space: space, perturbed: perturbed{noise: NewNoise(s, clock, space, c.Population, true), std: space.Tensor(s, "deviation")}}
-	p.optimizer = optim.New(s, optim.Default(c.Optimizer), hyper.Add("learning_rate", c.LearningRate), space.Row())
+	rule := optim.Default(c.Optimizer)
+	rule.Interval = c.CorrectionInterval
+	p.optimizer = optim.New(s, rule, hyper.Add("learning_rate", c.LearningRate), space.Row())
 	p.mean = p.optimizer.Params()
 	if err := p.noise.useRankAndSquares(s, c.Rank); err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func TestUpdates(t *testing.T) {
 		{"all directions", ARSConfig{Population: 150, Elites: 75, LearningRate: 0.1, NoiseStd: 0.2}, 6, newARS(75)},
 		{"clipup", DefaultPGPE(), 30, newPGPE(CenteredRank, optim.ClipUp)},
 		{"adam", PGPEConfig{Population: 18, LearningRate: 0.1, DeviationRate: 0.5, InitStd: 0.4, MaxChange: 0.05, Optimizer: optim.Adam,
-			Shaping: Standardize}, 9, newPGPE(Standardize, optim.Adam)},
+			CorrectionInterval: 2, Shaping: Standardize}, 9, newHeldPGPE(Standardize, 2)},
 		{"raw", PGPEConfig{Population: 18, LearningRate: 0.1, DeviationRate: 0.01, InitStd: 0.4, MaxChange: 0.5, Optimizer: optim.SGD,
 			Shaping: Raw}, 5, newPGPE(Raw, optim.SGD)},
 		{"default", DefaultSNES(), 10, newSNES},
@@ -198,6 +198,7 @@ type step struct {
 	mean          []float64
 	first, second []float64
 	updates       int
+	interval      int // updates that bias corrections count as one; 0: 1
 }
 
 func newStep(rule optim.Rule, rate, decay float64, start []float64) step {
@@ -207,7 +208,7 @@ func newStep(rule optim.Rule, rate, decay float64, start []float64) step {
 // ascend takes a step along a gradient.
 func (o *step) ascend(gradient []float64) {
 	o.updates++
-	t, norm, speed := float64(o.updates), 0.0, 0.0
+	t, norm, speed := float64((o.updates-1)/max(o.interval, 1)+1), 0.0, 0.0
 	for i, g := range gradient {
 		if o.rule != optim.AdamW && o.rule != optim.ClipUp {
 			g -= o.decay * o.mean[i]
@@ -405,6 +406,15 @@ func newPGPE(shaping Shaping, rule optim.Rule) func(settings, []float64, int) re
 			deviation = 0.1
 		}
 		return &refPGPE{newSeparate(newStep(rule, h["learning_rate"], 0, start), deviation), shaping, h["deviation_rate"], h["max_change"]}
+	}
+}
+
+// newHeldPGPE is newPGPE with Adam, whose bias corrections count so many generations as one.
+func newHeldPGPE(shaping Shaping, interval int) func(settings, []float64, int) reference {
+	return func(h settings, start []float64, population int) reference {
+		s := newPGPE(shaping, optim.Adam)(h, start, population).(*refPGPE)
+		s.interval = interval
+		return s
 	}
 }
 

@@ -22,7 +22,7 @@ var normShader = &vk.Shader{
 		{Name: "LearningRate", Index: 8, Access: vk.Read},
 		{Name: "Due", Index: 9, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 24,
+	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "CLIPUP", ID: 1, Default: 0},
@@ -50,6 +50,7 @@ type normKernel struct {
 	LogBeta1 float32
 	LogBeta2 float32
 	Beta1    float32
+	Interval uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Clipup     bool   // default false

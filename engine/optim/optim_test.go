@@ -64,7 +64,8 @@ func (m *model) updateWith(gradient []float64, norm float64) float64 {
 		default:
 			m.first[i] = m.Beta1*m.first[i] + (1-m.Beta1)*g
 			m.second[i] = m.Beta2*m.second[i] + (1-m.Beta2)*g*g
-			step := m.first[i] / (1 - math.Pow(m.Beta1, m.updates)) / (math.Sqrt(m.second[i]/(1-math.Pow(m.Beta2, m.updates))) + m.Epsilon)
+			t := math.Floor((m.updates-1)/float64(max(m.Interval, 1))) + 1
+			step := m.first[i] / (1 - math.Pow(m.Beta1, t)) / (math.Sqrt(m.second[i]/(1-math.Pow(m.Beta2, t))) + m.Epsilon)
 			if m.Rule == AdamW {
 				step += m.WeightDecay * w
 			}
@@ -105,13 +106,15 @@ func TestOptimizers(t *testing.T) {
 	decay.WeightDecay = 0.1
 	heavy := Default(AdamW)
 	heavy.WeightDecay = 0.3
+	held := Default(Adam)
+	held.Interval = 3
 	slow := Default(ClipUp)
 	slow.MaxNorm, slow.WeightDecay = 0.003, 0.2
 	for _, c := range []struct {
 		cfg         Config
 		row, splits int
 	}{
-		{Default(SGD), 12, 1}, {decay, 4, 3}, {Default(RMSProp), 1028, 2}, {Default(Adam), 4, 1},
+		{Default(SGD), 12, 1}, {decay, 4, 3}, {Default(RMSProp), 1028, 2}, {Default(Adam), 4, 1}, {held, 8, 2},
 		{clip, 12, 2}, {clip, 516, 5}, {heavy, 36, 1}, {heavy, 4100, 3},
 		{Default(ClipUp), 4, 1}, {slow, 516, 3}, {slow, 1028, 1},
 		{Default(Adam), 262148, 8}, // more elements than the smallest workgroup of a software driver could loop over
