@@ -16,8 +16,9 @@ type block struct {
 	kind   vk.Kind
 	buf    *vk.Buffer // nil until allocated
 
-	constant func() []byte // the elements; nil if it is not a constant
-	cleared  bool          // zero from the allocation on
+	constant  func() []byte // the elements; nil if it is not a constant
+	elsewhere *Elsewhere    // nil: the elements are in buf
+	cleared   bool          // zero from the allocation on
 }
 
 // buffer returns the buffer and allocates the state's memory if needed. It returns nil on failure.

@@ -6,6 +6,7 @@
 package engine
 
 import (
+	"fmt"
 	"log/slog"
 
 	"github.com/evorl/evorl/engine/cluster"
@@ -20,6 +21,8 @@ type Engine struct {
 	log  *slog.Logger
 
 	worker    *cluster.Worker // nil: the engine has its run for itself
+	beside    []*vk.Device    // see Beside
+	first     int             // see Slice
 	nilOption bool            // New was given one; what takes the engine refuses it
 }
 
@@ -42,6 +45,11 @@ func Logger(log *slog.Logger) Option {
 // default, and nil, is a run of one engine. Searches in slices can be shared (ec.Slice).
 func Shared(w *cluster.Worker) Option { return func(e *Engine) { e.worker = w } }
 
+// Beside gives the engine other devices, on which workflows of members in slices compute too (hybrid.Slices). The caller closes them.
+func Beside(devices ...*vk.Device) Option {
+	return func(e *Engine) { e.beside = append(e.beside, devices...) }
+}
+
 // New makes an engine on an open device. What is made with the engine of a nil device or option fails with a *NilError.
 // The caller closes the device after all workflows of the engine are closed.
 func New(dev *vk.Device, opts ...Option) *Engine {
@@ -58,6 +66,26 @@ func New(dev *vk.Device, opts ...Option) *Engine {
 
 // Device returns the device given to New.
 func (e *Engine) Device() *vk.Device { return e.dev }
+
+// Devices returns the device given to New, and those of Beside.
+func (e *Engine) Devices() []*vk.Device { return append([]*vk.Device{e.dev}, e.beside...) }
+
+// Slice returns the engine of a part of a run's members on one of the engine's devices: of those from the index first on. It has the run's seed and
+// streams of its own, except for evaluations: their episodes are those of the members' indices in the run (First).
+func (e *Engine) Slice(dev *vk.Device, first int) *Engine {
+	return &Engine{dev: dev, seed: e.seed, log: e.log, first: e.first + first}
+}
+
+// First returns the index in the run of the workflow's first member; 0 unless the engine is one of Slice.
+func (e *Engine) First() int { return e.first }
+
+// stream returns the number of a stream. The slice that begins with member 0 has the same as a run without slices.
+func (e *Engine) stream(name string) uint32 {
+	if e == nil || e.first == 0 {
+		return Stream(name)
+	}
+	return Stream(fmt.Sprintf("members from %d/%s", e.first, name))
+}
 
 // Seed returns the seed of the engine's random numbers.
 func (e *Engine) Seed() uint32 { return e.seed }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -97,6 +98,22 @@ func (m *Metrics) Row(name string) *Tensor {
 
 // Clear records that no metric has a value, until it is written again: for workflows in which not every iteration writes the same ones.
 func (m *Metrics) Clear(r *Recorder) { r.Fill(m.rows, math.Float32bits(float32(math.NaN()))) }
+
+// Write sets the first rows, in the order in which Row added them, to values [M] of the host: for metrics that were computed elsewhere. What does not fit
+// the rows is an error.
+func (m *Metrics) Write(ctx context.Context, values [][]float32) error {
+	all := make([]float32, len(values)*m.stride)
+	for i, row := range values {
+		if i >= len(m.names) || len(row) != m.members/m.shared[i] {
+			return fmt.Errorf("engine: writing %d metrics, the last of which is of %d members; want at most %d, of %d", i+1, len(row), len(m.names), m.members)
+		}
+		copy(all[i*m.stride:], row)
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	return m.rows.Slice(0, Axis("value", len(all))).WriteFloat32(ctx, all)
+}
 
 // Record records writing the rows to the ring. Call it before the clock ticks.
 func (m *Metrics) Record(r *Recorder, c Clock) {

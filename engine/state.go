@@ -42,6 +42,7 @@ type tensors struct {
 	resume  []func(context.Context) error       // see OnResume
 	resumed bool                                // by Load, and no Advance since
 	save    []func(context.Context) error       // see OnSave
+	zero    []func(context.Context) error       // see OnZero
 	inherit []func(r *Recorder, source *Tensor) // see OnInherit
 	close   []func() error                      // see OnClose
 	lost    []string                            // see Lose
@@ -88,7 +89,7 @@ func (s *State) Temporary(name string) *State {
 
 // Stream returns the number of the random stream for a purpose within this scope. Parts of a workflow with different scopes
 // draw different numbers for the same purpose.
-func (s *State) Stream(purpose string) uint32 { return Stream(s.prefix + purpose) }
+func (s *State) Stream(purpose string) uint32 { return s.eng.stream(s.prefix + purpose) }
 
 // Engine returns the engine of the tensors.
 func (s *State) Engine() *Engine { return s.eng }
@@ -212,13 +213,20 @@ func (s *State) Zero(ctx context.Context) error {
 	p := s.eng.dev.NewProgram("zero")
 	defer p.Free()
 	for _, t := range s.all.named {
-		p.Fill(t.Range(), 0)
+		if t.block.elsewhere == nil {
+			p.Fill(t.Range(), 0)
+		}
 	}
 	for _, t := range s.all.scratch {
 		p.Fill(t.Range(), 0)
 	}
 	if err := p.Build(); err != nil {
 		return fmt.Errorf("engine: clearing the state: %w", err)
+	}
+	for _, f := range s.all.zero {
+		if err := f(ctx); err != nil {
+			return err
+		}
 	}
 	s.all.begun, s.all.torn, s.all.next, s.all.resumed = true, 0, 0, false
 	return p.Run(ctx)

@@ -186,6 +186,9 @@ func (t *Tensor) String() string {
 // ReadBytes copies the elements to the host, little-endian, after all earlier submissions.
 func (t *Tensor) ReadBytes(ctx context.Context) ([]byte, error) {
 	t = t.orAbsent()
+	if t.block.elsewhere != nil {
+		return t.block.elsewhere.read(ctx, t)
+	}
 	out := make([]byte, 4*t.Len())
 	err := t.block.state.Allocate()
 	if err == nil {
@@ -204,7 +207,9 @@ func (t *Tensor) WriteBytes(ctx context.Context, data []byte) error {
 		return fmt.Errorf("engine: writing tensor %v: %d bytes given; want %d", t, len(data), 4*t.Len())
 	}
 	err := t.block.state.Allocate()
-	if err == nil {
+	if err == nil && t.block.elsewhere != nil {
+		err = t.block.elsewhere.Write(ctx, data)
+	} else if err == nil {
 		err = t.block.buf.Write(ctx, t.at, data)
 	}
 	if err != nil {

@@ -74,6 +74,7 @@ type Rollout struct {
 	split   int      // environments of the first of two halves that the host steps in turns; 0: it steps all at once
 
 	stream, actionStream uint32 // of the random numbers of environments and of actions
+	first                int    // the index of the first member in the run, for the random numbers of evaluations
 
 	blockClock       engine.Clock   // of the repeated blocks of a long rollout
 	state, step, ret *engine.Tensor // [S, M, E], [M, E], [M, E]; E is E·A in the last two and below
@@ -170,6 +171,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 	ro := &Rollout{env: env, cfg: cfg, options: options, stream: s.Stream("env"), actionStream: s.Stream("action")}
 	if cfg.Evaluation {
 		ro.stream, ro.actionStream = engine.Stream("evaluation"), engine.Stream("evaluation/action")
+		ro.first = s.Engine().First()
 	}
 	if !env.outside {
 		if ro.mapping, err = env.mapping(options, s.Engine().Device().Info(), cfg.Members*cfg.Environments); err != nil {
@@ -311,6 +313,8 @@ func (ro *Rollout) share() int {
 // draws returns which random numbers a member m draws: as member m / window * stride + (m % window + first) * step.
 func (ro *Rollout) draws(firstCandidate int) (window, stride, first, step uint32) {
 	switch w := ro.cfg.Window; {
+	case w == nil && ro.cfg.Evaluation:
+		return uint32(ro.cfg.Members), 0, uint32(ro.first), 1
 	case w == nil:
 		return uint32(ro.cfg.Members), 0, 0, 1
 	case w.Group > 0:

@@ -1,0 +1,327 @@
+package hybrid
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
+)
+
+// Slices is a workflow whose members are divided into slices, each of which is a workflow of its own with a part of the members, so that several devices can
+// compute them (engine.Beside). A slice stays on one device; of each iteration only metrics come to the host, and members move only where an enclosing
+// method copies them, as PBT does.
+//
+// Results depend on the size of a slice, since a slice draws random numbers of its own, and not on the number of devices. Checkpoints have the tensors of all
+// members together, by the names that a workflow without slices has.
+type Slices struct {
+	engine.Base
+	all      []*memberSlice   // in the order of members
+	queues   [][]*memberSlice // the same by device
+	metrics  []string         // of the slices, in the order of rows
+	tensors  map[string]bool  // of the slices that the state has
+	common   engine.Description
+	programs []*engine.Program // of Fitness
+
+	behind bool // the slices do not have the state's clock and steps yet: it was loaded
+	stale  bool // nor its hyperparameters
+	done   int  // iterations of the slices
+}
+
+// memberSlice is a part of the members with its workflow.
+type memberSlice struct {
+	first, members int
+	device         int // of the engine's devices
+	of             engine.Trainable
+}
+
+// NewSlices makes slices of the given number of members, the last one with what is left, of workflows that build makes with an engine and a number of members.
+// The engine's devices have equally many consecutive slices, or one more. Close it after use.
+//
+// Errors: sizes below 1, those of build, and workflows whose state cannot be divided by members.
+func NewSlices(
+	ctx context.Context, eng *engine.Engine, members, slice int, build func(ctx context.Context, eng *engine.Engine, members int) (engine.Trainable, error),
+) (*Slices, error) {
+	if err := engine.Require(map[string]any{"engine": eng, "function that builds slices": build}); err != nil {
+		return nil, fmt.Errorf("hybrid: members in slices: %w", err)
+	}
+	if members < 1 || slice < 1 {
+		return nil, fmt.Errorf("hybrid: slices of %d of %d members; want at least 1", slice, members)
+	}
+	s := &Slices{tensors: map[string]bool{}}
+	if err := s.build(ctx, eng, members, slice, build); err != nil {
+		return nil, errors.Join(fmt.Errorf("hybrid: members in slices of %d: %w", slice, err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Slices) build(
+	ctx context.Context, eng *engine.Engine, members, slice int, build func(context.Context, *engine.Engine, int) (engine.Trainable, error),
+) error {
+	devices := eng.Devices()
+	s.queues = make([][]*memberSlice, len(devices))
+	count := (members + slice - 1) / slice
+	for i := range count {
+		m := &memberSlice{first: i * slice, members: min(slice, members-i*slice), device: i * len(devices) / count}
+		of, err := build(ctx, eng.Slice(devices[m.device], m.first), m.members)
+		if err != nil {
+			return err
+		}
+		m.of = of
+		s.all, s.queues[m.device] = append(s.all, m), append(s.queues[m.device], m)
+		if n := of.Describe().Members; n != m.members {
+			return fmt.Errorf("a workflow of %d members; want %d", n, m.members)
+		}
+		s.common.StepsPerIter += of.Describe().StepsPerIter
+	}
+	first := s.all[0].of
+	s.common.Workflow, s.common.Environment, s.common.Members = first.Describe().Workflow, first.Describe().Environment, members
+	s.metrics = first.Metrics().Names()
+	s.Base = engine.NewBase(eng, members, len(s.metrics)+maxRows)
+	for _, name := range s.metrics {
+		s.Metrics().Row(name)
+	}
+	for _, name := range first.Hyper().Names() {
+		s.Hyper().Add(name, 0) // Init takes the slices' values
+	}
+	if err := s.adopt(); err != nil {
+		return err
+	}
+	state := s.State()
+	state.OnZero(s.zero)
+	state.OnResume(s.follow)
+	state.OnSave(s.settle)
+	state.OnInherit(s.inherit)
+	return s.Complete(engine.Parts{Description: s.common, Record: s.Record, Init: s.init, Evaluator: sliceEvaluator{s}})
+}
+
+// maxRows leaves room for the metrics of an enclosing workflow.
+const maxRows = 32
+
+// each calls f for the slices of every device, in their order; devices are called at once. It returns the errors of all.
+func (s *Slices) each(f func(queue []*memberSlice) error) error {
+	errs := make([]error, len(s.queues))
+	var all sync.WaitGroup
+	for i, queue := range s.queues {
+		all.Go(func() {
+			if err := f(queue); err != nil {
+				errs[i] = fmt.Errorf("device %d (%s): %w", i, s.State().Engine().Devices()[i].Info().Name, err)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// submit runs a program of every slice: those of one device are queued one behind the other.
+func (s *Slices) submit(ctx context.Context, f func(m *memberSlice) (*vk.Ticket, error)) error {
+	return s.each(func(queue []*memberSlice) error {
+		tickets := make([]*vk.Ticket, len(queue))
+		for i, m := range queue {
+			var err error
+			if tickets[i], err = f(m); err != nil {
+				return fmt.Errorf("members from %d on: %w", m.first, err)
+			}
+		}
+		for i, t := range tickets {
+			if err := t.Wait(ctx); err != nil {
+				return fmt.Errorf("members from %d on: %w", queue[i].first, err)
+			}
+		}
+		return nil
+	})
+}
+
+// init begins a run of every slice.
+func (s *Slices) init(ctx context.Context) error {
+	s.vary()
+	err := s.each(func(queue []*memberSlice) error {
+		for _, m := range queue {
+			if err := m.of.Init(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, name := range s.Hyper().Names() {
+		values, err := s.gather(ctx, "hyper/"+name)
+		if err == nil {
+			err = s.Hyper().Lookup(name).WriteBytes(ctx, values)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.behind, s.stale, s.done = false, true, 0
+	return errors.Join(s.settle(ctx), s.countSteps(ctx))
+}
+
+// vary tells the slices which hyperparameters differ between members, before they are recorded.
+func (s *Slices) vary() {
+	for _, name := range s.Hyper().Names() {
+		if s.Hyper().Varied(name) {
+			for _, m := range s.all {
+				m.of.Hyper().Vary(name)
+			}
+		}
+	}
+}
+
+// Record implements engine.Trainable.
+func (s *Slices) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
+	s.vary()
+	r.Host("an iteration of slices of members", s.step)
+	s.End(r, rows, 0) // the steps are the slices', see settle
+}
+
+// step runs an iteration of every slice.
+func (s *Slices) step(ctx context.Context) error {
+	if err := s.spread(ctx); err != nil {
+		return err
+	}
+	if err := s.submit(ctx, func(m *memberSlice) (*vk.Ticket, error) { return m.of.Step(ctx, s.done) }); err != nil {
+		return err
+	}
+	s.done++
+	values := make([][]float32, len(s.metrics))
+	for _, m := range s.all {
+		of, err := m.of.Metrics().Read(s.done - 1)
+		if err != nil {
+			return err
+		}
+		for i, name := range s.metrics {
+			values[i] = append(values[i], of[name]...)
+		}
+	}
+	return errors.Join(s.Metrics().Write(ctx, values), s.countSteps(ctx))
+}
+
+// Fitness implements engine.Trainable: a program for each slice.
+func (s *Slices) Fitness(ctx context.Context, _ *engine.State, episodes int) (engine.Fitness, error) {
+	const scope = "fitness"
+	of := make([]engine.Fitness, len(s.all))
+	for i, m := range s.all {
+		var err error
+		if of[i], err = m.of.Fitness(ctx, m.of.State().Sub(scope), episodes); err != nil {
+			return nil, err
+		}
+		if err := m.of.State().Allocate(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.adopt(); err != nil {
+		return nil, err
+	}
+	return func(r *engine.Recorder, fitness *engine.Tensor) {
+		each := fitness.Len() / s.common.Members // results of a member
+		results, programs := map[*memberSlice]*engine.Tensor{}, map[*memberSlice]*engine.Program{}
+		for i, m := range s.all {
+			state := m.of.State()
+			to := state.Sub(scope).Scratch("results", engine.Float32, engine.Members(m.members), engine.Axis("result", each))
+			program, err := state.Engine().Record("fitness of a slice", func(r *engine.Recorder) { of[i](r, to) })
+			if err != nil {
+				r.Fail(err)
+				return
+			}
+			s.programs = append(s.programs, program)
+			results[m], programs[m] = to, program
+		}
+		r.Host("fitness of slices of members", func(ctx context.Context) error {
+			err := s.submit(ctx, func(m *memberSlice) (*vk.Ticket, error) { return programs[m].Submit(ctx) })
+			if err != nil {
+				return err
+			}
+			var all []float32
+			for _, m := range s.all {
+				values, err := results[m].ReadFloat32(ctx)
+				if err != nil {
+					return err
+				}
+				all = append(all, values...)
+			}
+			return fitness.WriteFloat32(ctx, all)
+		})
+	}, nil
+}
+
+// Config implements engine.Trainable.
+func (s *Slices) Config() any { return s.all[0].of.Config() }
+
+// Count returns the number of slices on each of the engine's devices.
+func (s *Slices) Count() (counts []int) {
+	for _, queue := range s.queues {
+		counts = append(counts, len(queue))
+	}
+	return counts
+}
+
+// Close implements engine.Workflow.
+func (s *Slices) Close() error {
+	var errs []error
+	for _, p := range s.programs {
+		p.Free()
+	}
+	s.programs = nil
+	for _, m := range slices.Backward(s.all) {
+		errs = append(errs, m.of.Close())
+	}
+	if s.State() != nil {
+		errs = append(errs, s.Base.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// sliceEvaluator evaluates the members of all slices.
+type sliceEvaluator struct{ *Slices }
+
+// Prepare implements engine.Evaluator. It also prepares the iterations of the slices.
+func (s sliceEvaluator) Prepare(ctx context.Context, _ engine.Clock, episodes int) error {
+	s.vary()
+	return s.each(func(queue []*memberSlice) error {
+		for _, m := range queue {
+			if err := m.of.Prepare(ctx, episodes); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Run implements engine.Evaluator.
+func (s sliceEvaluator) Run(ctx context.Context, _ engine.Clock, episodes int) (all engine.Evaluation, err error) {
+	if err := s.follow(ctx); err != nil {
+		return all, err
+	}
+	of := map[*memberSlice]engine.Evaluation{}
+	var mu sync.Mutex
+	err = s.each(func(queue []*memberSlice) error {
+		for _, m := range queue {
+			e, err := m.of.Evaluate(ctx, episodes)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			of[m] = e
+			mu.Unlock()
+		}
+		return nil
+	})
+	if err != nil {
+		return all, err
+	}
+	for _, m := range s.all {
+		e := of[m]
+		all.Returns, all.Lengths = append(all.Returns, e.Returns...), append(all.Lengths, e.Lengths...)
+		all.Seats, all.Others = append(all.Seats, e.Seats...), append(all.Others, e.Others...)
+	}
+	return all, nil
+}
+
+// Close implements engine.Evaluator; the slices' evaluators are closed with them.
+func (s sliceEvaluator) Close() {}

@@ -1,0 +1,222 @@
+package hybrid
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// Tensors that the state of slices has itself: the slices' are written when it is loaded.
+const (
+	clockTensor = "clock"
+	stepsTensor = "env_steps"
+	hyperTensor = "hyper/" // prefix
+)
+
+// own reports whether the state has a tensor itself.
+func (s *Slices) own(name string) bool {
+	hyper, ok := strings.CutPrefix(name, hyperTensor)
+	return name == clockTensor || name == stepsTensor || ok && s.Hyper().Lookup(hyper) != nil
+}
+
+// adopt makes the state have the slices' saved tensors, of all members together, that it does not have yet.
+func (s *Slices) adopt() error {
+	first := s.all[0]
+	for _, t := range first.of.State().Tensors() {
+		name := t.Name()
+		for _, m := range s.all {
+			if err := s.fits(t, m); err != nil {
+				return err
+			}
+		}
+		switch {
+		case s.tensors[name]:
+			continue
+		case name == stepsTensor:
+			s.Metrics().CountSteps()
+		case !s.own(name):
+			dims := t.Dims()
+			for i, d := range dims {
+				if d.Name == engine.MemberAxis {
+					dims[i].Size = d.Size / first.members * s.common.Members
+					break
+				}
+			}
+			s.State().Elsewhere(name, t.Type(), engine.Elsewhere{
+				Read:  func(ctx context.Context) ([]byte, error) { return s.gather(ctx, name) },
+				Write: func(ctx context.Context, data []byte) error { return s.scatter(ctx, name, data) },
+			}, dims...)
+		}
+		s.tensors[name] = true
+	}
+	return s.State().Allocate()
+}
+
+// fits returns an error if a slice does not have a tensor of the first one in its own size.
+func (s *Slices) fits(t *engine.Tensor, m *memberSlice) error {
+	of := m.of.State().Lookup(t.Name())
+	if of == nil || len(of.Dims()) != len(t.Dims()) {
+		return fmt.Errorf("the first %d members have a tensor %v, and members from %d on have %v; want slices of one size", s.all[0].members, t, m.first, of)
+	}
+	outer, rows, inner, ok := t.Split(engine.MemberAxis)
+	o, r, i, has := of.Split(engine.MemberAxis)
+	switch first := s.all[0].members; {
+	case !ok && !has && t.Len() == of.Len():
+	case ok != has || o != outer || i != inner || rows%first != 0 || r != rows/first*m.members:
+		return fmt.Errorf("tensor %v of %d members is %v of %d; want as many rows for each member", t, first, of, m.members)
+	}
+	return nil
+}
+
+// gather returns a tensor of the slices, of all members together. One without a member axis is the same in all slices.
+func (s *Slices) gather(ctx context.Context, name string) ([]byte, error) {
+	parts := make([][]byte, len(s.all))
+	outer, size := 1, make([]int, len(s.all)) // bytes of a slice, at each index of the axes before
+	for i, m := range s.all {
+		t := m.of.State().Lookup(name)
+		var err error
+		if parts[i], err = t.ReadBytes(ctx); err != nil {
+			return nil, err
+		}
+		n, _, _, ok := t.Split(engine.MemberAxis)
+		if !ok && !bytes.Equal(parts[i], parts[0]) {
+			return nil, fmt.Errorf("tensor %v differs between slices of members; want one value", t)
+		}
+		if !ok && i > 0 {
+			n, parts[i] = 1, nil
+		}
+		outer = max(n, 1)
+		size[i] = len(parts[i]) / outer
+	}
+	var all []byte
+	for o := range outer {
+		for i, part := range parts {
+			all = append(all, part[o*size[i]:(o+1)*size[i]]...)
+		}
+	}
+	return all, nil
+}
+
+// scatter writes a tensor of all members to the slices.
+func (s *Slices) scatter(ctx context.Context, name string, data []byte) error {
+	at := 0 // bytes before the slice's, at each index of the axes before
+	for _, m := range s.all {
+		t := m.of.State().Lookup(name)
+		outer, _, _, ok := t.Split(engine.MemberAxis)
+		if !ok {
+			if err := t.WriteBytes(ctx, data); err != nil {
+				return err
+			}
+			continue
+		}
+		size, stride := 4*t.Len()/outer, len(data)/outer
+		part := make([]byte, 0, 4*t.Len())
+		for o := range outer {
+			part = append(part, data[o*stride+at:o*stride+at+size]...)
+		}
+		if err := t.WriteBytes(ctx, part); err != nil {
+			return err
+		}
+		at += size
+	}
+	return nil
+}
+
+// zero clears the slices.
+func (s *Slices) zero(ctx context.Context) error {
+	s.behind, s.stale = true, true
+	return s.each(func(queue []*memberSlice) error {
+		for _, m := range queue {
+			if err := m.of.State().Zero(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// follow gives a loaded clock to the slices. The environment steps become the first one's; only their sum is used.
+func (s *Slices) follow(ctx context.Context) error {
+	if !s.behind {
+		return nil
+	}
+	done, _, err := s.Clock().Read(ctx)
+	if err != nil {
+		return err
+	}
+	clock, err := s.Clock().Tensor().ReadBytes(ctx)
+	if err != nil {
+		return err
+	}
+	for i, m := range s.all {
+		of := m.of.State()
+		if err := errors.Join(of.Lookup(clockTensor).WriteBytes(ctx, clock), of.Continue(done)); err != nil {
+			return err
+		}
+		if to := of.Lookup(stepsTensor); to != nil {
+			steps := make([]byte, 4*to.Len())
+			if i == 0 {
+				if steps, err = s.State().Lookup(stepsTensor).ReadBytes(ctx); err != nil {
+					return err
+				}
+			}
+			if err := to.WriteBytes(ctx, steps); err != nil {
+				return err
+			}
+		}
+	}
+	s.behind, s.done = false, done
+	return nil
+}
+
+// settle takes over the slices' clock, whose steps the program of an iteration does not count.
+func (s *Slices) settle(ctx context.Context) error {
+	if s.behind {
+		return nil
+	}
+	clock, err := s.all[0].of.Clock().Tensor().ReadBytes(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Clock().Tensor().WriteBytes(ctx, clock)
+}
+
+// countSteps adds up the environment steps of all slices.
+func (s *Slices) countSteps(ctx context.Context) error {
+	to := s.State().Lookup(stepsTensor)
+	if to == nil {
+		return nil
+	}
+	var sum uint64
+	for _, m := range s.all {
+		steps, err := m.of.State().Lookup(stepsTensor).ReadBytes(ctx)
+		if err != nil {
+			return err
+		}
+		sum += binary.LittleEndian.Uint64(steps)
+	}
+	return to.WriteBytes(ctx, binary.LittleEndian.AppendUint64(nil, sum))
+}
+
+// spread gives the hyperparameters to the slices, if they have changed.
+func (s *Slices) spread(ctx context.Context) error {
+	if !s.stale {
+		return nil
+	}
+	for _, name := range s.Hyper().Names() {
+		values, err := s.Hyper().Lookup(name).ReadBytes(ctx)
+		if err == nil {
+			err = s.scatter(ctx, hyperTensor+name, values)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.stale = false
+	return nil
+}
