@@ -2,9 +2,11 @@ package evorl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/replicas"
 	"github.com/evorl/evorl/vk"
 )
@@ -18,9 +20,10 @@ type runOptions struct {
 	cluster *ClusterConfig // nil: no other processes
 }
 
-// Beside makes other devices share a run: each evaluates the slices of the population that it is given ([search] slice). The run ends with the same bits
-// for every number of devices. They must be equal to the first; one device opened twice counts as two. A device that fails
-// leaves its slices to the others, and a warning. The caller closes them after the run.
+// Beside makes other devices share a run: each evaluates the slices of the population that it is given ([search] slice), or computes slices of the members
+// ([members] slice). The run ends with the same bits for every number of devices. They must be equal to the first; one device opened twice counts as two. A
+// device that fails leaves its slices of a population to the others, and a warning; without the members that it computes, the run ends, and is resumed from its
+// last checkpoint. The caller closes them after the run.
 func Beside(devices ...*vk.Device) RunOption {
 	return func(o *runOptions) { o.devices = append(o.devices, devices...) }
 }
@@ -29,7 +32,8 @@ func Beside(devices ...*vk.Device) RunOption {
 // what. Every iteration begins with the first device's state on all of them.
 func Loose() RunOption { return func(o *runOptions) { o.loose = true } }
 
-// CheckShared returns an error if several devices cannot share runs of the configuration: of a workflow other than a search, or without slices.
+// CheckShared returns an error if several devices cannot share runs of the configuration: of a workflow other than a search, an agent and PBT of one, or
+// without slices.
 func (c *Config) CheckShared() error {
 	if err := c.check(); err != nil {
 		return err
@@ -37,9 +41,21 @@ func (c *Config) CheckShared() error {
 	return c.setup.CheckShared()
 }
 
-// slice returns search.slice.
+// ShareKey returns the dotted key of the setting by which several devices can share runs of the configuration: search.slice or members.slice; "": they cannot.
+func (c *Config) ShareKey() string { return c.setup.ShareKey() }
+
+// Divides reports whether several devices share runs by the members, and not by candidates of a search.
+func (c *Config) Divides() bool { return c.setup.Slices() != nil }
+
+// divided reports whether the members are in slices.
+func (c *Config) divided() bool {
+	of := c.setup.Slices()
+	return of != nil && of.Slice > 0
+}
+
+// slice returns the setting of ShareKey.
 func (c *Config) slice() string {
-	text, _ := c.Value("search.slice")
+	text, _ := c.Value(c.ShareKey())
 	return text
 }
 
@@ -63,9 +79,15 @@ func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 	if err := check(); err != nil {
 		return r.cfg.document.Locate(err)
 	}
-	if r.others, err = replicas.New(append([]*vk.Device{dev}, o.devices...), r.cfg.Run.Seed, o.loose); err != nil {
+	others, err := replicas.New(append([]*vk.Device{dev}, o.devices...), r.cfg.Run.Seed, o.loose)
+	if err != nil {
 		return fmt.Errorf("evorl: %w", err)
 	}
+	if r.cfg.divided() {
+		r.eng = engine.New(dev, engine.Seed(r.cfg.Run.Seed), engine.Beside(o.devices...))
+		return nil
+	}
+	r.others = others
 	if r.eng, err = r.others.Engine(); err != nil || o.cluster == nil {
 		return err
 	}
@@ -103,6 +125,14 @@ const workersMetric = "workers"
 
 // Workers returns the devices that share a run (Beside), the first one first, with what they have done since Learn began; nil if it has one device.
 func (r *Run) Workers() (all []rundir.Worker) {
+	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok && len(r.eng.Devices()) > 1 {
+		counts := of.Count()
+		for i, dev := range r.eng.Devices() {
+			info := dev.Info()
+			all = append(all, rundir.Worker{Device: info.Name, Driver: info.Driver, Slices: counts[i]})
+		}
+		return all
+	}
 	if r.others == nil {
 		return nil
 	}
@@ -127,13 +157,20 @@ func (r *Run) Workers() (all []rundir.Worker) {
 
 // shares describes what went wrong among the devices of a shared run.
 func (r *Run) shares() (texts []string) {
+	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok {
+		counts := of.Count()
+		if slices.Contains(counts, 0) {
+			texts = append(texts, fmt.Sprintf("%d members are in slices of %s = %s, and of %d devices some have none: they have nothing to do", r.cfg.Members(),
+				r.cfg.ShareKey(), r.cfg.slice(), len(counts)))
+		}
+	}
 	if r.others == nil {
-		return nil
+		return texts
 	}
 	status, totals := r.others.Status()
 	if n := len(status); totals.Step > 0 && totals.Step < n {
-		texts = append(texts, fmt.Sprintf("a population has %d slices of search.slice = %s, and %d devices share them: the others have nothing to do", totals.Step,
-			r.cfg.slice(), n))
+		texts = append(texts, fmt.Sprintf("a population has %d slices of %s = %s, and %d devices share them: the others have nothing to do", totals.Step,
+			r.cfg.ShareKey(), r.cfg.slice(), n))
 	}
 	for _, w := range status {
 		if w.Cause != nil {
@@ -146,7 +183,7 @@ func (r *Run) shares() (texts []string) {
 // Taking returns the number of devices that take part in a run: of those that share it (Beside), the ones that have compiled their kernels and have not failed.
 func (r *Run) Taking() (n int) {
 	if r.others == nil {
-		return 1
+		return max(1, len(r.eng.Devices()))
 	}
 	status, _ := r.others.Status()
 	for _, w := range status {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/cluster"
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/internal/machines"
 	"github.com/evorl/evorl/internal/replicas"
 	"github.com/evorl/evorl/vk"
@@ -44,6 +45,10 @@ func Clustered(at ClusterConfig) RunOption { return func(o *runOptions) { o.clus
 func (c *Config) CheckClustered() error {
 	if err := c.CheckShared(); err != nil {
 		return err
+	}
+	if c.divided() {
+		return config.Invalid("workflow", "members of %s are computed in one process, by --device 0,1: want a search such as workflow = \"openes\", "+
+			"or a run without --cluster", c.Run.Workflow)
 	}
 	return c.setup.CheckWithin()
 }

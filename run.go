@@ -166,8 +166,8 @@ func (r *Run) values(ctx context.Context, report engine.Report) (map[string]floa
 	if rate, ok := r.pace.Rate(time.Now(), report.EnvSteps); ok {
 		values[StepsPerSecond] = rate
 	}
-	if r.others != nil {
-		values[workersMetric] = float64(r.Taking())
+	if n := r.Taking(); r.others != nil || n > 1 {
+		values[workersMetric] = float64(n)
 	}
 	if n := records.Evaluations(r.workflow, report.Iteration); n > 0 {
 		values["evaluations"] = float64(n)

@@ -27,7 +27,7 @@ func addDevice(cmd *cobra.Command, to *string) {
 
 // addRunDevices adds the flag --device of a command that can share a run among devices.
 func addRunDevices(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "device", "", deviceUsage+"; a search also on several: N,N,... or all")
+	cmd.Flags().StringVar(to, "device", "", deviceUsage+"; a search, an agent and PBT also on several: N,N,... or all")
 }
 
 // several reports whether --device names a list of devices.
@@ -96,6 +96,18 @@ func openDevices(device string) (all []*vk.Device, err error) {
 		all = append(all, dev)
 	}
 	return all, nil
+}
+
+// count returns the number of devices that openDevices opens; 1 of a device that is none of several.
+func count(device string) (int, error) {
+	if device != allDevices {
+		return max(1, len(numbers(device))), nil
+	}
+	list, err := gpus()
+	if len(list) == 0 {
+		return runtime.NumCPU(), err
+	}
+	return len(list), err
 }
 
 // firstDevice returns the name of the first of the devices that --device names.

@@ -25,7 +25,7 @@ const runsFolder = "runs"
 type runFlags struct {
 	known      *evorl.Catalog
 	device     string
-	slice      string // of several devices; "": the configuration's
+	slice      string // KEY=VALUE of the slices of several devices; "": the configuration's
 	seed       string
 	set        []string
 	iterations string
@@ -51,7 +51,8 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 				"than half a minute is abandoned. --resume continues from the newest checkpoint and ends with the same bits as an uninterrupted run; "+
 				"only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
 			"Searches run on several devices: --device 0,1 or all. Each evaluates slices of the population (search.slice, 64 without one), and the run ends with the "+
-				"same bits for every number of devices.",
+				"same bits for every number of devices. So do agents and PBT of agents: each device computes slices of the members (members.slice, one for each "+
+				"device without one).",
 			"--cluster lets other machines evaluate slices too: evorl worker joins at the address that is shown.",
 		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
@@ -84,7 +85,7 @@ func (f *runFlags) config(ctx context.Context, args []string) (*evorl.Config, er
 		options = append(options, evorl.Set(text))
 	}
 	if f.slice != "" {
-		options = append(options, evorl.Flag(f.shares(), sliceKey+"="+f.slice))
+		options = append(options, evorl.Flag(f.shares(), f.slice))
 	}
 	if f.seed != "" {
 		options = append(options, evorl.Flag("--seed", "seed="+f.seed))
@@ -114,8 +115,10 @@ func (f *runFlags) config(ctx context.Context, args []string) (*evorl.Config, er
 	if err != nil || !several(f.device) && f.cluster.address == "" {
 		return cfg, err
 	}
-	if slice, _ := cfg.Value(sliceKey); slice == "0" && f.slice == "" {
-		f.slice = defaultSlice
+	if slice, _ := cfg.Value(cfg.ShareKey()); slice == "0" && f.slice == "" {
+		if f.slice, err = f.defaultSlice(cfg); err != nil {
+			return nil, err
+		}
 		return f.config(ctx, args)
 	}
 	if f.cluster.address != "" {
@@ -149,11 +152,17 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return f.runOne(cmd, cfg)
 }
 
-// defaultSlice is the slice of searches that several devices share, where the configuration has none.
-const (
-	defaultSlice = "64"
-	sliceKey     = "search.slice"
-)
+// searchSlice is the slice of searches that several devices share, where the configuration has none.
+const searchSlice = 64
+
+// defaultSlice is the setting of slices where the configuration has none: of searches searchSlice, and of members as many as give each device one slice.
+func (f *runFlags) defaultSlice(cfg *evorl.Config) (string, error) {
+	if cfg.Divides() {
+		n, err := count(f.device)
+		return fmt.Sprintf("%s=%d", cfg.ShareKey(), (cfg.Members()+n-1)/n), err
+	}
+	return fmt.Sprintf("%s=%d", cfg.ShareKey(), searchSlice), nil
+}
 
 // shares returns the flag that shares the run.
 func (f *runFlags) shares() string {

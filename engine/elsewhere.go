@@ -38,6 +38,9 @@ func (e *Elsewhere) read(ctx context.Context, t *Tensor) ([]byte, error) {
 // OnZero adds what Zero runs besides: clearing what is elsewhere.
 func (s *State) OnZero(f func(context.Context) error) { s.all.zero = append(s.all.zero, f) }
 
+// Settle runs what OnSave was given, for a state that is saved as a part of another one.
+func (s *State) Settle(ctx context.Context) error { return s.settle(ctx) }
+
 // Continue makes an iteration the next one, after the saved tensors were written one by one: as after a Load, the first Advance runs what OnResume was given.
 func (s *State) Continue(iteration int) error {
 	if err := s.Ready(); err != nil {

@@ -179,6 +179,11 @@ func (s *Slices) settle(ctx context.Context) error {
 	if s.behind {
 		return nil
 	}
+	for _, m := range s.all {
+		if err := m.of.State().Settle(ctx); err != nil {
+			return err
+		}
+	}
 	clock, err := s.all[0].of.Clock().Tensor().ReadBytes(ctx)
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ var populations = []Workflow{
 	{
 		Name: "dvd", Summary: "TD3 for a population of agents that share critics and experience and are rewarded for acting differently",
 		Source:   "J. Parker-Holder et al., \"Effective Diversity in Population Based Reinforcement Learning\", 2020",
-		settings: newOffPolicy("dvd", rl.DefaultOffPolicyNetwork, rl.DefaultDvDReplay, rl.DefaultDvD, rl.NewDvD, func(c *rl.DvDConfig) *int { return &c.Members }),
+		settings: whole(newOffPolicy("dvd", rl.DefaultOffPolicyNetwork, rl.DefaultDvDReplay, rl.DefaultDvD, rl.NewDvD, func(c *rl.DvDConfig) *int { return &c.Members })),
 	},
 	{
 		Name: "dvd-es", Summary: "OpenES for every agent of a population; the fitness of candidates combines return and difference from the other agents' behaviour",
@@ -79,6 +79,7 @@ type agent struct {
 	sequences *rl.SequenceConfig // of networks with memory; nil: none
 	cfg       any                // pointer to the algorithm's configuration
 	size      *int               // the number of members
+	slices    *MembersConfig     // nil: they are not divided
 	check     func(rl.Parts) error
 	make      func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (engine.Workflow, error)
 }
@@ -100,6 +101,15 @@ func newOffPolicy[C rl.Algorithm, W engine.Workflow](
 	}
 }
 
+// whole makes settings of agents that are not divided by members.
+func whole(settings func(*Catalog) Settings) func(*Catalog) Settings {
+	return func(c *Catalog) Settings {
+		of := settings(c)
+		of.(*agent).slices = nil
+		return of
+	}
+}
+
 // newDQN is newOffPolicy for DQN, whose networks may have memory.
 func newDQN(*Catalog) Settings {
 	replay, sequences := rl.DefaultDQNReplay(), rl.DefaultSequences()
@@ -112,7 +122,7 @@ func newDQN(*Catalog) Settings {
 func agentOf[C rl.Algorithm, W engine.Workflow](
 	name string, network rl.NetworkConfig, replay *rl.ReplayConfig, cfg C, new agentFunc[C, W], size func(*C) *int,
 ) *agent {
-	a := &agent{name: name, network: network, replay: replay, cfg: &cfg, size: size(&cfg)}
+	a := &agent{name: name, network: network, replay: replay, cfg: &cfg, size: size(&cfg), slices: &MembersConfig{}}
 	a.check = func(with rl.Parts) error { return cfg.Check(with) }
 	a.make = func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (engine.Workflow, error) {
 		w, err := new(ctx, eng, env, cfg, opts...)
@@ -132,14 +142,23 @@ func (a *agent) Sections() config.Sections {
 	if a.sequences != nil {
 		of = append(of, config.Section{Name: "sequences", Value: a.sequences})
 	}
-	return append(of, a.learner())
+	of = append(of, a.learner())
+	if a.slices != nil {
+		of = append(of, config.Section{Name: membersSection, Value: a.slices})
+	}
+	return of
 }
 
 func (a *agent) learner() config.Section { return config.Section{Name: a.name, Value: a.cfg} }
 
 func (a *agent) Members() (count *int, key string) { return a.size, a.name + ".members" }
 
-func (a *agent) Check(env *envs.Environment, _ envs.Options) error { return a.check(a.parts(env)) }
+func (a *agent) Check(env *envs.Environment, _ envs.Options) error {
+	if err := a.checkSlices(); err != nil {
+		return err
+	}
+	return a.check(a.parts(env))
+}
 
 // parts returns what the algorithm is made with in an environment.
 func (a *agent) parts(env *envs.Environment) rl.Parts {
@@ -154,6 +173,9 @@ func (a *agent) parts(env *envs.Environment) rl.Parts {
 }
 
 func (a *agent) Build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
+	if a.slices != nil && a.slices.Slice > 0 {
+		return a.inSlices(ctx, eng, env, options)
+	}
 	return a.build(ctx, eng, env, options)
 }
 

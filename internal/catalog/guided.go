@@ -169,6 +169,7 @@ func (g *guided) take() (at int) {
 		found[i] = of[k].Settings()
 	}
 	g.agent, g.search = found[0].(*agent), found[1].(*search)
+	g.slices = nil
 	if g.how.adapt != nil {
 		g.how.adapt(g.replay)
 	}

@@ -111,6 +111,9 @@ func (p *pbt) train(over string) (ok bool) {
 func (p *pbt) adopt() {
 	count, _ := p.Members()
 	*count = pbtPopulation
+	if of, ok := p.Settings.(*agent); ok && p.agents {
+		of.slices = nil // EMOGI selects among all members on one device
+	}
 	p.space, p.err = hybrid.DefaultSearch(p.learner().Value)
 	p.cfg.Search = maps.Clone(p.space)
 	if of, ok := p.Settings.(*guided); ok {
@@ -199,6 +202,9 @@ func (p *pbt) Check(env *envs.Environment, options envs.Options) error {
 		if err := of.how.repeats(); err != nil {
 			return err
 		}
+	}
+	if err := p.checkDivided(); err != nil {
+		return err
 	}
 	if err := p.checkCoverage(env); err != nil {
 		return err

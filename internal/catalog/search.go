@@ -234,20 +234,6 @@ func (s *search) Build(ctx context.Context, eng *engine.Engine, env *envs.Enviro
 	return ec.NewSearch(ctx, eng, s.algorithm(), of, s.cfg.Members)
 }
 
-// CheckShared returns an error if several devices cannot share runs of the setup.
-func (s *Setup) CheckShared() error {
-	of, ok := s.Settings.(*search)
-	switch {
-	case !ok:
-		return config.Invalid("workflow", "%s computes on one device, and several are given: want one, or a search such as workflow = \"openes\"", s.Workflow.Name)
-	case of.cfg.Slice == 0:
-		return config.Invalid("search.slice", "several devices share the evaluation of candidates in slices: want at least 1, such as 64")
-	case s.outside != nil:
-		return config.Invalid("env", "%s is stepped by other processes, and several devices are given: want one", s.Place)
-	}
-	return nil
-}
-
 func float64s(of []float32) []float64 {
 	x := make([]float64, len(of))
 	for i, v := range of {

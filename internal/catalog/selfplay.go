@@ -35,6 +35,7 @@ func newSelfPlay(*Catalog) Settings {
 	p := &selfPlay{cfg: hybrid.DefaultSelfPlay()}
 	at := slices.IndexFunc(agents, func(w Workflow) bool { return w.Name == p.cfg.Over })
 	p.agent = agents[at].Settings().(*agent)
+	p.slices = nil
 	return p
 }
 

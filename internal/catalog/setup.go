@@ -224,6 +224,8 @@ func (s *Setup) Check(environment envs.Options) error {
 		return config.Invalid("environment.time_limit", "without a time limit an evaluation episode might never end: want at least 1")
 	case environment.AutoReset == envs.Disabled:
 		return config.Invalid("environment.auto_reset", "%q loses transitions that learning needs: want \"normal\" or \"fast\"", environment.AutoReset)
+	case s.outside != nil && s.Slices() != nil && s.Slices().Slice > 0:
+		return config.Invalid(SliceKey, "%s is stepped by other processes, for all members at once: want 0", s.Place)
 	}
 	return s.Settings.Check(s.Env, environment)
 }

@@ -1,0 +1,113 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/hybrid"
+)
+
+// SliceKey is the key of the members of a slice.
+const SliceKey = membersSection + ".slice"
+
+const membersSection = "members"
+
+// MembersConfig is [members], of agents: how their members are divided.
+type MembersConfig struct {
+	Slice int `min:"0" max:"1048576" doc:"Members that one program computes, with random numbers of its own, so that several devices can share a run; 0: all."`
+}
+
+// inSlices makes the agents of a workflow in slices of members.
+func (a *agent) inSlices(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
+	all := *a.size
+	defer func() { *a.size = all }()
+	return workflowOf(hybrid.NewSlices(ctx, eng, all, a.slices.Slice, func(ctx context.Context, eng *engine.Engine, members int) (engine.Trainable, error) {
+		*a.size = members
+		w, err := a.build(ctx, eng, env, options)
+		if err != nil {
+			return nil, err
+		}
+		of, ok := w.(engine.Trainable)
+		if !ok {
+			return nil, errors.Join(fmt.Errorf("evorl: members of %s cannot be divided", a.name), w.Close())
+		}
+		return of, nil
+	}))
+}
+
+// checkSlices checks that what an agent is made with can be divided by members.
+func (a *agent) checkSlices() error {
+	if a.slices != nil && a.slices.Slice > 0 && a.replay != nil && a.replay.Shared {
+		return config.Invalid(SliceKey, "members share one replay (replay.shared), which is on one device: want 0 in one, or false in the other")
+	}
+	return nil
+}
+
+// slicesOf returns how the members of a workflow are divided; nil: they cannot be.
+func slicesOf(of Settings) *MembersConfig {
+	if a, ok := innermost(of).(*agent); ok {
+		return a.slices
+	}
+	return nil
+}
+
+// Slices returns how members are divided; nil: they cannot be.
+func (s *Setup) Slices() *MembersConfig { return slicesOf(s.Settings) }
+
+// Undivide makes the workflow one program for all members, for what does not learn: its state is the same. The returned function undoes it.
+func (s *Setup) Undivide() (back func()) {
+	of := s.Slices()
+	if of == nil {
+		return func() {}
+	}
+	was := of.Slice
+	of.Slice = 0
+	return func() { of.Slice = was }
+}
+
+// ShareKey returns the key of the setting by which several devices share runs of the setup; "": they cannot.
+func (s *Setup) ShareKey() string {
+	if _, ok := s.Settings.(*search); ok {
+		return "search.slice"
+	}
+	if s.Slices() != nil {
+		return SliceKey
+	}
+	return ""
+}
+
+// CheckShared returns an error if several devices cannot share runs of the setup.
+func (s *Setup) CheckShared() error {
+	of, searches := s.Settings.(*search)
+	agents := s.Slices()
+	switch {
+	case !searches && agents == nil:
+		return config.Invalid("workflow", "%s computes on one device, and several are given: want one, an agent such as workflow = \"ppo\", PBT of one, "+
+			"or a search such as \"openes\"", s.Workflow.Name)
+	case searches && of.cfg.Slice == 0:
+		return config.Invalid("search.slice", "several devices share the evaluation of candidates in slices: want at least 1, such as 64")
+	case agents != nil && agents.Slice == 0:
+		return config.Invalid(SliceKey, "several devices compute the members in slices: want at least 1, such as the number of members on each device")
+	case s.outside != nil:
+		return config.Invalid("env", "%s is stepped by other processes, and several devices are given: want one", s.Place)
+	}
+	return nil
+}
+
+// checkDivided checks the parts of PBT that are of members on one device.
+func (p *pbt) checkDivided() error {
+	of := slicesOf(p)
+	switch {
+	case of == nil || of.Slice == 0:
+		return nil
+	case p.cfg.Inherit != hybrid.Everything:
+		return config.Invalid("pbt.inherit", "members in slices (%s) take over all of another one's state: want everything, or %s = 0", SliceKey, SliceKey)
+	case p.cfg.Objective == hybrid.Coverage, p.cfg.Objective == hybrid.Styles:
+		return config.Invalid("pbt.objective", "members in slices (%s) are compared by their returns: want none or steadiness, or %s = 0", SliceKey, SliceKey)
+	}
+	return nil
+}
