@@ -15,7 +15,9 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 	if f.seeds < 1 {
 		return usagef("--seeds %d: want at least 1", f.seeds)
 	}
-	cfg, err := f.config(cmd.Context(), args)
+	one := *f
+	one.device = "" // the repetitions may be members that several devices share
+	cfg, err := one.config(cmd.Context(), args)
 	if err != nil {
 		return err
 	}

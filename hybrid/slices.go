@@ -101,15 +101,21 @@ func (s *Slices) build(
 // maxRows leaves room for the metrics of an enclosing workflow.
 const maxRows = 32
 
+// failed is the error of a slice; nil if there is none.
+func (m *memberSlice) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("device %d (%s), members from %d on: %w", m.device, m.of.State().Engine().Device().Info().Name, m.first, err)
+}
+
 // each calls f for the slices of every device, in their order; devices are called at once. It returns the errors of all.
 func (s *Slices) each(f func(queue []*memberSlice) error) error {
 	errs := make([]error, len(s.queues))
 	var all sync.WaitGroup
 	for i, queue := range s.queues {
 		all.Go(func() {
-			if err := f(queue); err != nil {
-				errs[i] = fmt.Errorf("device %d (%s): %w", i, s.State().Engine().Devices()[i].Info().Name, err)
-			}
+			errs[i] = f(queue)
 		})
 	}
 	all.Wait()
@@ -123,12 +129,12 @@ func (s *Slices) submit(ctx context.Context, f func(m *memberSlice) (*vk.Ticket,
 		for i, m := range queue {
 			var err error
 			if tickets[i], err = f(m); err != nil {
-				return fmt.Errorf("members from %d on: %w", m.first, err)
+				return m.failed(err)
 			}
 		}
 		for i, t := range tickets {
 			if err := t.Wait(ctx); err != nil {
-				return fmt.Errorf("members from %d on: %w", queue[i].first, err)
+				return queue[i].failed(err)
 			}
 		}
 		return nil
@@ -141,7 +147,7 @@ func (s *Slices) init(ctx context.Context) error {
 	err := s.each(func(queue []*memberSlice) error {
 		for _, m := range queue {
 			if err := m.of.Init(ctx); err != nil {
-				return err
+				return m.failed(err)
 			}
 		}
 		return nil
@@ -241,7 +247,7 @@ func (s *Slices) Fitness(ctx context.Context, _ *engine.State, episodes int) (en
 			for _, m := range s.all {
 				values, err := results[m].ReadFloat32(ctx)
 				if err != nil {
-					return err
+					return m.failed(err)
 				}
 				all = append(all, values...)
 			}
@@ -286,7 +292,7 @@ func (s sliceEvaluator) Prepare(ctx context.Context, _ engine.Clock, episodes in
 	return s.each(func(queue []*memberSlice) error {
 		for _, m := range queue {
 			if err := m.of.Prepare(ctx, episodes); err != nil {
-				return err
+				return m.failed(err)
 			}
 		}
 		return nil
@@ -304,7 +310,7 @@ func (s sliceEvaluator) Run(ctx context.Context, _ engine.Clock, episodes int) (
 		for _, m := range queue {
 			e, err := m.of.Evaluate(ctx, episodes)
 			if err != nil {
-				return err
+				return m.failed(err)
 			}
 			mu.Lock()
 			of[m] = e

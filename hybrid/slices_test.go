@@ -1,6 +1,7 @@
 package hybrid
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"testing"
@@ -132,5 +133,90 @@ func TestSlices(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSlicesAreTheWhole: one slice of all members is the workflow without slices, bit by bit.
+func TestSlicesAreTheWhole(t *testing.T) {
+	kind := sliced{"pbt over ppo", slicedPPO, often(t, rl.DefaultPPO(), Truncation), true}
+	inner, err := slicedPPO(t.Context(), engine.New(open(t), engine.Seed(7)), slicedMembers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tensors [2]map[string][]byte
+	for i, w := range []engine.Workflow{kind.over(t, inner), kind.open(t, 2, slicedMembers)} {
+		initialized(t, w)
+		steps(t, w, 0, 3)
+		if err := w.State().Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		tensors[i] = bytesOf(t, w.State())
+	}
+	for name, want := range tensors[0] {
+		if got, ok := tensors[1][name]; !ok || !bytes.Equal(got, want) {
+			t.Errorf("tensor %q of one slice has %d bytes that differ from the %d without slices", name, len(got), len(want))
+		}
+	}
+	if len(tensors[1]) != len(tensors[0]) {
+		t.Errorf("%d tensors; want %d, as without slices", len(tensors[1]), len(tensors[0]))
+	}
+}
+
+// bytesOf returns the bytes of all saved tensors.
+func bytesOf(t *testing.T, s *engine.State) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	for _, of := range s.Tensors() {
+		data, err := of.ReadBytes(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[of.Name()] = data
+	}
+	return all
+}
+
+// TestSliceMoves: a member that becomes a copy has all of its source's elements, also of another slice, and the others keep theirs.
+func TestSliceMoves(t *testing.T) {
+	kind := sliced{"td3", slicedTD3(true), nil, true}
+	w := kind.open(t, 3, 2).(*Slices)
+	initialized(t, w)
+	steps(t, w, 0, 2)
+	before := bytesOf(t, w.State())
+	sources := []uint32{0, 4, 2, 0, 4}
+	if err := w.move(t.Context(), sources); err != nil {
+		t.Fatal(err)
+	}
+	inner, err := kind.build(t.Context(), engine.New(open(t)), slicedMembers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inner.Close()
+	var inherited []string
+	for _, of := range inner.State().Inherited() {
+		inherited = append(inherited, of.Name())
+	}
+	after := bytesOf(t, w.State())
+	for _, of := range w.State().Tensors() {
+		name := of.Name()
+		outer, _, _, ok := of.Split(engine.MemberAxis)
+		if w.own(name) || !ok {
+			continue
+		}
+		size := len(before[name]) / outer / slicedMembers
+		for o := range outer {
+			for to, from := range sources {
+				if !slices.Contains(inherited, name) {
+					from = uint32(to)
+				}
+				at := func(member int) int { return (o*slicedMembers + member) * size }
+				if got, want := after[name][at(to):at(to+1)], before[name][at(int(from)):at(int(from)+1)]; !bytes.Equal(got, want) {
+					t.Errorf("tensor %v, index %d: member %d does not have the elements of %d", of, o, to, from)
+				}
+			}
+		}
+	}
+	if len(inherited) < 10 {
+		t.Errorf("only %q are inherited", inherited)
 	}
 }

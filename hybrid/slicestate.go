@@ -81,7 +81,7 @@ func (s *Slices) gather(ctx context.Context, name string) ([]byte, error) {
 		t := m.of.State().Lookup(name)
 		var err error
 		if parts[i], err = t.ReadBytes(ctx); err != nil {
-			return nil, err
+			return nil, m.failed(err)
 		}
 		n, _, _, ok := t.Split(engine.MemberAxis)
 		if !ok && !bytes.Equal(parts[i], parts[0]) {
@@ -110,7 +110,7 @@ func (s *Slices) scatter(ctx context.Context, name string, data []byte) error {
 		outer, _, _, ok := t.Split(engine.MemberAxis)
 		if !ok {
 			if err := t.WriteBytes(ctx, data); err != nil {
-				return err
+				return m.failed(err)
 			}
 			continue
 		}
@@ -120,7 +120,7 @@ func (s *Slices) scatter(ctx context.Context, name string, data []byte) error {
 			part = append(part, data[o*stride+at:o*stride+at+size]...)
 		}
 		if err := t.WriteBytes(ctx, part); err != nil {
-			return err
+			return m.failed(err)
 		}
 		at += size
 	}
@@ -133,7 +133,7 @@ func (s *Slices) zero(ctx context.Context) error {
 	return s.each(func(queue []*memberSlice) error {
 		for _, m := range queue {
 			if err := m.of.State().Zero(ctx); err != nil {
-				return err
+				return m.failed(err)
 			}
 		}
 		return nil
@@ -156,7 +156,7 @@ func (s *Slices) follow(ctx context.Context) error {
 	for i, m := range s.all {
 		of := m.of.State()
 		if err := errors.Join(of.Lookup(clockTensor).WriteBytes(ctx, clock), of.Continue(done)); err != nil {
-			return err
+			return m.failed(err)
 		}
 		if to := of.Lookup(stepsTensor); to != nil {
 			steps := make([]byte, 4*to.Len())
@@ -166,7 +166,7 @@ func (s *Slices) follow(ctx context.Context) error {
 				}
 			}
 			if err := to.WriteBytes(ctx, steps); err != nil {
-				return err
+				return m.failed(err)
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func (s *Slices) settle(ctx context.Context) error {
 	}
 	for _, m := range s.all {
 		if err := m.of.State().Settle(ctx); err != nil {
-			return err
+			return m.failed(err)
 		}
 	}
 	clock, err := s.all[0].of.Clock().Tensor().ReadBytes(ctx)
@@ -201,7 +201,7 @@ func (s *Slices) countSteps(ctx context.Context) error {
 	for _, m := range s.all {
 		steps, err := m.of.State().Lookup(stepsTensor).ReadBytes(ctx)
 		if err != nil {
-			return err
+			return m.failed(err)
 		}
 		sum += binary.LittleEndian.Uint64(steps)
 	}

@@ -84,12 +84,15 @@ func (s *Setup) ShareKey() string {
 func (s *Setup) CheckShared() error {
 	of, searches := s.Settings.(*search)
 	agents := s.Slices()
+	members, membersKey := s.Settings.Members()
 	switch {
 	case !searches && agents == nil:
 		return config.Invalid("workflow", "%s computes on one device, and several are given: want one, an agent such as workflow = \"ppo\", PBT of one, "+
 			"or a search such as \"openes\"", s.Workflow.Name)
 	case searches && of.cfg.Slice == 0:
 		return config.Invalid("search.slice", "several devices share the evaluation of candidates in slices: want at least 1, such as 64")
+	case agents != nil && *members == 1:
+		return config.Invalid(membersKey, "one member computes on one device, and several are given: want more members, or one device")
 	case agents != nil && agents.Slice == 0:
 		return config.Invalid(SliceKey, "several devices compute the members in slices: want at least 1, such as the number of members on each device")
 	case s.outside != nil:

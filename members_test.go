@@ -1,0 +1,126 @@
+package evorl_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/vk"
+)
+
+// TestMembersBeside: PBT over agents in slices ends with the same bits on one device and on two. Without a device it ends in an error that names it, and goes
+// on from its checkpoint on the others. What is restored of it has the returns that the run had.
+func TestMembersBeside(t *testing.T) {
+	dev, second := openDevice(t), openDevice(t)
+	cfg, err := evorl.New("pbt", "CartPole-v1", evorl.Set("network.hidden=[4]"), evorl.Set("ppo.members=5"), evorl.Set("ppo.environments=2"),
+		evorl.Set("ppo.rollout_length=8"), evorl.Set("ppo.epochs=1"), evorl.Set("ppo.minibatches=2"), evorl.Set("members.slice=2"), evorl.Set("pbt.warmup=1"),
+		evorl.Set("pbt.interval=1"), evorl.Set("pbt.episodes=2"), evorl.Set("pbt.bottom=0.6"), evorl.Set("iterations=6"), evorl.Set("checkpoint.every=2"),
+		evorl.Set("evaluation.episodes=3"), evorl.Set("evaluation.best_episodes=2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := func(name string) string { return filepath.Join(t.TempDir(), name) }
+	alone := place("alone")
+	if err := learn(t, evorl.Start, dev, cfg, alone).Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := digestOf(t, alone)
+	lineage, _, err := evorl.Lineage(alone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := 0
+	for _, g := range lineage {
+		for member, parent := range g.Parent {
+			if member/2 != parent/2 {
+				moved++
+			}
+		}
+	}
+	if moved == 0 {
+		t.Error("no member became a copy of one in another slice")
+	}
+
+	two := place("two")
+	run := learn(t, evorl.Start, dev, cfg, two, evorl.Beside(second))
+	result, err := run.Result(t.Context())
+	if err = errors.Join(err, run.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := digestOf(t, two); got != want {
+		t.Errorf("two devices end with %s; want %s, as one", got, want)
+	}
+	var provenance rundir.Provenance
+	data, err := os.ReadFile(filepath.Join(two, rundir.ProvenanceFile))
+	if err = errors.Join(err, json.Unmarshal(data, &provenance)); err != nil {
+		t.Fatal(err)
+	}
+	if w := provenance.Sessions[0].Workers; len(w) != 2 || w[0].Slices != 2 || w[1].Slices != 1 {
+		t.Errorf("provenance of the workers: %+v; want two with two slices and one", w)
+	}
+	if text, err := os.ReadFile(filepath.Join(two, "metrics.jsonl")); err != nil || strings.Count(string(text), `"workers":2`) != 6 {
+		t.Errorf("metrics %s (%v); want two workers in each iteration", text, err)
+	}
+	restored, err := evorl.Restore(t.Context(), dev, cfg, two, cfg.Run.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restored.Close()
+	e, err := restored.Evaluate(t.Context(), cfg.Evaluation.Episodes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range result.Members {
+		if got := float64(e.MemberReturns[m.Index]); got != m.Return {
+			t.Errorf("restored, member %d has the return %g; want %g, as in the run", m.Index, got, m.Return)
+		}
+	}
+
+	failing := place("failing")
+	run, err = evorl.Start(t.Context(), dev, cfg, failing, evorl.Beside(second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = run.Learn(t.Context(), func(_ context.Context, r engine.Report) error {
+		if r.Iteration == 3 {
+			return second.Close()
+		}
+		return nil
+	})
+	if !errors.Is(err, vk.ErrClosed) || !strings.Contains(err.Error(), "device 1 (") {
+		t.Errorf("without a device: %v; want an error of it", err)
+	}
+	if err := run.Close(); err != nil && !errors.Is(err, vk.ErrClosed) {
+		t.Error(err)
+	}
+	if err := learn(t, evorl.Resume, dev, cfg, failing).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := digestOf(t, failing); got != want {
+		t.Errorf("without a device and resumed, the run ends with %s; want %s", got, want)
+	}
+}
+
+// TestMembersRefused: what has no slices of members is refused by the key that would be right.
+func TestMembersRefused(t *testing.T) {
+	for _, of := range []struct{ text, want string }{
+		{"workflow = \"pbt\"\nenv = \"CartPole-v1\"\n[members]\nslice = 2\n[pbt]\ninherit = \"policy\"\n", "x.toml:6"},
+		{"workflow = \"pbt\"\nenv = \"FaultMaze-v0\"\n[members]\nslice = 2\n[pbt]\nobjective = \"coverage\"\n", "x.toml:6"},
+		{"workflow = \"td3\"\nenv = \"Pendulum-v1\"\n[replay]\nshared = true\n[members]\nslice = 2\n", "x.toml:6"},
+		{"workflow = \"erl\"\nenv = \"Pendulum-v1\"\n[members]\nslice = 2\n", "x.toml:3"},
+		{"workflow = \"openes\"\nenv = \"Pendulum-v1\"\n[members]\nslice = 2\n", "x.toml:3"},
+		{"workflow = \"emogi\"\nenv = \"Pong-v0\"\n[members]\nslice = 2\n", "x.toml:3"},
+		{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[members]\nslice = -1\n", "x.toml:4"},
+	} {
+		if _, err := evorl.Parse("x.toml", []byte(of.text)); err == nil || !strings.Contains(err.Error(), of.want) {
+			t.Errorf("%s: %v; want an error at %s", of.text, err, of.want)
+		}
+	}
+}
