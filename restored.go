@@ -67,8 +67,8 @@ func restore(
 	return r, nil
 }
 
-// buildToEvaluate is Build for a workflow that does not learn. Its members are not in slices. Networks in a precision that the device does not have are in float32, as their
-// parameters are.
+// buildToEvaluate is Build for a workflow that does not learn. Its members are not in slices. Networks in a precision that the device does not have are in
+// float32, as their parameters are.
 func (c *Config) buildToEvaluate(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
 	defer c.setup.Widen(eng.Device().Info())()
 	defer c.setup.Undivide()()

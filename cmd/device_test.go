@@ -46,12 +46,35 @@ func TestRunOnSeveralDevices(t *testing.T) {
 		t.Errorf("inspect names not three devices:\n%s", out)
 	}
 	b.write("ppo.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n")
+	b.write("erl.toml", "workflow = \"erl\"\nenv = \"Pendulum-v1\"\n")
 	for _, of := range [][]string{
-		{"run", "--device", "0,0", "ppo.toml"}, {"run", "--device", "all", "ppo.toml"}, {"run", "--device", "0,0", "--seeds", "2", "ppo.toml"},
+		{"run", "--device", "0,0", "ppo.toml"}, {"run", "--device", "0,0", "erl.toml"}, {"run", "--device", "0,0", "--seeds", "2", "erl.toml"},
 		{"run", "--device", "0,9", "openes.toml"}, {"sweep", "--device", "0,0", "openes.toml"},
 	} {
 		if _, stderr, status := b.run(of...); status != statusUsage {
 			t.Errorf("%v: status %d\n%s", of, status, stderr)
 		}
+	}
+}
+
+// Repetitions of an agent are members that several devices compute, one slice each, and resume on one.
+func TestMembersOnSeveralDevices(t *testing.T) {
+	b := newBox(t)
+	b.write("ppo.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\niterations = 2\n[network]\nhidden = [4]\n[ppo]\nenvironments = 2\nrollout_length = 8\n"+
+		"epochs = 1\nminibatches = 2\n[evaluation]\nepisodes = 2\nbest_episodes = 0\n")
+	digest := func(args ...string) string {
+		t.Helper()
+		return b.object(b.must(append([]string{"run", "-q", "--json"}, args...)...))["digest"].(string)
+	}
+	want := digest("--device", "0,0", "--seeds", "4", "--iterations", "4", "--out", "two", "ppo.toml")
+	if text := string(b.read("two/config.toml")); !strings.Contains(text, "members = 4") || !strings.Contains(text, "slice = 2") {
+		t.Errorf("the configuration does not have the members and the slice:\n%s", text)
+	}
+	digest("--device", "0,0", "--seeds", "4", "--out", "one", "ppo.toml")
+	if got := digest("--device", "0", "--resume", "--out", "one", "--iterations", "4"); got != want {
+		t.Errorf("resumed on one device, the run ends with %s; want %s", got, want)
+	}
+	if out, _, _ := b.run("inspect", "two"); strings.Count(out, "\n  worker ") != 2 {
+		t.Errorf("inspect names not two devices:\n%s", out)
 	}
 }

@@ -60,7 +60,8 @@ var populations = []Workflow{
 	{
 		Name: "dvd", Summary: "TD3 for a population of agents that share critics and experience and are rewarded for acting differently",
 		Source:   "J. Parker-Holder et al., \"Effective Diversity in Population Based Reinforcement Learning\", 2020",
-		settings: whole(newOffPolicy("dvd", rl.DefaultOffPolicyNetwork, rl.DefaultDvDReplay, rl.DefaultDvD, rl.NewDvD, func(c *rl.DvDConfig) *int { return &c.Members })),
+		settings: whole(newOffPolicy("dvd", rl.DefaultOffPolicyNetwork, rl.DefaultDvDReplay, rl.DefaultDvD, rl.NewDvD,
+			func(c *rl.DvDConfig) *int { return &c.Members })),
 	},
 	{
 		Name: "dvd-es", Summary: "OpenES for every agent of a population; the fitness of candidates combines return and difference from the other agents' behaviour",

@@ -41,7 +41,8 @@ var lacks = []lack{
 	},
 	{
 		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x`),
-		"of the methods of evorl only searches share several devices (--device 0,1) and machines (--cluster)",
+		"searches, agents and PBT of agents share several devices of a machine (--device 0,1), other hybrids do not, and only searches share several " +
+			"machines (--cluster)",
 	},
 	{
 		regexp.MustCompile(`muzero|alpha-?zero|mcts|dreamer|world-?model|mbpo|td-?mpc|planet$`),
