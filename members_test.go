@@ -111,7 +111,6 @@ func TestMembersBeside(t *testing.T) {
 // TestMembersRefused: what has no slices of members is refused by the key that would be right.
 func TestMembersRefused(t *testing.T) {
 	for _, of := range []struct{ text, want string }{
-		{"workflow = \"pbt\"\nenv = \"CartPole-v1\"\n[members]\nslice = 2\n[pbt]\ninherit = \"policy\"\n", "x.toml:6"},
 		{"workflow = \"pbt\"\nenv = \"FaultMaze-v0\"\n[members]\nslice = 2\n[pbt]\nobjective = \"coverage\"\n", "x.toml:6"},
 		{"workflow = \"td3\"\nenv = \"Pendulum-v1\"\n[replay]\nshared = true\n[members]\nslice = 2\n", "x.toml:6"},
 		{"workflow = \"erl\"\nenv = \"Pendulum-v1\"\n[members]\nslice = 2\n", "x.toml:3"},

@@ -25,7 +25,9 @@ type Fitness func(r *Recorder, fitness *Tensor)
 // PolicyInheritor is a Trainable with policies that can be copied without the rest of its members: critics, replays, random numbers.
 type PolicyInheritor interface {
 	Trainable
-	// InheritPolicy records that members take over the policies, and the moments of observations, of their sources [M] u32, as Gather does. What
-	// belongs to a policy alone begins anew there: its optimizer, its target, its temperature.
-	InheritPolicy(r *Recorder, source *Tensor)
+	// Policies returns what a member takes over of its source: the policies, and the moments of observations.
+	Policies() []*Tensor
+	// RenewPolicy records that what belongs to a policy alone begins anew where Policies were taken over, in members whose source [M] u32 is another number
+	// than their own: its optimizer, its target, its temperature.
+	RenewPolicy(r *Recorder, source *Tensor)
 }

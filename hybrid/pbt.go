@@ -130,7 +130,7 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 	if members < 2 {
 		return fmt.Errorf("a population of %d; want at least 2 members", members)
 	}
-	if _, ok := p.inner.(engine.PolicyInheritor); !ok && p.cfg.Inherit == PolicyOnly {
+	if p.cfg.Inherit == PolicyOnly && !inheritsPolicies(p.inner) {
 		return config.Invalid("pbt.inherit", "%s does not support copying the policy alone; want everything, or an off-policy agent",
 			p.inner.Describe().Workflow)
 	}
@@ -211,7 +211,22 @@ func (p *PBT) inherit(r *engine.Recorder) {
 			engine.Gather(r, p.parent, t)
 		}
 	}
-	p.inner.(engine.PolicyInheritor).InheritPolicy(r, p.parent)
+	switch of := p.inner.(type) {
+	case *Slices:
+		of.inheritPolicies(r, p.parent)
+	case engine.PolicyInheritor:
+		engine.Gather(r, p.parent, of.Policies()...)
+		of.RenewPolicy(r, p.parent)
+	}
+}
+
+// inheritsPolicies reports whether policies of a workflow can be copied alone.
+func inheritsPolicies(w engine.Trainable) bool {
+	if s, ok := w.(*Slices); ok {
+		w = s.all[0].of
+	}
+	_, ok := w.(engine.PolicyInheritor)
+	return ok
 }
 
 // stream returns the random stream of a purpose and a hyperparameter.

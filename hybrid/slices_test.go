@@ -58,6 +58,12 @@ func often(t *testing.T, agent any, exploit Exploit) *PBTConfig {
 	return &cfg
 }
 
+// policies makes copies of policies alone.
+func policies(cfg *PBTConfig) *PBTConfig {
+	cfg.Inherit = PolicyOnly
+	return cfg
+}
+
 // slicedPPO and slicedTD3 make agents of both sorts.
 func slicedPPO(ctx context.Context, eng *engine.Engine, members int) (engine.Trainable, error) {
 	env, err := envs.Lookup("CartPole-v1")
@@ -86,7 +92,7 @@ func TestSlices(t *testing.T) {
 	for _, kind := range []sliced{
 		{"pbt over ppo", slicedPPO, often(t, rl.DefaultPPO(), Truncation), true},
 		{"pbt over td3", slicedTD3(true), often(t, rl.DefaultTD3(), TTest), true},
-		{"td3 without its replay", slicedTD3(false), nil, false},
+		{"pbt of the policies of td3 without replays", slicedTD3(false), policies(often(t, rl.DefaultTD3(), Truncation)), false},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			digest := func(w engine.Workflow, from int) string {
@@ -138,8 +144,17 @@ func TestSlices(t *testing.T) {
 
 // TestSlicesAreTheWhole: one slice of all members is the workflow without slices, bit by bit.
 func TestSlicesAreTheWhole(t *testing.T) {
-	kind := sliced{"pbt over ppo", slicedPPO, often(t, rl.DefaultPPO(), Truncation), true}
-	inner, err := slicedPPO(t.Context(), engine.New(open(t), engine.Seed(7)), slicedMembers)
+	for _, kind := range []sliced{
+		{"pbt over ppo", slicedPPO, often(t, rl.DefaultPPO(), Truncation), true},
+		{"pbt of the policies of td3", slicedTD3(true), policies(often(t, rl.DefaultTD3(), Truncation)), true},
+	} {
+		t.Run(kind.name, func(t *testing.T) { theWhole(t, kind) })
+	}
+}
+
+func theWhole(t *testing.T, kind sliced) {
+	t.Helper()
+	inner, err := kind.build(t.Context(), engine.New(open(t), engine.Seed(7)), slicedMembers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,9 +199,6 @@ func TestSliceMoves(t *testing.T) {
 	steps(t, w, 0, 2)
 	before := bytesOf(t, w.State())
 	sources := []uint32{0, 4, 2, 0, 4}
-	if err := w.move(t.Context(), sources); err != nil {
-		t.Fatal(err)
-	}
 	inner, err := kind.build(t.Context(), engine.New(open(t)), slicedMembers)
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +206,12 @@ func TestSliceMoves(t *testing.T) {
 	defer inner.Close()
 	var inherited []string
 	for _, of := range inner.State().Inherited() {
-		inherited = append(inherited, of.Name())
+		if !w.own(of.Name()) {
+			inherited = append(inherited, of.Name())
+		}
+	}
+	if err := w.move(t.Context(), inherited, sources); err != nil {
+		t.Fatal(err)
 	}
 	after := bytesOf(t, w.State())
 	for _, of := range w.State().Tensors() {

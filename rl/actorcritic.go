@@ -230,16 +230,20 @@ func (a *actorCritic) prepare(r *engine.Recorder) {
 	}
 }
 
-func (a *actorCritic) inherit(r *engine.Recorder, source *engine.Tensor) {
+func (a *actorCritic) policies() []*engine.Tensor {
+	all := []*engine.Tensor{a.actor.params()}
+	if a.normalizer != nil {
+		all = append(all, a.normalizer.Inherited()...)
+	}
+	return all
+}
+
+func (a *actorCritic) renew(r *engine.Recorder, source *engine.Tensor) {
 	if a.actors > 1 {
 		r.Fail(fmt.Errorf("rl: members of %d actors have no policy to inherit", a.actors))
 		return
 	}
-	engine.Gather(r, source, a.actor.params())
 	a.actor.optimizer.Renew(r, source)
-	if a.normalizer != nil {
-		a.normalizer.Inherit(r, source)
-	}
 }
 
 func (a *actorCritic) recordMetrics(r *engine.Recorder) {

@@ -222,8 +222,8 @@ func (d *deterministic) ascend(r *engine.Recorder, u update, diverse *diversity)
 	d.actor.optimizer.Step(r, d.actor.pass.Gradient(r, d.perActor(d.actor.atOutputs)))
 }
 
-func (d *deterministic) inherit(r *engine.Recorder, source *engine.Tensor) {
-	d.actorCritic.inherit(r, source)
+func (d *deterministic) renew(r *engine.Recorder, source *engine.Tensor) {
+	d.actorCritic.renew(r, source)
 	if d.targetActor != nil {
 		engine.Renew(r, source, d.targetActor, d.actor.params())
 	}

@@ -350,13 +350,17 @@ func (q *qLearner) init(ctx context.Context) error {
 	return err
 }
 
-func (q *qLearner) inherit(r *engine.Recorder, source *engine.Tensor) {
-	engine.Gather(r, source, q.network.params())
+func (q *qLearner) policies() []*engine.Tensor {
+	all := []*engine.Tensor{q.network.params()}
+	if q.normalizer != nil {
+		all = append(all, q.normalizer.Inherited()...)
+	}
+	return all
+}
+
+func (q *qLearner) renew(r *engine.Recorder, source *engine.Tensor) {
 	engine.Renew(r, source, q.target, q.network.params())
 	q.network.optimizer.Renew(r, source)
-	if q.normalizer != nil {
-		q.normalizer.Inherit(r, source)
-	}
 }
 
 func (q *qLearner) recordMetrics(r *engine.Recorder) {

@@ -29,8 +29,9 @@ type learner interface {
 	many() *lane.Updates
 	// recordMetrics records the metrics of an iteration's last update.
 	recordMetrics(r *engine.Recorder)
-	// inherit records engine.PolicyInheritor's InheritPolicy.
-	inherit(r *engine.Recorder, source *engine.Tensor)
+	// policies and renew implement engine.PolicyInheritor's Policies and RenewPolicy.
+	policies() []*engine.Tensor
+	renew(r *engine.Recorder, source *engine.Tensor)
 	// restart records that actors restart learning from their current parameters, see OffPolicy.Restart.
 	restart(r *engine.Recorder)
 }

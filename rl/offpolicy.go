@@ -238,11 +238,13 @@ func (o *OffPolicy) Fitness(ctx context.Context, s *engine.State, episodes int) 
 	return o.evaluator.Fitness(ctx, s, o.Clock(), episodes)
 }
 
-// InheritPolicy implements engine.PolicyInheritor: it copies what fastpbrl's PBT copies (A. Flajolet et al., 2022). The optimizer
-// of a copied policy is reset, its target is a copy of it, and a learned temperature has its initial value. Critics
-// are unchanged; DQN's networks are its policies.
-func (o *OffPolicy) InheritPolicy(r *engine.Recorder, source *engine.Tensor) {
-	o.learner.inherit(r, source)
+// Policies implements engine.PolicyInheritor: what fastpbrl's PBT copies (A. Flajolet et al., 2022). DQN's networks are its policies.
+func (o *OffPolicy) Policies() []*engine.Tensor { return o.learner.policies() }
+
+// RenewPolicy implements engine.PolicyInheritor: the optimizer of a copied policy is reset, its target is a copy of it, and a learned temperature has its
+// initial value. Critics are unchanged.
+func (o *OffPolicy) RenewPolicy(r *engine.Recorder, source *engine.Tensor) {
+	o.learner.renew(r, source)
 }
 
 // Config implements engine.Trainable: the configuration with which the workflow was made.

@@ -274,8 +274,8 @@ func (t *soft) logarithms() []float32 {
 }
 
 // inherit implements learner: learned temperatures begin anew.
-func (t *soft) inherit(r *engine.Recorder, source *engine.Tensor) {
-	t.actorCritic.inherit(r, source)
+func (t *soft) renew(r *engine.Recorder, source *engine.Tensor) {
+	t.actorCritic.renew(r, source)
 	if t.learned() {
 		engine.Renew(r, source, t.temperature, t.begin)
 		t.heat.Renew(r, source)

@@ -34,10 +34,8 @@ func (n *Normalizer) Values() *engine.Tensor { return n.values }
 // the moments.
 func (n *Normalizer) LeftOut() *engine.Tensor { return n.leftOut }
 
-// Inherit records that members take over the moments of their sources [M] u32 (engine.Gather).
-func (n *Normalizer) Inherit(r *engine.Recorder, source *engine.Tensor) {
-	engine.Gather(r, source, n.moments, n.values)
-}
+// Inherited returns what members that become copies of others take over: the moments.
+func (n *Normalizer) Inherited() []*engine.Tensor { return []*engine.Tensor{n.moments, n.values} }
 
 // Init sets mean 0 and deviation 1.
 func (n *Normalizer) Init(ctx context.Context) error {

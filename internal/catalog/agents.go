@@ -59,7 +59,7 @@ var agents = []Workflow{
 var populations = []Workflow{
 	{
 		Name: "dvd", Summary: "TD3 for a population of agents that share critics and experience and are rewarded for acting differently",
-		Source:   "J. Parker-Holder et al., \"Effective Diversity in Population Based Reinforcement Learning\", 2020",
+		Source: "J. Parker-Holder et al., \"Effective Diversity in Population Based Reinforcement Learning\", 2020",
 		settings: whole(newOffPolicy("dvd", rl.DefaultOffPolicyNetwork, rl.DefaultDvDReplay, rl.DefaultDvD, rl.NewDvD,
 			func(c *rl.DvDConfig) *int { return &c.Members })),
 	},

@@ -101,16 +101,11 @@ func (s *Setup) CheckShared() error {
 	return nil
 }
 
-// checkDivided checks the parts of PBT that are of members on one device.
+// checkDivided checks the objectives of members in slices.
 func (p *pbt) checkDivided() error {
 	of := slicesOf(p)
-	switch {
-	case of == nil || of.Slice == 0:
+	if of == nil || of.Slice == 0 || p.cfg.Objective != hybrid.Coverage && p.cfg.Objective != hybrid.Styles {
 		return nil
-	case p.cfg.Inherit != hybrid.Everything:
-		return config.Invalid("pbt.inherit", "members in slices (%s) take over all of another one's state: want everything, or %s = 0", SliceKey, SliceKey)
-	case p.cfg.Objective == hybrid.Coverage, p.cfg.Objective == hybrid.Styles:
-		return config.Invalid("pbt.objective", "members in slices (%s) are compared by their returns: want none or steadiness, or %s = 0", SliceKey, SliceKey)
 	}
-	return nil
+	return config.Invalid("pbt.objective", "members in slices (%s) are compared by their returns: want none or steadiness, or %s = 0", SliceKey, SliceKey)
 }
