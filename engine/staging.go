@@ -38,6 +38,15 @@ func Mapped[T float32 | uint32](t *Tensor) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&data[t.at])), t.Len()), nil
 }
 
+// MappedBytes is Mapped of a Uint32 tensor as bytes, the first in the lowest bits of a word.
+func MappedBytes(t *Tensor) ([]byte, error) {
+	words, err := Mapped[uint32](t)
+	if err != nil || len(words) == 0 {
+		return nil, err
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 4*len(words)), nil
+}
+
 // Flush lets later commands read what the host wrote into a Staging tensor.
 func (t *Tensor) Flush() error {
 	t = t.orAbsent()

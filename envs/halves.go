@@ -44,7 +44,7 @@ func (ro *Rollout) halves(info vk.Info) int {
 			return true
 		}
 		member := at / environments
-		words := at*ro.env.ObsSize() | at*p.Network.Outputs() | at*p.Network.Memory() |
+		words := at*ro.env.ObsSize() | at*ro.env.Observation.Words() | at*p.Network.Outputs() | at*p.Network.Memory() |
 			member*4 | member/ro.share()*2*ro.env.ObsSize() // rows of parameters, which are multiples of four words, and of the normalizer
 		if p.Network.Memory() > 0 {
 			words |= at // of the words that say where episodes begin
@@ -112,7 +112,7 @@ func (st *stepped) evaluateHalf(r *engine.Recorder, policy *Policy, half int) {
 		return
 	}
 	weights.Params = policy.Params.Slice(p.member*policy.Row(), members, networks, engine.Axis("parameter", policy.Row()))
-	inputs := nn.Inputs{Parts: []*engine.Tensor{part(st.observed, "feature")}, Limit: policy.ObsLimit}
+	inputs := nn.Inputs{Parts: []*engine.Tensor{part(st.observed, "feature")}, Element: st.element, Limit: policy.ObsLimit}
 	if st.memory != nil {
 		inputs.Memory, inputs.Begins = part(st.memory, "float"), st.begins
 		inputs.Begins.Words = st.begins.Words.Slice(p.of.first, members, networks, rows)

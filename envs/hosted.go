@@ -23,11 +23,13 @@ type hosted struct {
 	caps     []uint32        // by population; nil: none
 	observe  func(int) error // called with the number of steps taken when the observations of each are there; nil: nobody looks
 
-	observed                             *engine.Tensor // [M, E, O]: what to act on next
-	chosen, arrived, final               *engine.Tensor // staging: actions [M, E, D], and observations [M, E, O] as of Step
-	gain, sum, word, flags               *engine.Tensor // staging [M, E]: scaled reward, return, EpisodeWord, Done
-	actions, obs, finals, gains, returns []float32      // the host's views of them
-	words, done                          []uint32
+	observed                *engine.Tensor // [M, E, O]: what to act on next; of frames, nil if nothing takes floats
+	frames                  *frames        // nil: observations are floats that cross as they are
+	chosen, arrived, final  *engine.Tensor // staging: actions [M, E, D], and observations [M, E, O] or frames as of Step
+	gain, sum, word, flags  *engine.Tensor // staging [M, E]: scaled reward, return, EpisodeWord, Done
+	actions, gains, returns []float32      // the host's views of them
+	obs, finals             hostRows
+	words, done             []uint32
 
 	step   Step
 	halved Halver         // the stepper, if the environments act in halves
@@ -58,17 +60,21 @@ func newHosted(s *engine.State, ro *Rollout) (*hosted, error) {
 		h.limit = ro.options.TimeLimit
 	}
 	c := ro.cfg
-	if ro.stepped != nil {
+	typ, width := engine.Float32, ro.env.ObsSize() // of observations
+	switch {
+	case ro.env.Framed:
+		h.newFrames(s)
+		typ, width = engine.Uint32, ro.env.FrameBytes()/4
+	case ro.stepped != nil:
 		h.observed = ro.stepped.observed
-	} else { // all actions are random
+	default: // all actions are random
 		h.observed = s.Scratch("observed", engine.Float32, engine.Members(c.Members), engine.Environments(ro.places()), engine.Axis("feature", ro.env.ObsSize()))
 	}
 	staging := func(name string, typ engine.DType, width int) *engine.Tensor {
 		return s.Staging("hosted/"+name, typ, engine.Members(c.Members), engine.Environments(ro.places()), engine.Axis("element", width))
 	}
-	o := ro.env.ObsSize()
 	h.chosen = staging("action", engine.Float32, ro.env.ActionWords())
-	h.arrived, h.final = staging("obs", engine.Float32, o), staging("final_obs", engine.Float32, o)
+	h.arrived, h.final = staging("obs", typ, width), staging("final_obs", typ, width)
 	h.gain, h.sum = staging("reward", engine.Float32, 1), staging("return", engine.Float32, 1)
 	h.word, h.flags = staging("episode", engine.Uint32, 1), staging("done", engine.Uint32, 1)
 	n := c.Members * ro.places()
@@ -104,7 +110,11 @@ func (h *hosted) record(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 		return h.in(h.begin(ctx, clock, begin, firstCandidate), "beginning")
 	}))
 	h.copies.recordSettle(r)
-	r.Copy(h.observed, h.arrived)
+	if h.frames != nil {
+		h.beginFrames(r)
+	} else {
+		r.Copy(h.observed, h.arrived)
+	}
 	r.Copy(ro.step, h.word)
 	r.Copy(ro.ret, h.sum)
 	ro.stepped.remember(r, ro)
@@ -193,25 +203,36 @@ func (k *hostedActKernel) setHead(head nn.Head) {
 // keep records what follows a step of a part of the environments, which is so many steps behind the counter.
 func (h *hosted) keep(r *engine.Recorder, policy *Policy, i engine.Counter, of section, behind uint32) {
 	ro, c := h.ro, h.ro.cfg
+	features := ro.env.ObsSize()
 	k := hostedKeepKernel{
-		Arrived: h.arrived.Range(), Final: h.final.Range(), Gain: h.gain.Range(), Flags: h.flags.Range(), Word: h.word.Range(), Sum: h.sum.Range(),
-		Step: i.Tensor().Range(), Observed: h.observed.Range(), EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
-		Members: uint32(c.Members), Environments: uint32(ro.places()), Features: uint32(ro.env.ObsSize()), Share: uint32(ro.share()),
+		Gain: h.gain.Range(), Flags: h.flags.Range(), Word: h.word.Range(), Sum: h.sum.Range(), Step: i.Tensor().Range(),
+		EpisodeStep: ro.step.Range(), EpisodeReturn: ro.ret.Range(), Finished: ro.finished.Range(),
+		Members: uint32(c.Members), Environments: uint32(ro.places()), Share: uint32(ro.share()),
 		ParamsPeriod: uint32(c.Members), Trajectory: c.Trajectory, First: uint32(of.first), Count: uint32(of.count), Behind: behind,
 	}
-	if ro.seen != nil {
-		k.Seen = ro.seen.Range()
+	if c.Trajectory {
+		k.Reward, k.Done = ro.Reward.Range(), ro.Done.Range()
 	}
+	if h.frames != nil {
+		h.keepFrames(r, policy, i, of, behind)
+		features, k.ObservationsApart = 1, true
+	} else {
+		k.Arrived, k.Final, k.Observed = h.arrived.Range(), h.final.Range(), h.observed.Range()
+		if ro.seen != nil {
+			k.Seen = ro.seen.Range()
+		}
+		if c.Trajectory {
+			k.Obs, k.NextObs = ro.Obs.Range(), ro.NextObs.Range()
+		}
+	}
+	k.Features = uint32(features)
 	if policy != nil {
 		k.ParamsPeriod = policy.owners()
 	}
-	if policy != nil && policy.Normalizer != nil && ro.seen != nil {
+	if policy != nil && policy.Normalizer != nil && ro.seen != nil && h.frames == nil {
 		k.Normalizer = policy.Normalizer.Range()
 	}
-	if c.Trajectory {
-		k.Obs, k.Reward, k.Done, k.NextObs = ro.Obs.Range(), ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
-	}
-	size, groups := r.Invocations(of.count * ro.env.ObsSize())
+	size, groups := r.Invocations(of.count * features)
 	k.LocalSizeX = size
 	r.Dispatch(k.call(groups, 1, 1))
 }

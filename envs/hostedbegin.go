@@ -21,10 +21,16 @@ func (h *hosted) open(ctx context.Context) (err error) {
 	for _, view := range []struct {
 		of *engine.Tensor
 		to *[]float32
-	}{{h.chosen, &h.actions}, {h.arrived, &h.obs}, {h.final, &h.finals}, {h.gain, &h.gains}, {h.sum, &h.returns}} {
+	}{{h.chosen, &h.actions}, {h.gain, &h.gains}, {h.sum, &h.returns}} {
 		if *view.to, err = engine.Mapped[float32](view.of); err != nil {
 			return err
 		}
+	}
+	if h.obs, err = mapRows(h.arrived, h.ro.env.Spec); err != nil {
+		return err
+	}
+	if h.finals, err = mapRows(h.final, h.ro.env.Spec); err != nil {
+		return err
 	}
 	if h.words, err = engine.Mapped[uint32](h.word); err != nil {
 		return err
@@ -37,12 +43,16 @@ func (h *hosted) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	h.step.Action, h.step.Obs, h.step.Final = h.actions, h.obs, h.finals
+	h.step.Action, h.step.Obs, h.step.Final = h.actions, h.obs.floats, h.finals.floats
+	h.step.Frames, h.step.FinalFrames = h.obs.frames, h.finals.frames
 	if h.stepper, err = h.ro.env.newStepper(ctx, len(h.episodes), h.arrived.Engine().Seed()); err == nil && h.stepper == nil {
 		err = &engine.NilError{What: "stepper"}
 	}
 	if _, ok := h.stepper.(*worlds); ok && h.ro.env.Seats() > 1 {
 		err = fmt.Errorf("a world of envs.Worlds has one agent, and the Spec has %d Agents; want an envs.Stepper that knows them", h.ro.env.Seats())
+	}
+	if _, ok := h.stepper.(Framer); err == nil && h.ro.env.Framed && !ok {
+		err = fmt.Errorf("%T writes no frames, and the Spec is Framed; want an envs.Framer", h.stepper)
 	}
 	if err == nil && h.ro.env.Halves != AtOnce {
 		err = h.halve(ctx)
@@ -108,7 +118,13 @@ func (h *hosted) begin(ctx context.Context, clock *engine.Clock, anew bool, firs
 
 // reset begins new episodes in the environments of renew.
 func (h *hosted) reset(ctx context.Context) error {
-	if err := h.stepper.Reset(ctx, h.renew, h.seeds, h.obs); err != nil {
+	var err error
+	if h.ro.env.Framed {
+		err = h.stepper.(Framer).ResetFrames(ctx, h.renew, h.seeds, h.obs.frames)
+	} else {
+		err = h.stepper.Reset(ctx, h.renew, h.seeds, h.obs.floats)
+	}
+	if err != nil {
 		return err
 	}
 	for i, begins := range h.renew {
@@ -116,7 +132,7 @@ func (h *hosted) reset(ctx context.Context) error {
 			continue
 		}
 		h.episodes[i].count = 1
-		if !finite(h.row(h.obs, i)) {
+		if !h.obs.finite(i) {
 			return h.infinite(i)
 		}
 	}
@@ -125,11 +141,5 @@ func (h *hosted) reset(ctx context.Context) error {
 }
 
 func (h *hosted) infinite(i int) error {
-	return &OutsideError{Environment: i, Err: fmt.Errorf("the first observation of an episode is not finite: %.100v", h.row(h.obs, i))}
-}
-
-// row returns environment i's observation.
-func (h *hosted) row(of []float32, i int) []float32 {
-	o := h.ro.env.ObsSize()
-	return of[i*o : (i+1)*o]
+	return &OutsideError{Environment: i, Err: fmt.Errorf("the first observation of an episode is not finite: %.100v", h.obs.row(i))}
 }

@@ -84,7 +84,7 @@ func (h *hosted) copy(i, source int) error {
 	e := h.episodes[source]
 	e.count = h.episodes[i].count
 	h.episodes[i], h.words[i], h.returns[i] = e, e.word(), e.ret
-	copy(h.row(h.obs, i), h.row(h.obs, source))
+	h.obs.copy(i, h.obs, source)
 	if err := h.stepper.(Saver).Load(i, h.seeds[i], e.count, state); err != nil {
 		return &OutsideError{Environment: i, Err: fmt.Errorf("loading it: %w", err)}
 	}

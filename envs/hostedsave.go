@@ -53,7 +53,7 @@ func (h *hosted) save(ctx context.Context) error {
 		row := h.savedRow(words, i)
 		row[savedBegun], row[savedEpisode], row[savedReturn], row[savedSeed], row[savedCount] = 1, e.word(), math.Float32bits(e.ret), h.seeds[i], e.count
 		obs := row[savedHead:]
-		for k, v := range h.row(h.obs, i) {
+		for k, v := range h.obs.row(i) {
 			obs[k] = math.Float32bits(v)
 		}
 		clear(state)
@@ -84,8 +84,8 @@ func (h *hosted) load(ctx context.Context) error {
 		h.episodes[i] = hostedEpisode{steps: word.Steps(), ret: math.Float32frombits(row[savedReturn]), done: word.Done(), count: row[savedCount]}
 		h.seeds[i], h.words[i], h.returns[i] = row[savedSeed], uint32(word), h.episodes[i].ret
 		obs := row[savedHead:]
-		for k := range h.row(h.obs, i) {
-			h.row(h.obs, i)[k] = math.Float32frombits(obs[k])
+		for k := range h.obs.row(i) {
+			h.obs.row(i)[k] = math.Float32frombits(obs[k])
 		}
 		for k := range len(state) / 4 {
 			binary.LittleEndian.PutUint32(state[4*k:], obs[h.ro.env.ObsSize()+k])

@@ -84,7 +84,7 @@ func (h *hosted) finish(ctx context.Context, of section) error {
 			h.endWorld(i)
 		}
 		broken = broken || h.renew[i] && !h.step.Stay
-		if h.episodes[i].done != 0 && !h.step.Idle[i] && !finite(h.row(h.obs, i)) {
+		if h.episodes[i].done != 0 && !h.step.Idle[i] && !h.obs.finite(i) {
 			return h.infinite(i)
 		}
 	}
@@ -127,11 +127,11 @@ func (h *hosted) settle(i int) {
 		return
 	}
 	reward, ended := h.step.Reward[i], h.step.Ended(i)
-	last := h.row(h.obs, i)
+	last := h.obs
 	if ended {
-		last = h.row(h.finals, i)
+		last = h.finals
 	}
-	good := isFinite(reward) && finite(last)
+	good := isFinite(reward) && last.finite(i)
 	if !isFinite(reward) {
 		reward = 0
 	}
@@ -150,22 +150,36 @@ func (h *hosted) settle(i int) {
 	done := e.done
 	if !good {
 		done |= Diverged
-		clear(h.row(h.finals, i))
+		h.finals.clear(i)
 		if !ended {
 			h.renew[i] = true
 			h.seeds[i] = engine.Philox([2]uint32{h.seeds[i], e.count}, [4]uint32{1})[0]
-			clear(h.row(h.obs, i))
+			h.obs.clear(i)
 		}
 	}
 	if ended && h.step.Stay {
-		copy(h.row(h.obs, i), h.row(h.finals, i))
+		h.obs.copy(i, h.finals, i)
 		if h.ro.env.Seats() > 1 { // others may go on
-			clear(h.row(h.obs, i))
+			h.obs.clear(i)
 		}
 	} else if ended {
 		e.count++ // the Stepper began the next one
 	}
+	if h.ro.env.SignRewards {
+		reward = sign(reward)
+	}
 	h.done[i], h.gains[i], h.returns[i], h.words[i] = uint32(done), reward*h.ro.options.RewardScale, e.ret, e.word()
+}
+
+// sign returns -1, 0 or 1.
+func sign(x float32) float32 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return 0
 }
 
 // endWorld ends the episodes of all seats of a world in which one has diverged and its Stepper does not know.
@@ -176,7 +190,7 @@ func (h *hosted) endWorld(i int) {
 		if e := &h.episodes[k]; e.done == 0 {
 			e.done = Terminated
 			h.done[k], h.words[k] = uint32(Terminated), e.word()
-			copy(h.row(h.finals, k), h.row(h.obs, k))
+			h.finals.copy(k, h.obs, k)
 		}
 	}
 }

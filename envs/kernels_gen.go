@@ -418,19 +418,88 @@ type hostedActKernel struct {
 // call dispatches x × y × z workgroups.
 func (k hostedActKernel) call(x, y, z uint32) vk.Call { return vk.Pack(hostedActShader, &k, x, y, z) }
 
+var hostedFramesShader = &vk.Shader{
+	Name:  "envs/hosted_frames",
+	SPIRV: shaders.Code("envs/hosted_frames"),
+	Bindings: []vk.Binding{
+		{Name: "Arrived", Index: 0, Access: vk.Read},
+		{Name: "Final", Index: 1, Access: vk.Read},
+		{Name: "Flags", Index: 2, Access: vk.Read},
+		{Name: "Word", Index: 3, Access: vk.Read},
+		{Name: "Normalizer", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "Step", Index: 5, Access: vk.Read, Optional: true},
+		{Name: "Stack", Index: 6, Access: vk.ReadWrite},
+		{Name: "Floats", Index: 7, Access: vk.Write, Optional: true},
+		{Name: "Seen", Index: 8, Access: vk.ReadWrite, Optional: true},
+		{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
+		{Name: "NextObs", Index: 10, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 36,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "TRAJECTORY", ID: 6, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 7, Default: 0, Has: "Normalizer"},
+		{Name: "HAS_SEEN", ID: 8, Default: 0, Has: "Seen"},
+		{Name: "HAS_FLOATS", ID: 9, Default: 0, Has: "Floats"},
+		{Name: "PACKED", ID: 10, Default: 0},
+		{Name: "CHANNELS", ID: 11, Default: 1},
+		{Name: "FRAMES", ID: 12, Default: 4},
+		{Name: "GROUP", ID: 13, Default: 1},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// hostedFramesKernel is shaders/envs/hosted_frames.comp.
+type hostedFramesKernel struct {
+	Arrived    vk.Range // readonly uint
+	Final      vk.Range // readonly uint
+	Flags      vk.Range // readonly uint
+	Word       vk.Range // readonly uint
+	Normalizer vk.Range // readonly float, optional
+	Step       vk.Range // readonly uint, optional
+	Stack      vk.Range // read-write uint
+	Floats     vk.Range // writeonly float, optional
+	Seen       vk.Range // read-write float, optional
+	Obs        vk.Range // writeonly uint, optional
+	NextObs    vk.Range // writeonly uint, optional
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	Features     uint32
+	Share        uint32
+	ParamsPeriod uint32
+	First        uint32
+	Count        uint32
+	Behind       uint32
+	Begins       uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Trajectory bool   // default false
+	Packed     bool   // default false
+	Channels   uint32 // default 1
+	Frames     uint32 // default 4
+	Group      uint32 // default 1
+}
+
+// call dispatches x × y × z workgroups.
+func (k hostedFramesKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(hostedFramesShader, &k, x, y, z)
+}
+
 var hostedKeepShader = &vk.Shader{
 	Name:  "envs/hosted_keep",
 	SPIRV: shaders.Code("envs/hosted_keep"),
 	Bindings: []vk.Binding{
-		{Name: "Arrived", Index: 0, Access: vk.Read},
-		{Name: "Final", Index: 1, Access: vk.Read},
+		{Name: "Arrived", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Final", Index: 1, Access: vk.Read, Optional: true},
 		{Name: "Gain", Index: 2, Access: vk.Read},
 		{Name: "Flags", Index: 3, Access: vk.Read},
 		{Name: "Word", Index: 4, Access: vk.Read},
 		{Name: "Sum", Index: 5, Access: vk.Read},
 		{Name: "Normalizer", Index: 6, Access: vk.Read, Optional: true},
 		{Name: "Step", Index: 7, Access: vk.Read},
-		{Name: "Observed", Index: 8, Access: vk.ReadWrite},
+		{Name: "Observed", Index: 8, Access: vk.ReadWrite, Optional: true},
 		{Name: "EpisodeStep", Index: 9, Access: vk.Write},
 		{Name: "EpisodeReturn", Index: 10, Access: vk.Write},
 		{Name: "Finished", Index: 11, Access: vk.ReadWrite},
@@ -446,6 +515,7 @@ var hostedKeepShader = &vk.Shader{
 		{Name: "TRAJECTORY", ID: 6, Default: 0},
 		{Name: "HAS_NORMALIZER", ID: 7, Default: 0, Has: "Normalizer"},
 		{Name: "HAS_SEEN", ID: 8, Default: 0, Has: "Seen"},
+		{Name: "OBSERVATIONS_APART", ID: 9, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -453,15 +523,15 @@ var hostedKeepShader = &vk.Shader{
 
 // hostedKeepKernel is shaders/envs/hosted_keep.comp.
 type hostedKeepKernel struct {
-	Arrived       vk.Range // readonly float
-	Final         vk.Range // readonly float
+	Arrived       vk.Range // readonly float, optional
+	Final         vk.Range // readonly float, optional
 	Gain          vk.Range // readonly float
 	Flags         vk.Range // readonly uint
 	Word          vk.Range // readonly uint
 	Sum           vk.Range // readonly float
 	Normalizer    vk.Range // readonly float, optional
 	Step          vk.Range // readonly uint
-	Observed      vk.Range // read-write float
+	Observed      vk.Range // read-write float, optional
 	EpisodeStep   vk.Range // writeonly uint
 	EpisodeReturn vk.Range // writeonly float
 	Finished      vk.Range // read-write float
@@ -480,8 +550,9 @@ type hostedKeepKernel struct {
 	Count        uint32
 	Behind       uint32
 
-	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Trajectory bool   // default false
+	LocalSizeX        uint32 // specialization constants, zero for their default 64
+	Trajectory        bool   // default false
+	ObservationsApart bool   // default false
 }
 
 // call dispatches x × y × z workgroups.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 )
 
 // Stepper is a batch of E environments that are stepped by the host: in Go, in another process, on another machine. Its environments are numbered
@@ -41,10 +42,13 @@ type Step struct {
 	Stay   bool      // no episode follows one that ends: Obs need not be written there, and the environment is idle until Reset
 
 	// Obs [E, O], written: the observations to act on next, row-major. Where the episode ended, by the environment or by Last, it is the first of a
-	// new episode.
+	// new episode. Nil if there are Frames.
 	Obs []float32
 	// Final [E, O], written where the episode ended: the observation after the action, from which learners bootstrap if the episode was truncated.
 	Final []float32
+	// Frames and FinalFrames [E, bytes] are in the place of Obs and Final where the Spec is Framed: the newest frame of each, row-major. Rows begin
+	// at multiples of four bytes (Spec.FrameBytes).
+	Frames, FinalFrames []byte
 	// Reward [E], written: of the action.
 	Reward []float32
 	// Terminated [E], written, false before: the episode ended by itself, and has no future.
@@ -60,16 +64,24 @@ func (s *Step) Ended(i int) bool { return s.Terminated[i] || s.Truncated[i] || s
 func (s *Step) checkSlices(given *Step) error {
 	return errors.Join(
 		sameSlice("Obs", s.Obs, given.Obs), sameSlice("Final", s.Final, given.Final), sameSlice("Reward", s.Reward, given.Reward),
+		sameSlice("Frames", s.Frames, given.Frames), sameSlice("FinalFrames", s.FinalFrames, given.FinalFrames),
 		sameSlice("Terminated", s.Terminated, given.Terminated), sameSlice("Truncated", s.Truncated, given.Truncated),
 	)
 }
 
 func sameSlice[T any](name string, got, given []T) error {
-	if len(got) == len(given) && &got[0] == &given[0] {
+	if len(got) == len(given) && (len(got) == 0 || &got[0] == &given[0]) {
 		return nil
 	}
 	return fmt.Errorf("Step replaced the slice %s by another one, of %d elements; want its results in the slice that it is given, of %d",
 		name, len(got), len(given))
+}
+
+// Framer is a Stepper of an environment that is Framed: it writes observations as bytes, and of stacked frames the newest alone.
+type Framer interface {
+	Stepper
+	// ResetFrames is called instead of Reset. frames is as Step.Frames.
+	ResetFrames(ctx context.Context, which []bool, seeds []uint32, frames []byte) error
 }
 
 // Stater is a Stepper whose environments show their state, which Evaluator.Record keeps for viewers.
@@ -110,6 +122,9 @@ func NewOutside(spec Spec, newStepper MakeStepper) (*Environment, error) {
 	if spec.Agents > 1 && (spec.Saved > 0 || spec.Global > 0) {
 		wrong = errors.Join(wrong, fmt.Errorf("the Spec has %d Agents, %d Saved bytes and a Global state of %d; want none of both with several agents",
 			spec.Agents, spec.Saved, spec.Global))
+	}
+	if spec.Framed && (spec.Observation.Element != nn.Bytes || spec.Saved > 0) {
+		wrong = errors.Join(wrong, fmt.Errorf("the Spec is Framed with observations of %v and %d Saved bytes; want uint8, and 0", spec.Observation.Element, spec.Saved))
 	}
 	if spec.Iterations != 0 || spec.Options != nil {
 		wrong = errors.Join(wrong, errors.New("the Spec has Iterations or Options; want neither, since there is no GLSL"))

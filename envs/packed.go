@@ -15,7 +15,8 @@ type packing struct {
 
 // packs reports whether a rollout keeps observations packed.
 func (ro *Rollout) packs(stepped bool) bool {
-	return ro.cfg.Packed && ro.cfg.Trajectory && (stepped || ro.env.bits()) && ro.env.Observation.Element.Packed() && !ro.env.seated() && !ro.env.outside
+	return ro.cfg.Packed && ro.cfg.Trajectory && (stepped || ro.env.bits()) && ro.env.Observation.Element.Packed() && !ro.env.seated() &&
+		(!ro.env.outside || ro.env.Framed)
 }
 
 // newPacking makes the tensors of a step for a rollout with a trajectory.

@@ -231,7 +231,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 			Actions: cfg.Actions,
 			Space:   env.Observation,
 		}
-		if ro.packs(steps) && !env.bits() {
+		if ro.packs(steps) && !env.bits() && !env.outside {
 			ro.packing = newPacking(s, ro)
 		}
 	}

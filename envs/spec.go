@@ -66,6 +66,12 @@ type Spec struct {
 	// Results are the same bits.
 	Halves Halving
 
+	// Framed is of an environment of bytes (Observation.Element) that the host steps by a Framer: bytes cross to the device, of stacked frames
+	// (Observation.Frames) only the newest, and the device stacks them.
+	Framed bool
+	// SignRewards is of an environment that the host steps: trajectories have the signs of rewards; returns are sums of the rewards themselves.
+	SignRewards bool
+
 	outside     bool         // it is stepped by the host; see NewOutside
 	working     int          // floats that a step takes besides the state, where they are many: so much less of a network is held in a lane
 	channels    []string     // names of an image's channels; nil: they have none
@@ -84,6 +90,9 @@ func (s Spec) Seats() int { return max(1, s.Agents) }
 
 // ObsSize returns the number of floats of an observation.
 func (s Spec) ObsSize() int { return s.Observation.Size() }
+
+// FrameBytes returns the number of bytes from a row of Step.Frames to the next one: those of a frame, or up to three more.
+func (s Spec) FrameBytes() int { return (s.ObsSize()/max(s.Observation.Frames, 1) + 3) / 4 * 4 }
 
 // ActionWords returns the number of 32-bit words of an action: 1 for a discrete space, the dimensions of a box.
 func (s Spec) ActionWords() int {
@@ -124,6 +133,9 @@ func (s Spec) check() error {
 	}
 	if s.Halves > InHalves || s.Halves != AtOnce && !s.outside {
 		errs = append(errs, fmt.Errorf("the Spec has Halves %d; want %d or, if the host steps the environment, up to %d", s.Halves, AtOnce, InHalves))
+	}
+	if (s.Framed || s.SignRewards) && !s.outside {
+		errs = append(errs, errors.New("the Spec is Framed or has SignRewards; want an environment that the host steps"))
 	}
 	if s.Agents < 0 || s.Agents > maxAgents {
 		errs = append(errs, fmt.Errorf("the Spec has %d Agents; want 0 (one) to %d", s.Agents, maxAgents))

@@ -86,12 +86,22 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 		}
 		st.begins = beginning(ro.step)
 	}
-	if ro.env.bits() && st.network != nil && st.network.Layered() {
-		st.element = nn.Bits
+	if (ro.env.bits() || ro.env.Framed) && st.layered() {
+		st.element = ro.env.Observation.Element
 	}
 	st.observed = rows("observed", "feature", st.element.Words(ro.env.ObsSize()), st.element.Word())
 	st.outputs = rows("outputs", "output", model.Outputs(), engine.Float32)
 	return st, nil
+}
+
+// layered reports whether all networks are computed layer by layer.
+func (st *stepped) layered() bool {
+	for _, p := range st.parts {
+		if !p.network.Layered() {
+			return false
+		}
+	}
+	return len(st.parts) > 0 || st.network != nil && st.network.Layered()
 }
 
 // beginning returns where an episode begins by its words: after its last step an episode's word has flags, and its successor's first observation is to

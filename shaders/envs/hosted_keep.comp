@@ -8,16 +8,17 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 6) const bool TRAJECTORY = false;     // write every transition
 layout(constant_id = 7) const bool HAS_NORMALIZER = false;
 layout(constant_id = 8) const bool HAS_SEEN = false;
+layout(constant_id = 9) const bool OBSERVATIONS_APART = false; // hosted_frames.comp keeps them, and the features are 1
 
-layout(std430, set = 0, binding = 0) readonly buffer Arrived { float arrived[]; };  // [M, E, O]: to act on next
-layout(std430, set = 0, binding = 1) readonly buffer Final { float final[]; };      // [M, E, O]: the last of an episode, where the step ended one
+layout(std430, set = 0, binding = 0) readonly buffer Arrived { float arrived[]; };  // [M, E, O]: to act on next; optional
+layout(std430, set = 0, binding = 1) readonly buffer Final { float final[]; };      // [M, E, O]: the last of an episode, where the step ended one; optional
 layout(std430, set = 0, binding = 2) readonly buffer Gain { float gain[]; };        // [M, E]: scaled rewards
 layout(std430, set = 0, binding = 3) readonly buffer Flags { uint flags[]; };       // [M, E]: DONE_* of the step
 layout(std430, set = 0, binding = 4) readonly buffer Word { uint word[]; };         // [M, E]: steps of the episode and flags, as wrapper.glsl packs them
 layout(std430, set = 0, binding = 5) readonly buffer Sum { float sum[]; };          // [M, E]: return of the episode
 layout(std430, set = 0, binding = 6) readonly buffer Normalizer { float normalizer[]; }; // [M / share, 2, O]: means and reciprocal deviations
 layout(std430, set = 0, binding = 7) readonly buffer Step { uint step_index[]; };   // [1]: index on the time axis
-layout(std430, set = 0, binding = 8) buffer Observed { float observed[]; };         // [M, E, O]
+layout(std430, set = 0, binding = 8) buffer Observed { float observed[]; };         // [M, E, O]; optional
 layout(std430, set = 0, binding = 9) writeonly buffer EpisodeStep { uint episode_step[]; };     // [M, E]
 layout(std430, set = 0, binding = 10) writeonly buffer EpisodeReturn { float episode_return[]; }; // [M, E]
 layout(std430, set = 0, binding = 11) buffer Finished { float finished[]; };        // [4, M, E]: episodes ended, their returns, lengths, how many diverged
@@ -49,8 +50,8 @@ void main() {
     uint at = index / features, k = index % features; // at is the index in [M, E]
     uint i = (step_index[0] - behind) * all + at;     // in [T, M, E]
     uint done = flags[at];
-    float acted_on = observed[index];
-    if (TRAJECTORY) {
+    float acted_on = OBSERVATIONS_APART ? 0.0 : observed[index];
+    if (TRAJECTORY && !OBSERVATIONS_APART) {
         obs_out[i * features + k] = acted_on;
         next_obs_out[i * features + k] = (done & DONE_OVER) != 0u && (done & DONE_VOID) == 0u ? final[index] : arrived[index];
     }
@@ -63,7 +64,7 @@ void main() {
         seen[(1u + features + k) * all + at] += d * d;
         if (k == 0u) seen[at] += 1.0;
     }
-    observed[index] = arrived[index];
+    if (!OBSERVATIONS_APART) observed[index] = arrived[index];
     if (k != 0u) return;
     if (TRAJECTORY) {
         reward_out[i] = gain[at];
