@@ -29,7 +29,7 @@ func Describe(ctx context.Context, name string, cfg Config) (*Hello, error) {
 		}
 		return nil, fmt.Errorf("bridge: %q names no environment outside of evorl; want one of %s", name, strings.Join(want, ", "))
 	}
-	if err := checkName(name); err != nil {
+	if err := checkName(name, cfg); err != nil {
 		return nil, fmt.Errorf("bridge: %w", err)
 	}
 	if cfg.Spec != "" {
@@ -71,7 +71,7 @@ func New(name string, cfg *Config, hello *Hello, fails *Failures) (*envs.Environ
 	if fails == nil {
 		fails = &Failures{}
 	}
-	spec, err := hello.spec(name)
+	spec, err := hello.spec(name, cfg.Stack)
 	if err != nil {
 		return nil, fmt.Errorf("bridge: %q: %w", name, err)
 	}

@@ -338,12 +338,12 @@ func TestSpaces(t *testing.T) {
 		t.Errorf("spaces of bytes: %s", got)
 	}
 	st := open(t, "python:worlds:echo", cfg, nil, 1)
-	s := newStep(1, 6, 2)
-	if err := st.Reset(t.Context(), nil, []uint32{1}, s.Obs); err != nil {
+	frames := make([]byte, 8)
+	if err := st.ResetFrames(t.Context(), nil, []uint32{1}, frames); err != nil {
 		t.Fatal(err)
 	}
-	if s.Obs[1] != 1 || s.Obs[5] != float32(3)/255 {
-		t.Errorf("bytes are observed as %v; want 255ths", s.Obs)
+	if got := fmt.Sprint(frames[:6]); got != "[0 255 0 1 2 3]" {
+		t.Errorf("bytes arrive as %v; want them as they are", got)
 	}
 }
 

@@ -16,6 +16,9 @@ type Config struct {
 	Folder    string `doc:"Folder in which servers run and Python looks for modules first, relative to the configuration; empty: the configuration's."`
 	Arguments string `doc:"Arguments of the environment's constructor, a JSON object such as '{\"gravity\": -5}'; empty: none."`
 
+	Atari Atari `doc:"Protocol by which games of the Arcade Learning Environment are played: 2013, 2015, 2018 or baselines (docs/atari.md); none: as they are."`
+	Stack int   `min:"0" max:"16" doc:"Newest observations of bytes that an agent observes, stacked along the last axis; 0: 4 with atari, else 1."`
+
 	Processes    int           `min:"0" max:"1024" doc:"Processes that step the environments; 0: one for each processor."`
 	Halves       int           `min:"0" max:"2" doc:"2: the device acts in one half of the environments while the other is stepped; 1: in all; 0: 2 on a GPU."`
 	Timeout      time.Duration `above:"0" doc:"Time in which a process answers a step at the latest; then it is restarted."`
@@ -79,11 +82,13 @@ func IsName(name string) bool {
 	return false
 }
 
-// checkName checks what follows the prefix.
-func checkName(name string) error {
+// checkName checks what follows the prefix, and what cfg has that not all kinds know.
+func checkName(name string, cfg Config) error {
 	kind, rest, _ := strings.Cut(name, ":")
 	module, function, ok := strings.Cut(rest, ":")
 	switch {
+	case cfg.Atari != NoAtari && kind != "gymnasium":
+		return fmt.Errorf("[bridge] atari is %q in %q; want a game such as gymnasium:ALE/Pong-v5, or atari = \"none\"", cfg.Atari, name)
 	case rest == "":
 		return fmt.Errorf("%q names no environment; want for example gymnasium:CartPole-v1, python:my_module:make or exec:./my-server", name)
 	case kind == "python" && (!ok || module == "" || function == ""):

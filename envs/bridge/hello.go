@@ -27,6 +27,11 @@ type Hello struct {
 	Agents          int      `json:"agents,omitempty"`           // of a world; observations and actions are those of one. 0: one
 	MaxSteps        int      `json:"max_steps,omitempty"`        // of an episode; 0: the configuration has a time limit
 	RewardThreshold *float64 `json:"reward_threshold,omitempty"` // mean return that counts as solved
+
+	// Stack is how many newest observations of bytes evorl stacks along the last axis, so that agents observe them; 0: 1. Config.Stack comes before it.
+	Stack int `json:"stack,omitempty"`
+	// SignRewards makes agents learn from the signs of rewards.
+	SignRewards bool `json:"sign_rewards,omitempty"`
 }
 
 // Space is a space of observations or actions: a discrete one of N elements, or a box.
@@ -74,11 +79,27 @@ func (h *Hello) text() string {
 	return string(text)
 }
 
-// spec describes the environment of a name.
-func (h *Hello) spec(name string) (envs.Spec, error) {
+// stacked returns the number of frames of an observation, of which a configuration may give another one than the server.
+func (h *Hello) stacked(given int) (int, error) {
+	k := given
+	if k == 0 {
+		k = h.Stack
+	}
+	if k > 1 && !h.Observation.bytes() {
+		return 0, fmt.Errorf("a stack of %d observations of float32; want uint8, or [bridge] stack = 1", k)
+	}
+	return k, nil
+}
+
+// spec describes the environment of a name, whose observations are as many as stack stacked; 0: as the server has it.
+func (h *Hello) spec(name string, stack int) (envs.Spec, error) {
 	spec := envs.Spec{
 		Name: name, Summary: "an environment outside of evorl", Source: h.By,
-		MaxSteps: h.MaxSteps, RewardThreshold: h.RewardThreshold, Agents: h.Agents,
+		MaxSteps: h.MaxSteps, RewardThreshold: h.RewardThreshold, Agents: h.Agents, SignRewards: h.SignRewards, Framed: h.Observation.bytes(),
+	}
+	stack, err := h.stacked(stack)
+	if err != nil {
+		return spec, err
 	}
 	obs, err := h.Observation.box()
 	switch shape := h.Observation.Shape; {
@@ -86,8 +107,12 @@ func (h *Hello) spec(name string) (envs.Spec, error) {
 		err = errors.New("it is discrete; want a box, such as a one-hot vector")
 	case err != nil:
 	case h.Observation.bytes():
-		obs = envs.Image(1, 1, len(obs.Low))
-		obs.Axes, obs.Element = axes(shape), nn.Bytes
+		obs = envs.Image(1, 1, len(obs.Low)*max(stack, 1))
+		if obs.Axes, obs.Element = axes(shape), nn.Bytes; stack > 1 {
+			if obs.Frames = stack; obs.Axes != nil {
+				obs.Axes[len(obs.Axes)-1] *= stack
+			}
+		}
 	default:
 		obs.Axes = axes(shape)
 		for i := range obs.Low { // bounds only inform; constants are allowed

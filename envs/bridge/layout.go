@@ -237,21 +237,8 @@ func numbers[T float32 | uint32 | int32](memory []byte, at, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&memory[at : at+4*n][0])), n)
 }
 
-// unit are the values of bytes in observations.
-var unit = func() (of [256]float32) {
-	for i := range of {
-		of[i] = float32(i) / 255
-	}
-	return of
-}()
-
-// decode writes environment i's observation, of a half's array, to a row.
-func (l layout) decode(row []float32, from []byte, i int) {
-	if l.observationsBytes {
-		for k, b := range from[i*l.obs : (i+1)*l.obs] {
-			row[k] = unit[b]
-		}
-		return
-	}
-	copy(row, numbers[float32](from, 4*i*l.obs, l.obs))
+// observation returns environment i's observation, of a half's array.
+func (l layout) observation(from []byte, i int) []byte {
+	size := l.obs * l.obsWidth
+	return from[i*size : (i+1)*size]
 }

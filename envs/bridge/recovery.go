@@ -29,7 +29,7 @@ func (st *stepper) check(failed map[int]error) error {
 }
 
 // renew begins new episodes in environments that failed, made anew.
-func (st *stepper) renew(ctx context.Context, obs []float32, failed map[int]error) error {
+func (st *stepper) renew(ctx context.Context, obs rows, failed map[int]error) error {
 	for len(failed) > 0 {
 		if err := st.check(failed); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 )
 
 // take waits for a half and takes over what its environments did.
-func (st *stepper) take(ctx context.Context, of *server, h int, s *envs.Step, obs []float32) {
+func (st *stepper) take(ctx context.Context, of *server, h int, s *envs.Step, obs rows) {
 	done := of.limit(ctx, st.cfg.Timeout)
 	count, err := of.receive(h, messageDone)
 	done()
@@ -37,9 +37,7 @@ func (st *stepper) take(ctx context.Context, of *server, h int, s *envs.Step, ob
 }
 
 // takeWorld takes over what a world did, whose agents are from number first of the half on.
-func (st *stepper) takeWorld(of *server, half *halfView, first int, s *envs.Step, obs []float32, faults map[int]string) error {
-	size := st.size()
-	row := func(i int) []float32 { return obs[(half.first+i)*size : (half.first+i+1)*size] }
+func (st *stepper) takeWorld(of *server, half *halfView, first int, s *envs.Step, obs rows, faults map[int]string) error {
 	over := s != nil && !s.Stay
 	for i := first; i < first+st.seats; i++ {
 		e := half.first + i
@@ -52,7 +50,7 @@ func (st *stepper) takeWorld(of *server, half *halfView, first int, s *envs.Step
 			}
 			return errors.New("the server says that it failed, and not why")
 		}
-		if err := st.takeOne(of, half, i, e, s, row(i)); err != nil {
+		if err := st.takeOne(of, half, i, e, s, obs.of(e)); err != nil {
 			return err
 		}
 		over = over && st.todo[e]&15 == commandStep && s.Ended(e)
@@ -62,23 +60,21 @@ func (st *stepper) takeWorld(of *server, half *halfView, first int, s *envs.Step
 	}
 	for i := first; i < first+st.seats; i++ { // agents that had left are in the new episode, too
 		if half.command[i] == 0 && st.steps(half.first+i) {
-			of.decode(row(i), half.obs, i)
-			copy(st.last[(half.first+i)*size:(half.first+i+1)*size], row(i))
+			copy(obs.of(half.first+i), of.observation(half.obs, i))
+			copy(st.last.of(half.first+i), obs.of(half.first+i))
 		}
 	}
 	return nil
 }
 
 // takeOne takes over what an environment did.
-func (st *stepper) takeOne(of *server, half *halfView, i, e int, s *envs.Step, obs []float32) error {
-	size := st.size()
-	last := st.last[e*size : (e+1)*size]
+func (st *stepper) takeOne(of *server, half *halfView, i, e int, s *envs.Step, obs []byte) error {
 	if s == nil || st.todo[e]&15 != commandStep {
-		of.decode(obs, half.obs, i)
-		if k := notFinite(obs); k >= 0 {
-			return fmt.Errorf("the first observation of an episode has %v as its element %d; want finite numbers", obs[k], k)
+		copy(obs, of.observation(half.obs, i))
+		if v, k := st.last.notFinite(obs); k >= 0 {
+			return fmt.Errorf("the first observation of an episode has %v as its element %d; want finite numbers", v, k)
 		}
-		copy(last, obs)
+		copy(st.last.of(e), obs)
 		return nil
 	}
 	reward := half.reward[i]
@@ -88,18 +84,18 @@ func (st *stepper) takeOne(of *server, half *halfView, i, e int, s *envs.Step, o
 	ended := half.ended[i]
 	over := ended != 0 || s.Last[e]
 	if over {
-		final := s.Final[e*size : (e+1)*size]
-		of.decode(final, half.final, i)
-		if k := notFinite(final); k >= 0 {
-			return fmt.Errorf("its observation has %v as its element %d; want finite numbers", final[k], k)
+		final := st.finals(s).of(e)
+		copy(final, of.observation(half.final, i))
+		if v, k := st.last.notFinite(final); k >= 0 {
+			return fmt.Errorf("its observation has %v as its element %d; want finite numbers", v, k)
 		}
 	}
 	if !over || !s.Stay {
-		of.decode(obs, half.obs, i)
-		if k := notFinite(obs); k >= 0 {
-			return fmt.Errorf("its observation has %v as its element %d; want finite numbers", obs[k], k)
+		copy(obs, of.observation(half.obs, i))
+		if v, k := st.last.notFinite(obs); k >= 0 {
+			return fmt.Errorf("its observation has %v as its element %d; want finite numbers", v, k)
 		}
-		copy(last, obs)
+		copy(st.last.of(e), obs)
 	}
 	st.good[e] = true
 	s.Reward[e], s.Terminated[e], s.Truncated[e] = reward, ended&endTerminated != 0, ended&endTruncated != 0
@@ -107,23 +103,6 @@ func (st *stepper) takeOne(of *server, half *halfView, i, e int, s *envs.Step, o
 }
 
 func finite(x float32) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
-
-// notFinite returns the place of a number that is not finite; -1: there is none.
-func notFinite(row []float32) int {
-	var sum float32
-	for _, v := range row {
-		sum += v - v
-	}
-	if sum == 0 {
-		return -1
-	}
-	for k, v := range row {
-		if !finite(v) {
-			return k
-		}
-	}
-	return -1
-}
 
 // faults returns what a server says of environments that failed, by their number in the half.
 func (h *halfView) faults() map[int]string {

@@ -12,14 +12,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// program is the server that steps environments of Gymnasium's interface.
-//
-//go:embed server.py
-var program []byte
+// program is the server that steps environments of Gymnasium's interface: atari.py, then server.py.
+var program = append(slices.Clone(atariProgram), serverProgram...)
+
+var (
+	//go:embed server.py
+	serverProgram []byte
+	//go:embed atari.py
+	atariProgram []byte
+)
 
 // Messages on the socket.
 const (
@@ -127,7 +133,7 @@ func (s *server) launch(arguments []string, name string, cfg Config, first int, 
 	s.command.ExtraFiles = theirs.files()
 	s.command.Env = append(os.Environ(), fmt.Sprintf("EVORL_BRIDGE_VERSION=%d", Version), fmt.Sprintf("EVORL_BRIDGE_SOCKET=%d", socketNumber),
 		fmt.Sprintf("EVORL_BRIDGE_FILE=%d", memoryNumber), fmt.Sprintf("EVORL_BRIDGE_FIRST=%d", first),
-		"EVORL_BRIDGE_ENV="+name, "EVORL_BRIDGE_ARGUMENTS="+cfg.Arguments)
+		"EVORL_BRIDGE_ENV="+name, "EVORL_BRIDGE_ARGUMENTS="+cfg.Arguments, "EVORL_BRIDGE_ATARI="+cfg.Atari.String())
 	asGroup(s.command)
 	started := make(chan error)
 	go func() { // in a goroutine of its own, whose thread lives on: the process ends with the thread that began it

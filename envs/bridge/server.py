@@ -57,11 +57,16 @@ def maker(name, arguments):
         module, _, plain = rest.rpartition(":")
         if module:
             importlib.import_module(module)
-        if plain.startswith("ALE/"):
-            importlib.import_module("ale_py")
+        protocol = os.environ.get("EVORL_BRIDGE_ATARI") or "none"
+        if plain.startswith("ALE/") or protocol != "none":
+            by = atari_needs("ale_py").__version__
         spec = gymnasium.spec(plain)
         arguments.setdefault("disable_env_checker", True)
         arguments.setdefault("max_episode_steps", -1)  # the time limit is evorl's
+        if protocol != "none":
+            atari_arguments(protocol, arguments)
+            return (lambda: Atari(gymnasium.make(plain, **arguments), protocol), PROTOCOLS[protocol]["steps"], spec.reward_threshold,
+                    "ale-py %s, gymnasium %s" % (by, gymnasium.__version__))
         return lambda: gymnasium.make(plain, **arguments), spec.max_episode_steps or 0, spec.reward_threshold, "gymnasium " + gymnasium.__version__
     sys.path.insert(0, os.getcwd())
     if kind == "pettingzoo":
@@ -297,7 +302,7 @@ class Half:
         (self.n, offsets) = (len(envs) * max(1, len(agents)), struct.unpack_from("<9Q", memory, at))
         command, seed, action, reward, ended, status, obs, final, fault = offsets
         view = memoryview(memory)
-        self.envs, n = envs, self.n
+        self.envs, n, self.games = envs, self.n, bool(envs) and isinstance(envs[0], Atari)
         self.command, self.seed = view[command : command + n], view[seed : seed + 4 * n].cast("I")
         self.reward = view[reward : reward + 4 * n].cast("f")
         self.ended, self.status = view[ended : ended + n], view[status : status + n]
@@ -422,6 +427,8 @@ def act(half, make, now, first):
                 begin(half, i, envs[i].reset(seed=half.seed[i]))
                 continue
             env = envs[i]
+            if half.games:
+                env.whole = command & STAY
             result = env.step(action(i))
             if not isinstance(result, tuple) or len(result) != 5:
                 refuse(result)
@@ -471,6 +478,8 @@ def serve(sock):
         "protocol": "evorl-bridge", "version": VERSION, "by": "%s, Python %s" % (by, sys.version.split()[0]), "observation": observations.describe(),
         "action": actions.describe(), "max_steps": limit, "reward_threshold": threshold, "agents": len(agents),
     }
+    if isinstance(first, Atari):
+        hello.update(stack=STACK, sign_rewards=True)
     sock.sendall(json.dumps(hello).encode() + b"\n")
     message = receive(sock)
     if message is None or message[2] != MAP:

@@ -11,7 +11,7 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// stepper steps environments in server processes. It is an envs.Halver.
+// stepper steps environments in server processes. It is an envs.Halver, and an envs.Framer if observations are bytes.
 type stepper struct {
 	name    string
 	cfg     Config
@@ -26,7 +26,7 @@ type stepper struct {
 	ahead  [2]bool       // the results of a half's step were taken over before it was waited for
 
 	todo    []byte           // [E]: command; 0: none
-	last    []float32        // [E, O]: what was observed last
+	last    rows             // what was observed last
 	seeds   []uint32         // [E]: of the last reset
 	renewed []uint32         // [E]: failures since then
 	good    []bool           // [E]: the present step is taken over
@@ -45,7 +45,7 @@ func newStepper(ctx context.Context, name string, cfg Config, hello *Hello, fail
 	st := &stepper{
 		name: name, cfg: cfg, hello: hello, fails: fails, seats: hello.seats(),
 		servers: make([]*server, min(count, n/hello.seats())), at: make([]int, n), split: n, todo: make([]byte, n),
-		last: make([]float32, n*hello.Observation.size()), seeds: make([]uint32, n), renewed: make([]uint32, n),
+		last: hello.rows(n), seeds: make([]uint32, n), renewed: make([]uint32, n),
 		good: make([]bool, n), lost: make([]error, n), failed: map[int]error{}, down: map[*server]bool{}, counted: map[error]bool{},
 	}
 	if turns {
@@ -101,6 +101,15 @@ func (st *stepper) begin(ctx context.Context, of portion) (*server, error) {
 }
 
 func (st *stepper) Reset(ctx context.Context, which []bool, seeds []uint32, obs []float32) error {
+	return st.reset(ctx, which, seeds, st.floats(obs))
+}
+
+// ResetFrames implements envs.Framer.
+func (st *stepper) ResetFrames(ctx context.Context, which []bool, seeds []uint32, frames []byte) error {
+	return st.reset(ctx, which, seeds, st.last.like(frames))
+}
+
+func (st *stepper) reset(ctx context.Context, which []bool, seeds []uint32, obs rows) error {
 	if err := st.settle(ctx); err != nil {
 		return err
 	}
@@ -120,7 +129,7 @@ func (st *stepper) Step(ctx context.Context, s *envs.Step) error {
 		return err
 	}
 	st.order(s, 0, len(st.at))
-	if err := st.exchange(ctx, s.Action, s, s.Obs); err != nil {
+	if err := st.exchange(ctx, s.Action, s, st.observations(s)); err != nil {
 		return err
 	}
 	return st.recover(ctx, s, st.errors())
@@ -146,20 +155,18 @@ func (st *stepper) order(s *envs.Step, first, end int) {
 
 // recover cuts off the episodes of environments that failed in a step, and begins new ones.
 func (st *stepper) recover(ctx context.Context, s *envs.Step, failed map[int]error) error {
-	size := st.size()
+	finals := st.finals(s)
 	for i := range failed { // cut off at what was observed last, unless it ended before its process failed
 		if !st.good[i] || !s.Ended(i) {
-			copy(s.Final[i*size:(i+1)*size], st.last[i*size:])
+			copy(finals.of(i), st.last.of(i))
 			s.Truncated[i] = true
 		}
 	}
 	if s.Stay { // they are reset when they are used again
 		return st.check(failed)
 	}
-	return st.renew(ctx, s.Obs, failed)
+	return st.renew(ctx, st.observations(s), failed)
 }
-
-func (st *stepper) size() int { return len(st.last) / len(st.at) }
 
 // errors returns the environments that failed with the causes, and forgets them.
 func (st *stepper) errors() map[int]error {
@@ -170,7 +177,7 @@ func (st *stepper) errors() map[int]error {
 
 // exchange gives the environments their commands, waits for what they did and takes it over. Environments that failed are in st.failed then, and with a
 // process all of its own that were not idle. An error is one after which nothing goes on.
-func (st *stepper) exchange(ctx context.Context, actions []float32, s *envs.Step, obs []float32) error {
+func (st *stepper) exchange(ctx context.Context, actions []float32, s *envs.Step, obs rows) error {
 	clear(st.down)
 	if err := st.restart(ctx); err != nil {
 		return err

@@ -60,7 +60,7 @@ func (st *stepper) takeHalf(ctx context.Context, half int) {
 	for _, of := range st.servers {
 		for h := range of.halves {
 			if of.halves[h].turn == half && of.posted[h] != 0 && !st.down[of] {
-				st.take(ctx, of, h, s, s.Obs)
+				st.take(ctx, of, h, s, st.observations(s))
 			}
 		}
 	}

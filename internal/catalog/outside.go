@@ -47,7 +47,7 @@ func (s *Setup) placeOutside(name string, d *config.Document, r *Reader) error {
 // asksLike reports whether another environment is asked the same in the same way.
 func (o *outside) asksLike(other *outside) bool {
 	a, b := o.asked, other.asked
-	return o.name == other.name && a.Python == b.Python && a.Folder == b.Folder && a.Arguments == b.Arguments
+	return o.name == other.name && a.Python == b.Python && a.Folder == b.Folder && a.Arguments == b.Arguments && a.Atari == b.Atari
 }
 
 // finish keeps what a run needs to be resumed elsewhere: where the server is, and what it said that it steps.

@@ -161,3 +161,41 @@ def children():
     with open("child", "w") as f:
         f.write(str(child.pid))
     return Echo()
+
+
+class Film:
+    """Shows pictures of bytes, 3 x 2, that follow from its number and the pictures that it has shown. Episodes end after 3 + seed mod 4 steps, as Echo's."""
+
+    made = int(os.environ.get("EVORL_BRIDGE_FIRST", 0))
+
+    def __init__(self, fail=0):
+        self.id, Film.made = Film.made, Film.made + 1
+        self.observation_space, self.action_space = box(0, 255, (3, 2), "uint8"), Space(n=3)
+        self.shown = self.steps = self.episode = self.seed = 0
+        self.fail = fail
+
+    def show(self):
+        self.shown += 1
+        flat = [(31 * self.id + 7 * self.shown * self.shown + 13 * e + self.shown * e) % 256 for e in range(6)]
+        return [flat[0:2], flat[2:4], flat[4:6]]
+
+    def reset(self, seed=None, options=None):
+        self.seed = (self.seed + 1 if seed is None else seed) & 0xFFFF
+        self.episode = 0
+        return self.show(), {}
+
+    def step(self, action):
+        self.episode += 1
+        self.steps += 1
+        if self.steps == self.fail:
+            raise ValueError("the film has torn")
+        length = 3 + self.seed % 4
+        ended = self.episode == length
+        return self.show(), 5.0 - 2 * self.episode, ended and length % 2 == 0, ended and length % 2 == 1, {}
+
+
+def film(**arguments):
+    return Film(**arguments)
+
+
+film.max_steps = 100
