@@ -124,7 +124,8 @@ func NewOutside(spec Spec, newStepper MakeStepper) (*Environment, error) {
 			spec.Agents, spec.Saved, spec.Global))
 	}
 	if spec.Framed && (spec.Observation.Element != nn.Bytes || spec.Saved > 0) {
-		wrong = errors.Join(wrong, fmt.Errorf("the Spec is Framed with observations of %v and %d Saved bytes; want uint8, and 0", spec.Observation.Element, spec.Saved))
+		wrong = errors.Join(wrong, fmt.Errorf("the Spec is Framed with observations of %v and %d Saved bytes; want uint8, and 0",
+			spec.Observation.Element, spec.Saved))
 	}
 	if spec.Iterations != 0 || spec.Options != nil {
 		wrong = errors.Join(wrong, errors.New("the Spec has Iterations or Options; want neither, since there is no GLSL"))
