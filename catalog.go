@@ -57,6 +57,9 @@ const (
 // Outside documents the environments outside of evorl that env may name, such as "gymnasium:CartPole-v1", by their prefixes, and their section, [bridge].
 func Outside() (kinds []bridge.Kind, section Section, err error) { return catalog.OutsideKinds() }
 
+// Remote documents the environments of servers of dm_env_rpc that env may name, and their section, [dm_env_rpc].
+func Remote() (kind bridge.Kind, section Section, err error) { return catalog.RemoteKinds() }
+
 // NewCatalog returns the catalog of the built-in names and of a program's own parts. The error names all parts
 // that are wrong.
 func NewCatalog(parts ...Part) (*Catalog, error) { return catalog.NewCatalog(parts...) }

@@ -115,6 +115,11 @@ func everything(known *evorl.Catalog) ([]listed, error) {
 	for _, k := range kinds {
 		all = append(all, listed{Kind: "environment", Name: k.Prefix + k.Rest, Summary: k.Summary, Source: "docs/bridge.md", Sections: []evorl.Section{section}})
 	}
+	kind, section, err := evorl.Remote()
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, listed{Kind: "environment", Name: kind.Prefix + kind.Rest, Summary: kind.Summary, Source: "docs/bridge.md", Sections: []evorl.Section{section}})
 	for _, p := range known.Problems() {
 		sections, err := p.Sections()
 		if err != nil {

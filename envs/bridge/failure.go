@@ -33,8 +33,8 @@ func (f *Failures) Count() (n int, last Failure) {
 	return f.n, f.last
 }
 
-// add counts a failure and returns their number.
-func (f *Failures) add(of Failure) int {
+// Add counts a failure and returns their number.
+func (f *Failures) Add(of Failure) int {
 	f.mu.Lock()
 	f.n++
 	f.last = of

@@ -17,7 +17,7 @@ func (st *stepper) check(failed map[int]error) error {
 			continue
 		}
 		st.counted[err] = true // a process that fails is one failure of all its environments
-		if st.fails.add(Failure{Environment: i / st.seats, Err: err}) > st.cfg.Restarts {
+		if st.fails.Add(Failure{Environment: i / st.seats, Err: err}) > st.cfg.Restarts {
 			more := "[bridge] restarts is 0"
 			if st.cfg.Restarts > 0 {
 				more = fmt.Sprintf("after %d restarts, as many as [bridge] restarts allows", st.cfg.Restarts)

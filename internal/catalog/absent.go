@@ -26,6 +26,8 @@ func (s *Setup) Absent(section string) string {
 		return fmt.Sprintf("%s has no options of its own", env)
 	case section == BridgeSection:
 		return fmt.Sprintf("[%s] is for environments outside of evorl, such as env = \"gymnasium:CartPole-v1\", and env is %q", section, env)
+	case section == RemoteSection:
+		return fmt.Sprintf("[%s] is for worlds of a server, such as env = \"dm_env_rpc://127.0.0.1:9911\", and env is %q", section, env)
 	case isProblem:
 		return fmt.Sprintf("[%s] is for env = %q, and env is %q", of.Name, of.Name, env)
 	}

@@ -175,7 +175,7 @@ func (c *Catalog) places() []string { return append(c.Environments().Names(), c.
 
 // sectionNames returns the names of all sections of configurations.
 func (c *Catalog) sectionNames() []string {
-	of := []string{"environment", "evaluation", "checkpoint", sourceSection, TaskSection, BridgeSection, functionSection, VarySection}
+	of := []string{"environment", "evaluation", "checkpoint", sourceSection, TaskSection, BridgeSection, RemoteSection, functionSection, VarySection}
 	for _, w := range c.Workflows() {
 		for _, s := range w.Settings().Sections() {
 			of = append(of, s.Name)

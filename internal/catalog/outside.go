@@ -67,10 +67,16 @@ func (o *outside) original() *outside {
 
 // OutsideFailures returns the failures of environments outside of evorl after which they were restarted, and the last of them; 0 if there are none.
 func (s *Setup) OutsideFailures() (n int, last error) {
-	if s == nil || s.outside == nil { // of a configuration that was not read
+	if s == nil || s.outside == nil && s.remote == nil { // of a configuration that was not read
 		return 0, nil
 	}
-	n, of := s.outside.fails.Count()
+	var fails *bridge.Failures
+	if s.outside != nil {
+		fails = &s.outside.fails
+	} else {
+		fails = &s.remote.fails
+	}
+	n, of := fails.Count()
 	if n == 0 {
 		return 0, nil
 	}

@@ -111,6 +111,9 @@ func (s *Setup) Original() *Setup {
 	if of.outside != nil {
 		of.outside = of.outside.original()
 	}
+	if of.remote != nil {
+		of.remote = of.remote.original()
+	}
 	if of.template.robot != nil {
 		of.robot = of.template.robot.task
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/envs/bridge"
+	"github.com/evorl/evorl/envs/dmenvrpc"
 	"github.com/evorl/evorl/envs/mjcf"
 	"github.com/evorl/evorl/rl"
 	"github.com/evorl/evorl/vk"
@@ -39,7 +40,8 @@ type Setup struct {
 		robot *robot // nil: Env is no model
 	}
 	within  bool                     // see Reader
-	outside *outside                 // nil: evorl steps the environment
+	outside *outside                 // nil: no server of the bridge's protocol steps the environment
+	remote  *remote                  // nil: no server of dm_env_rpc does
 	catalog *Catalog                 // where Workflow and Env were looked up
 	locate  func(name string) string // the path of a file that a problem or [bridge] names; nil: none does
 }
@@ -59,6 +61,7 @@ type Reader struct {
 	source  *Source  // of the file that env names; nil: it is read from there
 	robot   *robot   // the same of a model
 	outside *outside // what has told of itself already; nil: nothing
+	remote  *remote  // the same of a server of dm_env_rpc
 	given   string   // the path by which env named the file of source or robot, before its name alone did
 }
 
@@ -68,7 +71,7 @@ func (r *Reader) Same(s *Setup) {
 	if s.Source != nil {
 		r.source = &Source{Name: s.Source.Name, Text: s.Source.Text}
 	}
-	r.robot, r.outside = s.template.robot, s.outside
+	r.robot, r.outside, r.remote = s.template.robot, s.outside, s.remote
 }
 
 // Select looks up what a document names.
@@ -101,6 +104,8 @@ func (r *Reader) Select(d *config.Document) (*Setup, error) {
 		err = s.placeRobot(top.Env, d, r)
 	case bridge.IsName(top.Env):
 		err = s.placeOutside(top.Env, d, r)
+	case dmenvrpc.IsName(top.Env):
+		err = s.placeRemote(top.Env, d, r)
 	default:
 		err = s.place(top.Env, d, r)
 	}
@@ -162,6 +167,9 @@ func (s *Setup) Finish(d *config.Document) (err error) {
 	if s.outside != nil {
 		s.outside.finish(s.locate)
 	}
+	if s.remote != nil {
+		s.remote.finish()
+	}
 	if search, ok := s.search(); ok && s.locate != nil {
 		if of, ok := search.settings.(located); ok {
 			of.locate(s.locate)
@@ -212,6 +220,9 @@ func (s *Setup) sections(environment *envs.Options) config.Sections {
 		if s.outside != nil {
 			out = append(out, config.Section{Name: BridgeSection, Value: s.outside.config})
 		}
+		if s.remote != nil {
+			out = append(out, config.Section{Name: RemoteSection, Value: s.remote.config})
+		}
 	}
 	return append(out, s.Settings.Sections()...)
 }
@@ -233,7 +244,7 @@ func (s *Setup) Check(environment envs.Options) error {
 // IsTask reports whether a section belongs to the task, which is the environment or the problem, not to the method.
 func (s *Setup) IsTask(section string) bool {
 	switch section {
-	case TaskSection, "environment", BridgeSection, sourceSection, functionSection, s.Place:
+	case TaskSection, "environment", BridgeSection, RemoteSection, sourceSection, functionSection, s.Place:
 		return true
 	}
 	return false

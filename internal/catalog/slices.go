@@ -95,7 +95,7 @@ func (s *Setup) CheckShared() error {
 		return config.Invalid(membersKey, "one member computes on one device, and several are given: want more members, or one device")
 	case agents != nil && agents.Slice == 0:
 		return config.Invalid(SliceKey, "several devices compute the members in slices: want at least 1, such as the number of members on each device")
-	case s.outside != nil:
+	case s.outside != nil || s.remote != nil:
 		return config.Invalid("env", "%s is stepped by other processes, and several devices are given: want one", s.Place)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/envs/bridge"
+	"github.com/evorl/evorl/envs/dmenvrpc"
 )
 
 // beyond returns what env names that a program does not contain: a file, or something outside; "": nothing.
@@ -13,7 +14,7 @@ func beyond(env string) string {
 	switch {
 	case strings.HasSuffix(env, SourceSuffix), isRobot(env):
 		return "a file"
-	case bridge.IsName(env):
+	case bridge.IsName(env), dmenvrpc.IsName(env):
 		return "stepped by other processes"
 	}
 	return ""
