@@ -127,6 +127,42 @@ func TestOwnEnvironmentInGo(t *testing.T) {
 	}
 }
 
+// The program of docs/games.md has a game that drives: a search of its players' matches learns to catch the prey, as does an agent.
+func TestGameThatDrives(t *testing.T) {
+	b := newBox(t)
+	page, err := os.ReadFile("../docs/games.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../docs/examples/hunt/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, code, ok := strings.Cut(string(text), ")\n\n"); !ok || !strings.Contains(string(page), "```go\n"+code+"```\n") {
+		t.Error("docs/games.md does not have the code of docs/examples/hunt")
+	}
+	settings, err := os.ReadFile("../docs/examples/hunt/hunt.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write("hunt.toml", string(settings))
+	b.write("search.toml", "workflow = \"openes\"\nenv = \"Hunt-v0\"\niterations = 2\n[openes]\npopulation = 8\n[policy]\nepisodes = 2\n[network]\nhidden = [4]\n"+
+		"[evaluation]\nepisodes = 4\nbest_episodes = 0\n")
+	program := b.path("hunt")
+	if out, err := exec.Command("go", "build", "-o", program, "../docs/examples/hunt").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b.program = program
+	learned := b.object(b.must("run", "-q", "--json", "--out", "ppo", "hunt.toml"))
+	if mean := learned["mean_return"].(float64); mean < -9 { // a hunter that goes straight for the prey has -6, and one at random about -25
+		t.Errorf("mean return %v; want at least -9", mean)
+	}
+	b.must("run", "-q", "--out", "search", "search.toml")
+	if e := b.object(b.must("eval", "--json", "--episodes", "4", "ppo")); e["mean_return"].(float64) < -12 {
+		t.Errorf("evaluated: %v", e["mean_return"])
+	}
+}
+
 // Every command takes the runs of a program whose environments have two agents, images, or are stepped in Go, or says why it does not.
 func TestOwnWorlds(t *testing.T) {
 	b := newBox(t)
