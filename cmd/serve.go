@@ -48,7 +48,8 @@ func newServe(known *evorl.Catalog) *cobra.Command {
 			"It answers this machine alone, and authenticates nobody. --host with an address that other machines reach needs --expose.",
 			"GET /spec says what observations and actions are; POST /act takes an array of observations; POST /sessions begins a session for a policy with memory. "+
 				"docs/serve.md documents them.",
-			"With --env it serves environments of evorl instead, over standard input and output, for Gymnasium's vector environments in Python: docs/python.md.",
+			"With --env it serves environments of evorl instead, over standard input and output, for Gymnasium's vector environments in Python: docs/python.md. "+
+				"With --protocol dm_env_rpc other programs' agents act in them by DeepMind's protocol, on --host and --port: docs/dm-env-rpc.md.",
 		),
 		Example: "  evorl serve runs/ppo-Hopper-v5-1\n" +
 			"  evorl serve --port 8377 --member 3 runs/pbt-CartPole-v1-1\n" +
@@ -87,10 +88,21 @@ func (f *serveFlags) runVector(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("--env %s and the run %s; want one of the two", f.vector.env, args[0])
 	}
-	for _, name := range []string{"host", "port", "expose", "draw", "member", "best", "seed", "episodes"} {
+	ofPolicies := []string{"draw", "member", "best", "seed", "episodes"}
+	switch f.vector.protocol {
+	case protocolVector:
+		ofPolicies = append(ofPolicies, "host", "port", "expose")
+	case protocolRPC:
+	default:
+		return usagef("--protocol %s: want %s or %s", f.vector.protocol, protocolVector, protocolRPC)
+	}
+	for _, name := range ofPolicies {
 		if cmd.Flags().Changed(name) {
 			return usagef("--%s is of a policy; with --env want none", name)
 		}
+	}
+	if f.vector.protocol == protocolRPC {
+		return f.runRPC(cmd)
 	}
 	return f.vector.run(cmd, f.known, f.device)
 }
@@ -100,6 +112,11 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	if err := f.checkEpisodes(cmd); err != nil {
 		return err
 	}
+	return f.checkAddress()
+}
+
+// checkAddress checks where the server answers.
+func (f *serveFlags) checkAddress() error {
 	if f.port < 0 || f.port > 65535 {
 		return usagef("--port %d: want 0 to 65535", f.port)
 	}

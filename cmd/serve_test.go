@@ -112,6 +112,43 @@ func TestServeEnvironments(t *testing.T) {
 	}
 }
 
+// A run learns in the worlds of evorl's own server of dm_env_rpc, until Ctrl-C ends it; the run is known without the server, and another one is refused.
+func TestServeRPC(t *testing.T) {
+	b := newBox(t)
+	cmd, _, errors := b.command("serve", "--env", "CartPole-v1", "--protocol", "dm_env_rpc", "--set", "environment.time_limit=50")
+	cmd.Stdout = nil
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	name, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("%v\n%s", err, errors)
+	}
+	b.write("rpc.toml", "workflow = \"ppo\"\nenv = \""+strings.TrimSpace(name)+"\"\niterations = 2\n[environment]\ntime_limit = 50\n[dm_env_rpc]\nseed = \"seed\"\n"+
+		"[ppo]\nenvironments = 4\nrollout_length = 16\n[network]\nhidden = [4]\n[evaluation]\nepisodes = 2\nbest_episodes = 0\n")
+	if mean, ok := b.object(b.must("run", "-q", "--json", "--out", "r", "rpc.toml"))["mean_return"].(float64); !ok || mean < 5 || mean > 50 {
+		t.Errorf("mean return %v; want 5 to 50 steps", mean)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after Ctrl-C: %v\n%s", err, errors)
+	}
+	if text := b.must("inspect", "r"); !strings.Contains(text, "dm_env_rpc://") {
+		t.Error(text)
+	}
+	for _, args := range []string{"run -q --out other rpc.toml", "eval r"} {
+		if _, stderr, status := b.run(strings.Fields(args)...); status != statusFailed && status != statusUsage || !strings.Contains(stderr, "connection refused") {
+			t.Errorf("%s without the server: status %d\n%s", args, status, stderr)
+		}
+	}
+}
+
 // Wrong flags are refused before a device is opened.
 func TestServeFlags(t *testing.T) {
 	b := newBox(t)
@@ -129,6 +166,12 @@ func TestServeFlags(t *testing.T) {
 		{"--env CartPoll-v1", "CartPole-v1"},
 		{"--env sphere", "is a problem"},
 		{"--num-envs 3 r", "--num-envs without --env"},
+		{"--protocol dm_env_rpc r", "--protocol without --env"},
+		{"--env CartPole-v1 --protocol json", "want vector or dm_env_rpc"},
+		{"--env CartPole-v1 --protocol dm_env_rpc --host 0.0.0.0", "want --expose too"},
+		{"--env CartPole-v1 --protocol dm_env_rpc --num-envs 0", "want 1 to 4096"},
+		{"--env CartPole-v1 --protocol dm_env_rpc --autoreset same_step", "it has its own"},
+		{"--env CartPole-v1 --protocol dm_env_rpc --draw", "--draw is of a policy"},
 	} {
 		if _, stderr, status := b.run(append([]string{"serve"}, strings.Fields(c.args)...)...); status != statusUsage || !strings.Contains(stderr, c.want) {
 			t.Errorf("serve %s: status %d\n%s; want %q", c.args, status, stderr, c.want)

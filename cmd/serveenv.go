@@ -14,6 +14,7 @@ import (
 // vectorFlags are the flags of evorl serve --env.
 type vectorFlags struct {
 	env       string
+	protocol  string
 	count     int
 	autoreset string
 	settings  []string
@@ -24,13 +25,20 @@ const maxServed = 1 << 20
 
 func (f *vectorFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.env, "env", "", "serve environment `ENV` instead of a policy, on standard input and output, for evorlgpu.gymnasium")
-	cmd.Flags().IntVar(&f.count, "num-envs", 1, "`N` copies of --env, stepped together")
+	cmd.Flags().StringVar(&f.protocol, "protocol", protocolVector, "how --env is served: `NAME` "+protocolVector+", or "+protocolRPC+" for other programs' agents, on --port")
+	cmd.Flags().IntVar(&f.count, "num-envs", 1, "`N` copies of --env, stepped together; with --protocol "+protocolRPC+" worlds at once at most (default 64)")
 	cmd.Flags().StringVar(&f.autoreset, "autoreset", vector.NextStep.String(), "when an episode of --env follows one that ended: `MODE` next_step or same_step")
 	cmd.Flags().StringArrayVar(&f.settings, "set", nil, "set a `KEY=VALUE` of [environment], or of the environment's own section (repeatable)")
 }
 
 // names of the flags that are for --env alone.
-var vectorOnly = []string{"num-envs", "autoreset", "set"}
+var vectorOnly = []string{"num-envs", "autoreset", "set", "protocol"}
+
+// The protocols by which environments are served.
+const (
+	protocolVector = "vector"
+	protocolRPC    = "dm_env_rpc"
+)
 
 // check returns the mode of autoreset.
 func (f *vectorFlags) check() (mode vector.Autoreset, err error) {
@@ -43,22 +51,31 @@ func (f *vectorFlags) check() (mode vector.Autoreset, err error) {
 	return mode, nil
 }
 
-// run serves the environments until the program that steps them is done.
-func (f *vectorFlags) run(cmd *cobra.Command, known *evorl.Catalog, device string) error {
-	mode, err := f.check()
-	if err != nil {
-		return err
-	}
+// configuration reads the environment's settings.
+func (f *vectorFlags) configuration(known *evorl.Catalog) (*evorl.Config, error) {
 	opts := []evorl.Option{evorl.Use(known)}
 	for _, s := range f.settings {
 		opts = append(opts, evorl.Set(s))
 	}
 	cfg, err := evorl.New("ppo", f.env, opts...) // a workflow has every section that an environment may have
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if cfg.Env() == nil {
-		return usagef("--env %s: it is no environment but a problem; want one of evorl list environments", f.env)
+		return nil, usagef("--env %s: it is no environment but a problem; want one of evorl list environments", f.env)
+	}
+	return cfg, nil
+}
+
+// run serves the environments until the program that steps them is done.
+func (f *vectorFlags) run(cmd *cobra.Command, known *evorl.Catalog, device string) error {
+	mode, err := f.check()
+	if err != nil {
+		return err
+	}
+	cfg, err := f.configuration(known)
+	if err != nil {
+		return err
 	}
 	return withDevice(cmd.Context(), cmd.ErrOrStderr(), device, func(ctx context.Context, dev *vk.Device) error {
 		e, err := vector.New(ctx, dev, cfg.Env(), f.count, cfg.Environment, mode)

@@ -164,9 +164,9 @@ func TestServerRefuses(t *testing.T) {
 		in   *pb.EnvironmentRequest
 		want string
 	}{
-		{step(nil, 4), "identifier 4; want 1"}, {step(nil), ""}, {step(nil), "without an action"}, {step(index(2)), "want 0 to 1"}, {step(index(-1)), "want 0 to 1"},
+		{step(nil, 3), "identifier 3; want 1"}, {step(nil), ""}, {step(nil), "without an action"}, {step(index(2)), "want 0 to 1"}, {step(index(-1)), "want 0 to 1"},
 		{step(wide), "has shape [1]"}, {step(map[uint64]*pb.Tensor{1: text}), "type STRING; want INT32"}, {step(map[uint64]*pb.Tensor{2: text}), "identifier 2; want 1"},
-		{step(index(1), 1, 2, 3), ""}, {join(l.world), "has joined world"}, {join("x"), "has joined world"}, {destroy(l.world), "want leave_world before"},
+		{step(index(1), 1, 2), ""}, {join(l.world), "has joined world"}, {join("x"), "has joined world"}, {destroy(l.world), "want leave_world before"},
 		{destroy("x"), `there is no world "x"`}, {create, ""}, {create, "there are 2 worlds"}, {destroy("CartPole-v1-2"), ""}, {&pb.EnvironmentRequest{}, "want create_world"},
 		{&pb.EnvironmentRequest{Payload: &pb.EnvironmentRequest_Reset_{Reset_: &pb.ResetRequest{Settings: map[string]*pb.Tensor{"level": text}}}}, `setting "level"`},
 		{&pb.EnvironmentRequest{Payload: &pb.EnvironmentRequest_Reset_{Reset_: &pb.ResetRequest{Settings: map[string]*pb.Tensor{"seed": text}}}}, "a seed of type STRING"},

@@ -10,26 +10,23 @@ import (
 	"github.com/evorl/evorl/envs/dmenvrpc/internal/pb"
 )
 
-// Identifiers of what Server serves.
+// Identifiers of what Server serves. There is no observation "discount": it is 0 where a sequence is terminated and 1 elsewhere, as clients assume without one.
 const (
 	uidAction      = 1
 	uidObservation = 1
 	uidReward      = 2
-	uidDiscount    = 3
 )
 
 // served are the specs of an environment.
 type served struct {
-	action                        TensorSpec
-	observation, reward, discount TensorSpec
-	message                       *pb.ActionObservationSpecs
+	action, observation, reward TensorSpec
+	message                     *pb.ActionObservationSpecs
 }
 
 func newServed(env *envs.Environment) *served {
 	s := &served{
 		observation: TensorSpec{Name: "observation", Type: "float", Shape: env.Observation.Shape(), Min: boundsOf(env.Observation.Low), Max: boundsOf(env.Observation.High)},
 		reward:      TensorSpec{Name: "reward", Type: "float"},
-		discount:    TensorSpec{Name: discount, Type: "float", Min: []float64{0}, Max: []float64{1}},
 	}
 	if env.Action.IsDiscrete() {
 		s.action = TensorSpec{Name: "action", Type: "int32", Min: []float64{0}, Max: []float64{float64(env.Action.N - 1)}}
@@ -39,10 +36,8 @@ func newServed(env *envs.Environment) *served {
 		}
 	}
 	s.message = &pb.ActionObservationSpecs{
-		Actions: map[uint64]*pb.TensorSpec{uidAction: s.action.proto()},
-		Observations: map[uint64]*pb.TensorSpec{
-			uidObservation: s.observation.proto(), uidReward: s.reward.proto(), uidDiscount: s.discount.proto(),
-		},
+		Actions:      map[uint64]*pb.TensorSpec{uidAction: s.action.proto()},
+		Observations: map[uint64]*pb.TensorSpec{uidObservation: s.observation.proto(), uidReward: s.reward.proto()},
 	}
 	return s
 }
@@ -98,16 +93,15 @@ func (s *served) act(actions map[uint64]*pb.Tensor) ([]float32, error) {
 
 // seen is what an agent may observe.
 type seen struct {
-	obs              []float32
-	reward, discount float32
+	obs    []float32
+	reward float32
 }
 
 // checkRequested returns an error for an identifier that is none of an observation.
 func checkRequested(of []uint64) error {
 	for _, uid := range of {
-		if uid < uidObservation || uid > uidDiscount {
-			return fmt.Errorf("an observation with the identifier %d; want %d (\"observation\"), %d (\"reward\") or %d (\"discount\")",
-				uid, uidObservation, uidReward, uidDiscount)
+		if uid < uidObservation || uid > uidReward {
+			return fmt.Errorf("an observation with the identifier %d; want %d (\"observation\") or %d (\"reward\")", uid, uidObservation, uidReward)
 		}
 	}
 	return nil
@@ -119,11 +113,8 @@ func (s *served) tensors(of seen, requested []uint64) map[uint64]*pb.Tensor {
 	for _, uid := range requested {
 		t := &pb.Tensor{}
 		array := []float32{of.reward}
-		switch uid {
-		case uidObservation:
+		if uid == uidObservation {
 			t.Shape, array = converted32(s.observation.Shape), slices.Clone(of.obs)
-		case uidDiscount:
-			array[0] = of.discount
 		}
 		t.Payload = &pb.Tensor_Floats{Floats: &pb.Tensor_FloatArray{Array: array}}
 		out[uid] = t

@@ -45,7 +45,7 @@ func (w *world) interrupted() {
 func (w *world) step(ctx context.Context, of *pb.StepRequest) (pb.EnvironmentStateType, error) {
 	if len(w.others) > 0 {
 		w.interrupted()
-		w.last.reward, w.last.discount = 0, 1
+		w.last.reward = 0
 		return pb.EnvironmentStateType_INTERRUPTED, nil
 	}
 	if !w.running {
@@ -65,11 +65,11 @@ func (w *world) step(ctx context.Context, of *pb.StepRequest) (pb.EnvironmentSta
 		return 0, err
 	}
 	state := pb.EnvironmentStateType_RUNNING
-	w.last = seen{slices.Clone(t.NextObs), t.Reward[0], 1}
+	w.last = seen{slices.Clone(t.NextObs), t.Reward[0]}
 	if done := t.Done[0]; done.Over() {
 		w.running, w.next = false, slices.Clone(t.Obs)
 		if state = pb.EnvironmentStateType_INTERRUPTED; done&envs.Terminated != 0 {
-			state, w.last.discount = pb.EnvironmentStateType_TERMINATED, 0
+			state = pb.EnvironmentStateType_TERMINATED
 		}
 	}
 	return state, nil
@@ -85,6 +85,6 @@ func (w *world) begin(ctx context.Context) error {
 		w.next = slices.Clone(obs)
 		w.seed = engine.Philox([2]uint32{w.seed, 0}, [4]uint32{1})[0]
 	}
-	w.last, w.next, w.running = seen{w.next, 0, 1}, nil, true
+	w.last, w.next, w.running = seen{obs: w.next}, nil, true
 	return nil
 }

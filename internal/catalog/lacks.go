@@ -64,7 +64,8 @@ var lacks = []lack{
 		regexp.MustCompile(`^(brax|gymnasium|gym|pettingzoo|dm-?control|dmc|mujoco-?playground|isaac|isaacgym|envpool|gymnax|jumanji|evogym)\b|` +
 			`^(lunar-?lander|bipedal-?walker|frozen-?lake|taxi|blackjack|cliff-?walking)\b`),
 		"of other programs evorl runs environments with Gymnasium's interface (env = \"gymnasium:ID\", or \"python:MODULE:FUNCTION\"), " +
-			"worlds of PettingZoo's parallel API (\"pettingzoo:MODULE\") and servers that speak its protocol (\"exec:PROGRAM\"), on the processor",
+			"worlds of PettingZoo's parallel API (\"pettingzoo:MODULE\") and servers that speak its protocol (\"exec:PROGRAM\") or " +
+			"dm_env_rpc (\"dm_env_rpc://HOST:PORT\"), on the processor",
 	},
 }
 
