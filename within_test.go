@@ -16,6 +16,7 @@ func TestWithin(t *testing.T) {
 		"workflow = \"openes\"\nenv = \"/nowhere/x.xml\"\n":                              "is a file",
 		"workflow = \"ppo\"\nenv = \"exec:/nowhere/program\"\n":                          "stepped by other processes",
 		"workflow = \"ppo\"\nenv = \"gymnasium:CartPole-v1\"\n":                          "stepped by other processes",
+		"workflow = \"ppo\"\nenv = \"dm_env_rpc://127.0.0.1:1\"\n":                       "stepped by other processes",
 		"workflow = \"openes\"\nenv = \"mnist\"\n[task]\nfolder = \"/nowhere\"\n":        "read from a file",
 		"workflow = \"openes\"\nenv = \"painting\"\n[task]\ntarget = \"/nowhere.png\"\n": "read from a file",
 	} {

@@ -55,18 +55,25 @@ func serveEcho(t *testing.T, e *echo) string {
 		e.specs = echoSpecs()
 	}
 	e.stop = make(chan struct{})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer()
-	pb.RegisterEnvironmentServer(server, e)
-	go func() { _ = server.Serve(listener) }() // until Stop
+	server, at := listen(t, e, "127.0.0.1:0")
 	t.Cleanup(func() {
 		close(e.stop)
 		server.Stop()
 	})
-	return Prefix + listener.Addr().String()
+	return Prefix + at
+}
+
+// listen serves at an address until Stop.
+func listen(t *testing.T, e *echo, address string) (server *grpc.Server, at string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server = grpc.NewServer()
+	pb.RegisterEnvironmentServer(server, e)
+	go func() { _ = server.Serve(listener) }() // until Stop
+	return server, listener.Addr().String()
 }
 
 func (e *echo) Process(stream grpc.BidiStreamingServer[pb.EnvironmentRequest, pb.EnvironmentResponse]) error {

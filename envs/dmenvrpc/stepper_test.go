@@ -242,3 +242,26 @@ func TestRefused(t *testing.T) {
 		t.Errorf("other specs: %v", err)
 	}
 }
+
+// A server that is gone for a while is waited for: the environment joins a world of the next one.
+func TestServerReturns(t *testing.T) {
+	failures = bridge.Failures{}
+	e := &echo{specs: echoSpecs()}
+	server, at := listen(t, e, "127.0.0.1:0")
+	st, s := open(t, Prefix+at, testConfig(), 1), newStep(1)
+	if err := st.Reset(t.Context(), nil, []uint32{3}, s.Obs); err != nil {
+		t.Fatal(err)
+	}
+	server.Stop()
+	begins := time.AfterFunc(300*time.Millisecond, func() {
+		server, _ := listen(t, &echo{specs: echoSpecs(), worlds: 50}, at)
+		t.Cleanup(server.Stop)
+	})
+	defer begins.Stop()
+	if err := st.Step(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if n, last := failures.Count(); n != 1 || !s.Truncated[0] || s.Obs[3] != 50 {
+		t.Errorf("%d failures, %v, truncated %t, then %v; want one, and the first world of the next server", n, last, s.Truncated[0], s.Obs)
+	}
+}
