@@ -97,6 +97,7 @@ func Suites() []Suite {
 		{"placement", "a [64, 64] network acting in CartPole-v1 and HalfCheetah-v5, fused with the environment and stepped before it", acting},
 		{"rl", "updates of populations of TD3, SAC and DQN agents, one and 50 a submission; PPO that sees or remembers",
 			func() []Case { return append(imagesAndMemory(), offPolicy()...) }},
+		{"agents", "worlds of several agents and games, alone and learning: SimpleSpread, WaterWorld, Pong", agents},
 		{"hybrid", "iterations of ERL, CEM-RL and PBT over SAC and PPO on the swimmer, against the population", hybrids},
 		{"score", "five cases of the others in two minutes, and one figure of all: the geometric mean", score},
 		{"ec", "generations of OpenES on swing-up and their memory; placements of networks; CMA-ES with a large matrix", evolution},
