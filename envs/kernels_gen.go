@@ -732,6 +732,39 @@ func (k matchesInheritKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(matchesInheritShader, &k, x, y, z)
 }
 
+var matchesLeaveShader = &vk.Shader{
+	Name:  "envs/matches_leave",
+	SPIRV: shaders.Code("envs/matches_leave"),
+	Bindings: []vk.Binding{
+		{Name: "Gone", Index: 0, Access: vk.Read},
+		{Name: "Facing", Index: 1, Access: vk.ReadWrite},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// matchesLeaveKernel is shaders/envs/matches_leave.comp.
+type matchesLeaveKernel struct {
+	Gone   vk.Range // readonly uint
+	Facing vk.Range // read-write uint
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	First        uint32
+	Count        uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k matchesLeaveKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(matchesLeaveShader, &k, x, y, z)
+}
+
 var matchesScoreShader = &vk.Shader{
 	Name:  "envs/matches_score",
 	SPIRV: shaders.Code("envs/matches_score"),

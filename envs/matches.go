@@ -50,7 +50,7 @@ func NewMatches(s *engine.State, env *Environment, cfg MatchConfig) (*Matches, e
 		return nil, fmt.Errorf("envs: matches: %w", err)
 	}
 	seats := env.Seats()
-	const most = maxIterations / (2 * maxAgents) // loop iterations of the draw
+	most := maxIterations / (1 + max(seats, 2)) // loop iterations of the draw: a sum, and a search for each seat
 	switch {
 	case seats < 2:
 		return nil, fmt.Errorf("envs: matches in %q, which has one agent; want several", env.Name)
@@ -118,6 +118,20 @@ func (m *Matches) RecordForget(r *engine.Recorder, rows *engine.Tensor) {
 	size, groups := r.Invocations(m.facing.Len())
 	r.Dispatch(matchesForgetKernel{
 		Places: rows.Range(), Facing: m.facing.Range(), Members: uint32(m.cfg.Members), Environments: uint32(m.cfg.Environments), LocalSizeX: size,
+	}.call(groups, 1, 1))
+}
+
+// RecordLeave records that games in progress of rows of a common pool are not counted, since these are about to be other players: gone [Count] u32 is 1 for
+// them, as members or as opponents.
+func (m *Matches) RecordLeave(r *engine.Recorder, gone *engine.Tensor) {
+	if m.facing == nil || m.cfg.Apart || gone.Len() != m.cfg.Count {
+		r.Fail(fmt.Errorf("envs: forgetting the games of rows %v in pools of %d; want one flag each, results, and a pool in common", gone, m.cfg.Count))
+		return
+	}
+	size, groups := r.Invocations(m.facing.Len())
+	r.Dispatch(matchesLeaveKernel{
+		Gone: gone.Range(), Facing: m.facing.Range(), Members: uint32(m.cfg.Members), Environments: uint32(m.cfg.Environments),
+		First: uint32(m.cfg.First), Count: uint32(m.cfg.Count), LocalSizeX: size,
 	}.call(groups, 1, 1))
 }
 

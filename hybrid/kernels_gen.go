@@ -303,6 +303,168 @@ func (k emogiSettleKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(emogiSettleShader, &k, x, y, z)
 }
 
+var leagueAppendShader = &vk.Shader{
+	Name:  "hybrid/league_append",
+	SPIRV: shaders.Code("hybrid/league_append"),
+	Bindings: []vk.Binding{
+		{Name: "Recent", Index: 0, Access: vk.Read},
+		{Name: "Serial", Index: 1, Access: vk.Read},
+		{Name: "Since", Index: 2, Access: vk.ReadWrite},
+		{Name: "Entries", Index: 3, Access: vk.ReadWrite},
+		{Name: "Places", Index: 4, Access: vk.Write},
+		{Name: "Clock", Index: 5, Access: vk.Read},
+		{Name: "Entered", Index: 6, Access: vk.Write},
+		{Name: "Resets", Index: 7, Access: vk.Write},
+		{Name: "Gone", Index: 8, Access: vk.Write},
+	},
+	PushBytes:     48,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// leagueAppendKernel is shaders/hybrid/league_append.comp.
+type leagueAppendKernel struct {
+	Recent  vk.Range // readonly float
+	Serial  vk.Range // readonly uint
+	Since   vk.Range // read-write uint
+	Entries vk.Range // read-write uint
+	Places  vk.Range // writeonly uint
+	Clock   vk.Range // readonly uint
+	Entered vk.Range // writeonly uint
+	Resets  vk.Range // writeonly uint
+	Gone    vk.Range // writeonly uint
+
+	Members        uint32 // push constants, in order
+	Capacity       uint32
+	Mains          uint32
+	MainExploiters uint32
+	Steps          uint32
+	Least          uint32
+	Most           uint32
+	WinRate        float32
+	ResetShare     float32
+	Seed           uint32
+	Stream         uint32
+	First          bool
+}
+
+// call dispatches x × y × z workgroups.
+func (k leagueAppendKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(leagueAppendShader, &k, x, y, z)
+}
+
+var leagueSettleShader = &vk.Shader{
+	Name:  "hybrid/league_settle",
+	SPIRV: shaders.Code("hybrid/league_settle"),
+	Bindings: []vk.Binding{
+		{Name: "Payoff", Index: 0, Access: vk.ReadWrite},
+		{Name: "Recent", Index: 1, Access: vk.ReadWrite},
+		{Name: "Serial", Index: 2, Access: vk.Write},
+		{Name: "Entries", Index: 3, Access: vk.Read},
+		{Name: "Places", Index: 4, Access: vk.Read},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// leagueSettleKernel is shaders/hybrid/league_settle.comp.
+type leagueSettleKernel struct {
+	Payoff  vk.Range // read-write uint
+	Recent  vk.Range // read-write float
+	Serial  vk.Range // writeonly uint
+	Entries vk.Range // readonly uint
+	Places  vk.Range // readonly uint
+
+	Members  uint32 // push constants, in order
+	Capacity uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k leagueSettleKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(leagueSettleShader, &k, x, y, z)
+}
+
+var leagueTallyShader = &vk.Shader{
+	Name:  "hybrid/league_tally",
+	SPIRV: shaders.Code("hybrid/league_tally"),
+	Bindings: []vk.Binding{
+		{Name: "Results", Index: 0, Access: vk.Read},
+		{Name: "Payoff", Index: 1, Access: vk.ReadWrite},
+		{Name: "Recent", Index: 2, Access: vk.ReadWrite},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// leagueTallyKernel is shaders/hybrid/league_tally.comp.
+type leagueTallyKernel struct {
+	Results vk.Range // readonly uint
+	Payoff  vk.Range // read-write uint
+	Recent  vk.Range // read-write float
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	Players      uint32
+	Keep         float32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k leagueTallyKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(leagueTallyShader, &k, x, y, z)
+}
+
+var leagueWeightsShader = &vk.Shader{
+	Name:  "hybrid/league_weights",
+	SPIRV: shaders.Code("hybrid/league_weights"),
+	Bindings: []vk.Binding{
+		{Name: "Recent", Index: 0, Access: vk.Read},
+		{Name: "Serial", Index: 1, Access: vk.Read},
+		{Name: "Weights", Index: 2, Access: vk.ReadWrite},
+		{Name: "Filled", Index: 3, Access: vk.Write},
+		{Name: "WinRate", Index: 4, Access: vk.Write},
+		{Name: "Worst", Index: 5, Access: vk.Write},
+		{Name: "Size", Index: 6, Access: vk.Write},
+	},
+	PushBytes:     24,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// leagueWeightsKernel is shaders/hybrid/league_weights.comp.
+type leagueWeightsKernel struct {
+	Recent  vk.Range // readonly float
+	Serial  vk.Range // readonly uint
+	Weights vk.Range // read-write float
+	Filled  vk.Range // writeonly float
+	WinRate vk.Range // writeonly float
+	Worst   vk.Range // writeonly float
+	Size    vk.Range // writeonly float
+
+	Members        uint32 // push constants, in order
+	Capacity       uint32
+	Mains          uint32
+	MainExploiters uint32
+	Latest         float32
+	Checked        float32
+}
+
+// call dispatches x × y × z workgroups.
+func (k leagueWeightsKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(leagueWeightsShader, &k, x, y, z)
+}
+
 var learnedShader = &vk.Shader{
 	Name:  "hybrid/learned",
 	SPIRV: shaders.Code("hybrid/learned"),

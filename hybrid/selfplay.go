@@ -20,14 +20,19 @@ import (
 // seat. Fitness, by which PBT compares members, is the score
 // in games against the other members, draws half: pools differ. A member that PBT replaces takes over all of its parent: policy, pool, results of its
 // opponents, and the games in progress, against the same opponents.
+//
+// With LeagueConfig.League the members have roles, and all pools are one (LeagueConfig).
 type SelfPlay struct {
 	learner
 	cfg       SelfPlayConfig
 	opponents *rl.Opponents
 	members   int
+	league    *league // nil: members play against their own pools
 
-	payoff  *engine.Tensor // [M, C + 1, C, 3] u32: games that the row won, drew and lost against the column; row C is the learner since its last entry
-	recent  *engine.Tensor // [M, C, 2]: the learner's recent score against each opponent, and its games
+	// payoff [M, C + 1, C, 3] u32 are the games that the row won, drew and lost against the column; row C is the learner since its last entry. In a league
+	// it is [P, P, 3] of all players (see league), with the games in the worlds of the row's member.
+	payoff  *engine.Tensor
+	recent  *engine.Tensor // [M, C, 2]: the learner's recent score against each opponent, and its games; in a league [M, P, 2]
 	serial  *engine.Tensor // [M, C] u32: number of the entry, from 1; 0: empty
 	entered *engine.Tensor // [M, C] u32: iterations after which it was made
 	since   *engine.Tensor // [M] u32: environment steps since the last entry
@@ -65,7 +70,7 @@ func NewSelfPlay(agent *rl.PPO, cfg SelfPlayConfig) (*SelfPlay, error) {
 // Pool returns the option with which the agent is made.
 func (c SelfPlayConfig) Pool() rl.Option {
 	return rl.Pool(rl.PoolConfig{
-		Opponents: c.Capacity, Alone: c.Latest, Peers: c.Population, Scripted: c.Scripted, Random: c.Random, Evaluation: c.Evaluation,
+		Opponents: c.Capacity, Alone: c.Latest, Peers: c.Population, Scripted: c.Scripted, Random: c.Random, Evaluation: c.Evaluation, League: c.League,
 	})
 }
 
@@ -81,8 +86,14 @@ func (p *SelfPlay) build(agent *rl.PPO) error {
 	}
 	s, n, c := p.State().Sub(selfPlayScope), engine.Members(p.members), p.cfg.Capacity
 	opponent := engine.Axis("opponent", c)
-	p.payoff = s.Tensor("payoff", engine.Uint32, n, engine.Axis("player", c+1), opponent, engine.Axis("result", 3))
-	p.recent = s.Tensor("recent", engine.Float32, n, opponent, engine.Axis("score", 2))
+	if p.cfg.League {
+		p.league = &league{}
+		p.league.build(p, s)
+		p.payoff = s.Tensor("payoff", engine.Uint32, engine.Axis("player", p.players()), engine.Axis("opponent", p.players()), engine.Axis("result", 3))
+	} else {
+		p.payoff = s.Tensor("payoff", engine.Uint32, n, engine.Axis("player", c+1), opponent, engine.Axis("result", 3))
+	}
+	p.recent = s.Tensor("recent", engine.Float32, n, engine.Axis("opponent", p.opponentsOf()), engine.Axis("score", 2))
 	p.serial = s.Tensor("serial", engine.Uint32, n, opponent)
 	p.entered = s.Tensor("entered", engine.Uint32, n, opponent)
 	p.since = s.Tensor("since", engine.Uint32, n)
@@ -119,6 +130,10 @@ func (p *SelfPlay) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 
 // recordTally records adding an iteration's results to what is known of the opponents.
 func (p *SelfPlay) recordTally(r *engine.Recorder) {
+	if p.league != nil {
+		p.league.recordTally(r, p)
+		return
+	}
 	size, groups := r.Invocations(p.members * p.cfg.Capacity)
 	r.Dispatch(selfPlayTallyKernel{
 		Results: p.opponents.Matches().Results().Range(), Payoff: p.payoff.Range(), Recent: p.recent.Range(),
@@ -128,13 +143,16 @@ func (p *SelfPlay) recordTally(r *engine.Recorder) {
 
 // recordEntries records that the members enter their pools for which it is due, or all, if these are empty.
 func (p *SelfPlay) recordEntries(r *engine.Recorder, first bool) {
-	d := p.Describe()
+	if p.league != nil {
+		p.league.recordEntries(r, p, first)
+		return
+	}
 	p.opponents.Differ(r, p.newest, p.differs)
 	k := selfPlayAppendKernel{
 		Payoff: p.payoff.Range(), Recent: p.recent.Range(), Serial: p.serial.Range(), Since: p.since.Range(), Entries: p.entries.Range(),
 		Places: p.places.Range(), Clock: p.Clock().Tensor().Range(), Entered: p.entered.Range(),
 		Differs: p.differs.Range(), Newest: p.newest.Range(), Difference: float32(p.cfg.AppendDifference),
-		Members: uint32(p.members), Capacity: uint32(p.cfg.Capacity), Steps: uint32(d.StepsPerIter / d.Members / seatsOfDuel),
+		Members: uint32(p.members), Capacity: uint32(p.cfg.Capacity), Steps: p.stepsEach(),
 		Samples: uint32(p.cfg.AppendSamples), WinRate: float32(p.cfg.AppendWinRate), Games: uint32(p.cfg.AppendGames), First: first,
 	}
 	r.Dispatch(k.call(p.memberGroups(), 1, 1))
@@ -144,8 +162,18 @@ func (p *SelfPlay) recordEntries(r *engine.Recorder, first bool) {
 // seatsOfDuel is the number of seats of a game. An agent's steps count those of all seats.
 const seatsOfDuel = 2
 
+// stepsEach returns the environment steps of a member's worlds in an iteration.
+func (p *SelfPlay) stepsEach() uint32 {
+	d := p.Describe()
+	return uint32(d.StepsPerIter / d.Members / seatsOfDuel)
+}
+
 // recordWeights records the weights of the next draws, and the metrics.
 func (p *SelfPlay) recordWeights(r *engine.Recorder) {
+	if p.league != nil {
+		p.league.recordWeights(r, p)
+		return
+	}
 	k := selfPlayWeightsKernel{
 		Recent: p.recent.Range(), Serial: p.serial.Range(), Weights: p.opponents.Matches().Weights().Range(), Filled: p.opponents.Filled().Range(),
 		WinRate: p.winRate.Range(), Worst: p.worst.Range(), Size: p.size.Range(),
@@ -180,10 +208,15 @@ func (p *SelfPlay) Describe() engine.Description {
 	return d
 }
 
-// Init implements engine.Workflow: the untrained members are the first opponents of their pools.
+// Init implements engine.Workflow: the untrained members are the first opponents of their pools; in a league the main agents alone.
 func (p *SelfPlay) Init(ctx context.Context) error {
 	if err := p.learner.Init(ctx); err != nil {
 		return err
+	}
+	if p.league != nil {
+		if err := p.league.begin(ctx, p); err != nil {
+			return err
+		}
 	}
 	begin, err := p.State().Engine().Record("self-play: first opponents", func(r *engine.Recorder) {
 		p.recordEntries(r, true)

@@ -26,12 +26,16 @@ type SelfPlayConfig struct {
 	AppendDifference float64 `min:"0" max:"0.5" doc:"A member waits while its win rate against its newest opponent is nearer to 1/2; 0: while it is that one."`
 
 	Keep float64 `above:"0" max:"1" doc:"Factor by which a game counts less, with every later one against the same opponent, in recent win rates."`
+
+	LeagueConfig
 }
 
 // DefaultSelfPlay has the settings of Lamarckian's self-play in OpenAI Five's form (C. Berner et al., 2019): of the episodes 80 % against
 // itself, and the rest against older opponents alike. Recent win rates are as AlphaStar's (O. Vinyals et al., 2019).
 func DefaultSelfPlay() SelfPlayConfig {
-	return SelfPlayConfig{Over: "ppo", Capacity: 100, Opponents: UniformDraw, Latest: 0.8, AppendSamples: 1_000_000, AppendGames: 100, Keep: 0.99}
+	return SelfPlayConfig{
+		Over: "ppo", Capacity: 100, Opponents: UniformDraw, Latest: 0.8, AppendSamples: 1_000_000, AppendGames: 100, Keep: 0.99, LeagueConfig: defaultLeague(),
+	}
 }
 
 // Validate checks constraints across fields.
@@ -45,7 +49,7 @@ func (c SelfPlayConfig) Validate() error {
 	if c.AppendSamples == 0 && c.AppendWinRate == 0 {
 		return config.Invalid("append_samples", "the pool would keep its first opponent, which is untrained; want append_samples or append_win_rate above 0")
 	}
-	return nil
+	return c.validateLeague()
 }
 
 // Check checks the settings in an environment, for an agent with the given numbers of members and of environments per member.
@@ -65,7 +69,7 @@ func (c SelfPlayConfig) Check(env *envs.Environment, members, environments int) 
 	case environments > most:
 		return config.Invalid(c.Over+".environments", "results of %d environments per member; want at most %d with self-play", environments, most)
 	}
-	return nil
+	return c.checkLeague(members)
 }
 
 // Draw selects how opponents are drawn from a pool.

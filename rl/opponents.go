@@ -12,10 +12,11 @@ import (
 // evaluations. The pools are part of the state. An enclosing method lets members enter, and sets the weights by which opponents are drawn.
 type Opponents struct {
 	members, size int
+	league        bool
 	agent         *Agent
 	rows          *engine.Tensor // [M + M·n, row]: the members' own rows, then each member's pool
 	normalizers   *engine.Tensor // [M + M·n, 2, O]; nil: none
-	filled        *engine.Tensor // [M, n]
+	filled        *engine.Tensor // [M, n]; in a league [M, M + M·n]
 	matches       *envs.Matches
 	policy        *envs.Policy
 	evaluation    envs.Player
@@ -26,19 +27,21 @@ func newOpponents(s *engine.State, env *envs.Environment, a *Agent, c onPolicyCo
 		return nil, fmt.Errorf("a pool of opponents in %q, whose episodes have %d seats; want two", env.Name, env.Seats())
 	}
 	pool := with.pool
-	o := &Opponents{members: c.Members, size: pool.Opponents, agent: a, evaluation: pool.Evaluation}
+	o := &Opponents{members: c.Members, size: pool.Opponents, league: pool.League, agent: a, evaluation: pool.Evaluation}
 	all := engine.Members(c.Members + c.Members*o.size)
 	s.OnInherit(o.inherit) // copied members take over their sources' rows and pools
 	o.rows = s.Tensor("rows", engine.Float32, all, engine.Axis("parameter", a.Actor().Size("parameter"))).Own()
 	if a.normalizer != nil {
 		o.normalizers = s.Tensor("normalizers", engine.Float32, all, engine.Axis("moment", 2), engine.Axis("feature", env.ObsSize())).Own()
 	}
-	o.filled = s.Tensor("filled", engine.Float32, engine.Members(c.Members), engine.Axis("row", o.size))
+	matches := o.among()
+	matches.Members, matches.Environments, matches.Seat, matches.Results = c.Members, c.Environments/env.Seats(), envs.AnySeat, true
+	if !o.league {
+		matches.Alone, matches.Peers, matches.Scripted, matches.Random = pool.Alone, pool.Peers, pool.Scripted, pool.Random
+	}
+	o.filled = s.Tensor("filled", engine.Float32, engine.Members(c.Members), engine.Axis("row", matches.Count))
 	var err error
-	o.matches, err = envs.NewMatches(s, env, envs.MatchConfig{
-		Members: c.Members, Environments: c.Environments / env.Seats(), First: c.Members, Count: o.size, Apart: true,
-		Seat: envs.AnySeat, Weighted: true, Alone: pool.Alone, Peers: pool.Peers, Scripted: pool.Scripted, Random: pool.Random, Results: true,
-	})
+	o.matches, err = envs.NewMatches(s, env, matches)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +50,19 @@ func newOpponents(s *engine.State, env *envs.Environment, a *Agent, c onPolicyCo
 	return o, s.Err()
 }
 
+// among returns the rows among which opponents are drawn by weights.
+func (o *Opponents) among() envs.MatchConfig {
+	if o.league {
+		return envs.MatchConfig{Count: o.members * (1 + o.size), Weighted: true}
+	}
+	return envs.MatchConfig{First: o.members, Count: o.size, Apart: true, Weighted: true}
+}
+
 // evaluate makes evaluations run against all opponents of the pools alike, or against a player without parameters.
 func (o *Opponents) evaluate(ev *envs.Evaluator) {
-	ev.Against(o.policy, o.evaluation.Alone(envs.MatchConfig{First: o.members, Count: o.size, Apart: true, Weighted: true, Given: o.filled}))
+	matches := o.among()
+	matches.Given = o.filled
+	ev.Against(o.policy, o.evaluation.Alone(matches))
 }
 
 // Scores returns an engine.Fitness: the members' scores (envs.Evaluator.Scores) in games against each other as they were at the end of the last iteration,
@@ -69,13 +82,20 @@ func (o *Opponents) Rows() *engine.Tensor { return o.rows }
 // Matches returns the draws of opponents, with their weights and the results of games.
 func (o *Opponents) Matches() *envs.Matches { return o.matches }
 
-// Filled returns [M, n]: 1 for the places of the pools that evaluations play against, 0 for others.
+// Filled returns [M, n]: 1 for the places of the pools that evaluations play against, 0 for others; in a league [M, M + M·n], of all its rows.
 func (o *Opponents) Filled() *engine.Tensor { return o.filled }
 
 // Enter records that every member, as it is now, takes a place of its pool, places [M] u32; n stands for none. Games in progress against the opponent that
 // was there are not counted.
 func (o *Opponents) Enter(r *engine.Recorder, places *engine.Tensor) {
 	o.matches.RecordForget(r, places)
+	o.copy(r, places)
+}
+
+// EnterAmong is Enter in a league, whose rows gone [M + M·n] u32 that are not 0 are about to be other players: games in progress of these are not counted,
+// whoever plays them.
+func (o *Opponents) EnterAmong(r *engine.Recorder, places, gone *engine.Tensor) {
+	o.matches.RecordLeave(r, gone)
 	o.copy(r, places)
 }
 

@@ -82,6 +82,10 @@ type PoolConfig struct {
 	Alone, Peers, Scripted, Random float64
 
 	Evaluation envs.Player // of evaluations: envs.PoolPlayer stands for all opponents of the pool alike
+
+	// League makes one pool of the members as they are and of all members' pools. All episodes are against its rows, by weights, which may be a member's
+	// own: then it plays both seats. The shares above have no effect.
+	League bool
 }
 
 // Pool gives each member of PPO or A2C, in a world of two agents, a pool of opponents, which play one of the seats in its training episodes and its
