@@ -12,7 +12,9 @@ import (
 )
 
 const (
-	pongOfTwo = "workflow = \"self-play\"\nenv = \"PongDuel-v0\"\n"
+	pongOfTwo    = "workflow = \"self-play\"\nenv = \"PongDuel-v0\"\n"
+	leagueOfPong = pongOfTwo + "[ppo]\nmembers = 4\n[self-play]\nleague = true\n"
+
 	pbtOfPong = "workflow = \"pbt\"\nenv = \"PongDuel-v0\"\n[pbt]\nover = \"self-play\"\n"
 )
 
@@ -37,6 +39,15 @@ func TestWrongSelfPlay(t *testing.T) {
 		{"workflow = \"self-play\"\nenv = \"SimpleSpeakerListener-v4\"\n[self-play]\nevaluation = \"scripted\"\n", []string{"x.toml:4:14", "has no script"}},
 		{"workflow = \"self-play\"\nenv = \"SimpleSpeakerListener-v4\"\n[self-play]\nscripted = 0.1\n", []string{"x.toml:4:12", "has no script"}},
 		{pongOfTwo + "[self-play]\nevaluation = \"script\"\n", []string{"x.toml:4:14", "scripted"}},
+		{pongOfTwo + "[self-play]\nleague = true\nmain_exploiters = 1\n", []string{"x.toml:5:19", "without a main agent", "ppo.members of at least 4"}},
+		{leagueOfPong + "latest = 0.9\nchecked = 0.2\n", []string{"x.toml:8:11", "0.9 and 0.2; want at most 1 together"}},
+		{leagueOfPong + "opponents = \"newest\"\n", []string{"x.toml:7:13", "by their roles", "uniform"}},
+		{leagueOfPong + "latest = 0.5\npopulation = 0.1\n", []string{"x.toml:8:14", "by their roles", "want 0"}},
+		{leagueOfPong + "latest = 0.5\nscripted = 0.1\n", []string{"x.toml:8:12", "plays among itself"}},
+		{leagueOfPong + "append_difference = 0.1\n", []string{"x.toml:7:21", "want 0"}},
+		{leagueOfPong + "append_after = 200\nappend_samples = 100\n", []string{"x.toml:7:16", "want at most as many"}},
+		{leagueOfPong + "capacity = 512\n", []string{"x.toml:7:12", "2052 players", "at most 2048"}},
+		{pbtOfPong + "[self-play]\nleague = true\n", []string{"x.toml:6:10", "have roles", "want false"}},
 		{pbtOfPong + "[self-play]\nover = \"sac\"\n", []string{"x.toml:6:8", `does not train "sac"`, "[ppo]"}},
 		{pbtOfPong + "[self-play]\nlatst = 0.5\n", []string{"x.toml:6:1", `did you mean "latest"?`}},
 		{pbtOfPong + "[ppo]\nmembers = 1\n", []string{"x.toml:6:11", "a population of 1"}},

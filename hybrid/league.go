@@ -1,7 +1,10 @@
 package hybrid
 
 import (
+	"cmp"
 	"context"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/evorl/evorl/engine"
@@ -90,6 +93,46 @@ func (l *league) recordEntries(r *engine.Recorder, p *SelfPlay, first bool) {
 	for _, t := range l.first {
 		engine.Renew(r, l.resets, t.now, t.first)
 	}
+}
+
+// ofLeague returns whether a payoff matrix is that of a league with the given entries: a square one of all players.
+func ofLeague(members int, payoff, serial []uint32) bool {
+	players := members + len(serial)
+	return len(payoff) == players*players*3
+}
+
+// leaguePools makes the members' pools of a league's payoff matrix [P, P, 3] and of its entries' numbers and iterations [M, C].
+func leaguePools(members int, payoff, serial, entered []uint32) []Pool {
+	all, capacity := members+len(serial), len(serial)/members
+	var players []int // those of each member oldest first, then the member
+	for m := range members {
+		at := len(players)
+		for player := members + m*capacity; player < members+(m+1)*capacity; player++ {
+			if serial[player-members] > 0 {
+				players = append(players, player)
+			}
+		}
+		slices.SortFunc(players[at:], func(a, b int) int { return cmp.Compare(serial[a-members], serial[b-members]) })
+		players = append(players, m)
+	}
+	between := func(i, j int) Results {
+		n := payoff[(i*all+j)*3:][:3]
+		return Results{int(n[0]), int(n[1]), int(n[2])}
+	}
+	pools, m := make([]Pool, members), 0
+	for i, rating := range ratingsOf(players, between) {
+		player, pool := players[i], &pools[m]
+		if player >= members {
+			at := player - members
+			pool.Opponents = append(pool.Opponents, Opponent{Number: int(serial[at]), Entered: int(entered[at]), Rating: rating, Results: between(m, player)})
+			continue
+		}
+		if pool.Learner = rating; math.IsNaN(rating) && len(pool.Opponents) > 0 {
+			pool.Learner = pool.Opponents[len(pool.Opponents)-1].Rating
+		}
+		m++
+	}
+	return pools
 }
 
 // recordWeights records the probabilities of the next draws, and the metrics.

@@ -1,12 +1,14 @@
 package hybrid
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/rl"
 )
 
@@ -470,5 +472,55 @@ func TestLeagueBegins(t *testing.T) {
 		if player := 5 + 2*q; !slices.Equal(rows[player*width:][:width], actors[q*width:][:width]) {
 			t.Errorf("past player %d is not main agent %d", player, q)
 		}
+	}
+}
+
+// TestLeaguePools: a league's matrix gives all members ratings of one scale, and pools of their own past players, in a checkpoint, too. The games are those of
+// players of known strengths.
+func TestLeaguePools(t *testing.T) {
+	p, dir := newSelfPlay(t, 3, signs(t), small(4), smallLeague(4, 2)), t.TempDir()
+	initialized(t, p)
+	serial := writeWords(t, p.serial, func(i int) uint32 { return []uint32{4, 3, 0, 0, 1, 0, 0, 0}[i] })
+	entered := writeWords(t, p.entered, func(i int) uint32 { return uint32(10 * i) })
+	strengths := map[int]float64{0: 2, 1: 0.5, 2: 4, 3: 1, 4: 1, 5: 0.25, 8: 0.5} // of the players that there are
+	payoff := writeWords(t, p.payoff, func(i int) uint32 {
+		row, column, result := i/3/12, i/3%12, i%3
+		a, b := strengths[row], strengths[column]
+		if a == 0 || b == 0 || row >= column {
+			return 0
+		}
+		return uint32([]float64{math.Round(1e4 * a / (a + b)), 0, math.Round(1e4 * b / (a + b))}[result])
+	})
+	pools := poolsOf(4, payoff, serial, entered)
+	of := func(rating float64) float64 { return rating - pools[3].Learner } // whose strength is 1
+	for m, want := range [][]int{{5, 4}, {}, {8}, {}} {
+		if len(pools[m].Opponents) != len(want) {
+			t.Fatalf("member %d has the past players %+v; want %v", m, pools[m].Opponents, want)
+		}
+		for i, player := range want {
+			o := pools[m].Opponents[i]
+			if o.Number != int(serial[player-4]) || o.Entered != 10*(player-4) || !(math.Abs(of(o.Rating)-400*math.Log10(strengths[player])) < 1) {
+				t.Errorf("member %d: past player %+v, rated %g above member 3; want player %d", m, o, of(o.Rating), player)
+			}
+			if n := payoff[(m*12+player)*3:]; o.Results != (Results{int(n[0]), 0, int(n[2])}) {
+				t.Errorf("member %d: results %+v against player %d; want %v", m, o.Results, player, n[:3])
+			}
+		}
+		if !(math.Abs(of(pools[m].Learner)-400*math.Log10(strengths[m])) < 1) {
+			t.Errorf("member %d is rated %g above member 3; want the strengths %v", m, of(pools[m].Learner), strengths)
+		}
+	}
+	if _, err := p.State().Save(t.Context(), dir, 1); err != nil {
+		t.Fatal(err)
+	}
+	c, err := checkpoint.Open(checkpoint.Path(dir, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored, err := StoredPools(c); err != nil || fmt.Sprint(stored) != fmt.Sprint(pools) {
+		t.Errorf("the checkpoint has %v, %v; want %v", stored, err, pools)
+	}
+	if standings, err := p.Standings(t.Context()); err != nil || !math.IsNaN(standings[1]) || !(math.Abs(standings[0]-400*math.Log10(2/0.25)) < 1) {
+		t.Errorf("standings %v, %v; want those above the oldest own player", standings, err)
 	}
 }

@@ -77,8 +77,8 @@ type initializer interface {
 
 // NewPBT makes PBT over a workflow, which it owns: the workflow is closed with the PBT, or here if there is an error.
 //
-// Errors: settings out of range, a population of less than two, a *HyperError for a hyperparameter that the workflow
-// does not have, policy inheritance with a workflow that is not an engine.PolicyInheritor, and *vk.OutOfMemoryError.
+// Errors: settings out of range, a population of less than two, a league, a *HyperError for a hyperparameter that the
+// workflow does not have, policy inheritance with a workflow that is not an engine.PolicyInheritor, and *vk.OutOfMemoryError.
 func NewPBT(ctx context.Context, inner engine.Trainable, cfg PBTConfig) (*PBT, error) {
 	return newPBT(ctx, inner, cfg, func(p *PBT, s *engine.State) (exchange, error) {
 		members := inner.Describe().Members
@@ -129,6 +129,9 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 	members := p.inner.Describe().Members
 	if members < 2 {
 		return fmt.Errorf("a population of %d; want at least 2 members", members)
+	}
+	if of, ok := p.inner.(*SelfPlay); ok && of.cfg.League {
+		return config.Invalid("self-play.league", "members of a league have roles, and are not copied; want self-play without one")
 	}
 	if p.cfg.Inherit == PolicyOnly && !inheritsPolicies(p.inner) {
 		return config.Invalid("pbt.inherit", "%s does not support copying the policy alone; want everything, or an off-policy agent",

@@ -11,9 +11,10 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 )
 
-// Pool is what is known of a member's opponents: the results of the games that were played in training.
+// Pool is what is known of a member's opponents: the results of the games that were played in training. In a league these are the past players that descend
+// from the member, and the ratings of all members' pools are of one scale.
 type Pool struct {
-	Opponents []Opponent // oldest first
+	Opponents []Opponent // oldest first; in a league a member begins with none unless it is a main agent
 	// Learner is the member's rating since its last entry, in the scale of the opponents'; before its first game since then that of the entry. NaN: neither
 	// has played anybody.
 	Learner float64
@@ -70,13 +71,16 @@ func StoredPools(c *checkpoint.Checkpoint) ([]Pool, error) {
 		if t.DType != checkpoint.U32 || len(t.Shape) < 2 {
 			return fmt.Errorf("hybrid: %v elements in %d axes; want U32, and members first", t.DType, len(t.Shape))
 		}
-		*to, members = make([]uint32, size/4), t.Shape[0]
+		if *to = make([]uint32, size/4); to == &serial {
+			members = t.Shape[0]
+		}
 		return binary.Read(t.Data, binary.LittleEndian, *to)
 	})
 	if err != nil || serial == nil {
 		return nil, err
 	}
-	if size := len(serial) / max(members, 1); size == 0 || len(entered) != len(serial) || len(payoff) != members*(size+1)*size*3 {
+	size := len(serial) / max(members, 1)
+	if size == 0 || len(entered) != len(serial) || len(payoff) != members*(size+1)*size*3 && !ofLeague(members, payoff, serial) {
 		return nil, fmt.Errorf("hybrid: %s: results of %d and entries of %d and %d elements do not fit %d members",
 			c.Path, len(payoff), len(serial), len(entered), members)
 	}
@@ -85,6 +89,9 @@ func StoredPools(c *checkpoint.Checkpoint) ([]Pool, error) {
 
 // poolsOf makes pools of payoff matrices [M, C + 1, C, 3], and of the entries' numbers and iterations [M, C].
 func poolsOf(members int, payoff, serial, entered []uint32) []Pool {
+	if ofLeague(members, payoff, serial) {
+		return leaguePools(members, payoff, serial, entered)
+	}
 	c, pools := len(serial)/members, make([]Pool, members)
 	for m := range pools {
 		pools[m] = poolOf(payoff[m*(c+1)*c*3:][:(c+1)*c*3], serial[m*c:][:c], entered[m*c:][:c])
@@ -114,14 +121,7 @@ func poolOf(payoff, serial, entered []uint32) Pool {
 		n := payoff[(i*capacity+j)*3:][:3]
 		return Results{int(n[0]), int(n[1]), int(n[2])}
 	}
-	wins := make([][]float64, len(players))
-	for a, i := range players {
-		wins[a] = make([]float64, len(players))
-		for b, j := range players {
-			wins[a][b] = between(i, j).points() + between(j, i).reversed().points()
-		}
-	}
-	ratings := Ratings(wins)
+	ratings := ratingsOf(players, between)
 	pool := Pool{Learner: ratings[len(ratings)-1]}
 	for a, place := range players[:len(players)-1] {
 		pool.Opponents = append(pool.Opponents, Opponent{
@@ -134,6 +134,18 @@ func poolOf(payoff, serial, entered []uint32) Pool {
 	return pool
 }
 
+// ratingsOf returns the ratings of players by the results of those in the rows of a payoff matrix against those in its columns.
+func ratingsOf(players []int, between func(row, column int) Results) []float64 {
+	wins := make([][]float64, len(players))
+	for a, i := range players {
+		wins[a] = make([]float64, len(players))
+		for b, j := range players {
+			wins[a][b] = between(i, j).points() + between(j, i).reversed().points()
+		}
+	}
+	return Ratings(wins)
+}
+
 // Standings returns by how much each member's rating is above that of the oldest opponent in its pool; NaN before their first games.
 func (p *SelfPlay) Standings(ctx context.Context) ([]float64, error) {
 	pools, err := p.Pools(ctx)
@@ -142,7 +154,9 @@ func (p *SelfPlay) Standings(ctx context.Context) ([]float64, error) {
 	}
 	standings := make([]float64, len(pools))
 	for m, pool := range pools {
-		standings[m] = pool.Learner - pool.Opponents[0].Rating
+		if standings[m] = math.NaN(); len(pool.Opponents) > 0 {
+			standings[m] = pool.Learner - pool.Opponents[0].Rating
+		}
 	}
 	return standings, nil
 }

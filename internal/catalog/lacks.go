@@ -36,8 +36,9 @@ var lacks = []lack{
 		"of worlds of several agents evorl has particle worlds, WaterWorld, Pong, SlimeVolley and a kitchen of Overcooked only",
 	},
 	{
-		regexp.MustCompile(`league|alpha-?star|psro|exploiter|co-?evolution`),
-		"self-play of evorl is against earlier versions, other members of a population and scripts, without leagues and without exploiters",
+		regexp.MustCompile(`psro|nash|co-?evolution`),
+		"self-play of evorl is against earlier versions, other members of a population, scripts and the players of a league (league = true), " +
+			"not against mixtures that solve a game (PSRO)",
 	},
 	{
 		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x`),

@@ -198,9 +198,14 @@ func (p *pbt) Check(env *envs.Environment, options envs.Options) error {
 	if count, key := p.Members(); *count < 2 {
 		return config.Invalid(key, "a population of %d has no other member to learn from: want at least 2", *count)
 	}
-	if of, ok := p.Settings.(*guided); ok {
+	switch of := p.Settings.(type) {
+	case *guided:
 		if err := of.how.repeats(); err != nil {
 			return err
+		}
+	case *selfPlay:
+		if of.cfg.League {
+			return config.Invalid("self-play.league", "pbt makes members copies of others, and those of a league have roles: want false, or workflow = \"self-play\"")
 		}
 	}
 	if err := p.checkDivided(); err != nil {
