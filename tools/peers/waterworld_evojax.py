@@ -44,7 +44,7 @@ def parse_arguments():
             p.error("--%s must be at least 1, not %d" % (name, getattr(a, name)))
     if a.population % 2:
         p.error("--population must be even, for pairs, not %d" % a.population)
-    if a.chunk < 0 or a.chunk and a.population % a.chunk:
+    if a.program == "jit" and (a.chunk < 0 or a.chunk and a.population % a.chunk):
         p.error("--chunk must be 0 or divide the population of %d, not %d" % (a.population, a.chunk))
     return a
 
