@@ -9,6 +9,7 @@ import (
 	"github.com/evorl/evorl/ec"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/rl"
 )
 
 // DefaultEMOGI is DefaultPBT with two objectives that every agent has, the return and the steadiness. The paper's are Styles.
@@ -22,15 +23,15 @@ func DefaultEMOGI() PBTConfig {
 // Multi-Objective Deep Reinforcement Learning", 2020; as H. Bai et al. describe it in "Lamarckian Platform", 2022, section V.A, with Pong). The M members are
 // children, which their workflow trains for an interval. Then children and parents, 2 M, are ranked by fronts of two objectives and crowding distance, and
 // the best M become the parents (K. Deb et al., 2002). Before the next iteration, pairs of parents are chosen by tournaments of two. Two children each are
-// copies of the better one, which go on learning, and have genes from both: the searched hyperparameters, such as the weight of motion in the reward
+// copies of the better one, or one of each with layers of the other (Crossover), which go on learning, and have genes from both: the searched hyperparameters, such as the weight of motion in the reward
 // (rl.OnPolicyConfig.MotionWeight), by SBX and polynomial mutation with distribution indices of 20.
 //
 // After a selection the members are the parents, so that a run that ends with one has the front's policies.
 //
-// Differences from the platform's code: generations are synchronous; a child takes everything from its mother, also the state of its optimizer; weights of
-// networks are not mutated; a gene mutates with the probability 1 / number of genes, as in K. Deb et al., instead of 0.01.
+// Differences from the platform's code: generations are synchronous; a child takes everything else from its mother, also the state of its optimizer; weights
+// of networks are not mutated; a gene mutates with the probability 1 / number of genes, as in K. Deb et al., instead of 0.01.
 //
-// Warmup, Interval, Episodes, Objective and its settings, Renew, and Search of the configuration apply; Top, Bottom, Perturb and Resample have no effect.
+// Warmup, Interval, Episodes, Objective and its settings, Renew, Crossover, and Search of the configuration apply; Top, Bottom, Perturb and Resample have no effect.
 //
 // Errors: those of NewPBT; no second objective; an Exploit, Explore or Inherit other than the default; members that hold more than their own tensors, as in
 // worlds of several seats.
@@ -58,12 +59,20 @@ type emogi struct {
 	both     *engine.Tensor // [2, M, 2]: objectives of parents and children
 	rank     *engine.Tensor // [2 M] u32
 	fronts   *ec.Fronts
+	crossed  []crossed
 	kept     *engine.Tensor // [M, 2]: the parents' objectives; -math.MaxFloat32 before the first selection
 	front    *front
 }
 
 // pair is a tensor of the children and that of the parents.
 type pair struct{ child, parent *engine.Tensor }
+
+// crossed is a tensor of networks' rows that are crossed at a layer.
+type crossed struct {
+	pair
+	begins *engine.Tensor // [layers] u32: the layers' first words in a row
+	layers []uint32       // the same
+}
 
 const (
 	geneIndex = 20  // distribution index of crossover and mutation, Lamarckian's
@@ -87,9 +96,41 @@ func (e *emogi) build(p *PBT, s *engine.State) (err error) {
 	e.source, e.mate = s.Scratch("source", engine.Uint32, members), s.Scratch("mate", engine.Uint32, members)
 	e.both = s.Scratch("both", engine.Float32, engine.Axis("generation", 2), engine.Axis("candidate", n), engine.Axis("objective", 2))
 	e.rank = s.Scratch("rank", engine.Uint32, engine.Axis("candidate", 2*n))
+	if p.cfg.Crossover == LayerCrossover {
+		if err := e.cross(p, s.Sub("layers")); err != nil {
+			return err
+		}
+	}
 	e.front = newFront(p, s.Sub("front"))
 	e.fronts, err = ec.NewFronts(s.Sub("fronts"), 2*n, 2)
 	return err
+}
+
+// layered is implemented by workflows whose members are an rl.Agent each.
+type layered interface{ Agent() *rl.Agent }
+
+// cross finds the tensors that are crossed.
+func (e *emogi) cross(p *PBT, s *engine.State) error {
+	of, ok := p.inner.(layered)
+	if !ok {
+		return config.Invalid("pbt.crossover", "layers of actors and critics are crossed, and %s has other networks; want best, or an on-policy agent such as ppo",
+			p.inner.Describe().Workflow)
+	}
+	for i, n := range of.Agent().Networks() {
+		if len(n.Layers) < 2 {
+			return config.Invalid("pbt.crossover", "networks of one layer have no place for a cut; want best, or hidden layers")
+		}
+		begins, layers := s.Tensor([]string{"actor", "critic"}[i], engine.Uint32, engine.Axis("layer", len(n.Layers))).Own(), []uint32(nil)
+		for _, at := range n.Layers {
+			layers = append(layers, uint32(at))
+		}
+		for _, t := range n.Rows {
+			if at := slices.IndexFunc(e.carried, func(c pair) bool { return c.child == t }); at >= 0 {
+				e.crossed = append(e.crossed, crossed{e.carried[at], begins, layers})
+			}
+		}
+	}
+	return nil
 }
 
 // init makes the first members the parents, which rank behind all that are evaluated.
@@ -99,7 +140,10 @@ func (e *emogi) init(ctx context.Context, p *PBT, self []uint32) error {
 		return err
 	}
 	defer begin.Free()
-	return errors.Join(begin.Run(ctx), e.kept.Fill(ctx, -math.MaxFloat32), e.standing.WriteUint32(ctx, self), e.front.init(ctx))
+	for _, c := range e.crossed {
+		err = errors.Join(err, c.begins.WriteUint32(ctx, c.layers))
+	}
+	return errors.Join(err, begin.Run(ctx), e.kept.Fill(ctx, -math.MaxFloat32), e.standing.WriteUint32(ctx, self), e.front.init(ctx))
 }
 
 // keep records making the children the parents.
@@ -162,10 +206,19 @@ func (e *emogi) breed(r *engine.Recorder, p *PBT) {
 	}
 	r.Dispatch(emogiMateKernel{
 		Standing: e.standing.Range(), Clock: p.Clock().Tensor().Range(), Mother: p.parent.Range(), Mate: e.mate.Range(),
-		Members: n, Seed: r.Engine().Seed(), Stream: p.stream("mate", ""),
+		Members: n, Seed: r.Engine().Seed(), Stream: p.stream("mate", ""), Alternate: e.crossed != nil,
 	}.call(((n+1)/2+7)/8, 1, 1))
 	for _, t := range e.carried {
 		engine.Take(r, p.parent, t.child, t.parent)
+	}
+	for _, c := range e.crossed {
+		width := c.child.Len() / int(n)
+		groups := r.Share(int(n), width)
+		r.Dispatch(emogiCrossKernel{
+			Mate: e.mate.Range(), Clock: p.Clock().Tensor().Range(), Begins: c.begins.Range(), Parents: c.parent.Range(), Values: c.child.Range(),
+			Width: uint32(width), Layers: uint32(len(c.layers)), Seed: r.Engine().Seed(), Stream: p.stream("cut", ""),
+			LocalSizeX: r.WorkgroupFor(width / int(groups)),
+		}.call(groups, n, 1))
 	}
 	for _, name := range p.names {
 		gene := p.inner.Hyper().Lookup(name)
@@ -177,6 +230,7 @@ func (e *emogi) breed(r *engine.Recorder, p *PBT) {
 			Genes: e.carried[at].parent.Range(), Values: gene.Range(),
 			Members: n, Seed: r.Engine().Seed(), Stream: p.stream("breed", name), Prior: uint32(prior.Prior), Low: float32(low), High: float32(high),
 			CrossoverIndex: geneIndex, MutationIndex: geneIndex, ExchangeRate: geneRate, MutationRate: float32(1 / float64(len(p.names))),
+			Alternate: e.crossed != nil,
 		}.call((n+7)/8, 1, 1))
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // stylish is EMOGI over PPO in Pong, in games of 40 steps.
-func stylish(t testing.TB, members int) *PBT {
+func stylish(t testing.TB, members int, options ...rl.Option) *PBT {
 	t.Helper()
 	ppo := small(members)
 	ppo.StillAction = 1
@@ -26,8 +26,20 @@ func stylish(t testing.TB, members int) *PBT {
 	cfg.Search = map[string]Prior{
 		"learning_rate": {LogUniform, 1e-4, 1e-2}, "motion_weight": {Uniform, -0.1, 0.1}, "discount": {Horizon, 2, 6},
 	}
-	return made(t)(NewEMOGI(t.Context(), newPPO(t, 5, "Pong-v0", ppo, rl.Environment(envs.Options{TimeLimit: 40})), cfg))
+	if len(options) > 0 {
+		cfg.Crossover = LayerCrossover
+	}
+	return made(t)(NewEMOGI(t.Context(), newPPO(t, 5, "Pong-v0", ppo, append(options, rl.Environment(envs.Options{TimeLimit: 40}))...), cfg))
 }
+
+// deep has networks of four layers, which begin in a row of Pong's 10 observations at pongLayers.
+func deep() rl.Option {
+	cfg := rl.DefaultNetwork()
+	cfg.Hidden, cfg.NormalizeObs = []int{6, 5, 4}, true
+	return rl.Network(cfg)
+}
+
+var pongLayers = []int{0, 10*6 + 6, 10*6 + 6 + 6*5 + 5, 10*6 + 6 + 6*5 + 5 + 5*4 + 4}
 
 // crowdedOrder lists candidates by front, then by crowding distance, as K. Deb et al., 2002, sections III.A and III.B say; those that are equal in both by
 // their numbers.
@@ -82,13 +94,20 @@ func crowdedOrder(objectives [][]float64) []int {
 // TestEMOGISelection compares a selection and the breeding after it with a model: every word of every member's tensors. Objectives are multiples of 1/8, so
 // that there are ties and twins, and distances are the same in float32.
 func TestEMOGISelection(t *testing.T) {
-	for _, members := range []int{2, 5, 13} {
-		p := stylish(t, members)
+	for i, members := range []int{2, 5, 13, 7} {
+		var options []rl.Option
+		if i == 3 {
+			options = append(options, deep()) // whose networks are crossed
+		}
+		p := stylish(t, members, options...)
 		initialized(t, p)
 		e, rng := p.emogi, rand.New(rand.NewPCG(uint64(members), 2))
 		moved, stayed := 0, 0
 		for iteration := range 4 {
 			scramble(t, p, rng, iteration, fitnesses(rng, members))
+			for _, c := range e.crossed {
+				writeWords(t, c.begins, func(i int) uint32 { return c.layers[i] })
+			}
 			var objectives [][]float64
 			var words []float32
 			for range 2 * members {
@@ -209,21 +228,32 @@ func checkChildren(t *testing.T, p *PBT, before contents) {
 		}
 		return b
 	}
-	mates := words(t, e.mate)
+	mates, layers, cuts := words(t, e.mate), p.cfg.Crossover == LayerCrossover, map[int]bool{}
 	for c := range members {
 		drawn := engine.Philox([2]uint32{5, engine.Stream("pbt/mate/")}, [4]uint32{uint32(c / 2), 0, before["clock"][0], 0})
 		at := func(i int) int { return int(uint64(drawn[i]) * uint64(members) >> 32) }
 		a, b := better(at(0), at(1)), better(at(2), at(3))
 		mother := better(a, b)
+		if layers && c%2 == 1 { // a copy of the other parent
+			mother = a + b - mother
+		}
 		if got := int(after["pbt/parent"][c]); got != mother || int(mates[c]) != a+b-mother {
 			t.Fatalf("child %d has the parents %d and %d; want %d and %d", c, got, mates[c], mother, a+b-mother)
 		}
+		cut := 1 + int(uint64(engine.Philox([2]uint32{5, engine.Stream("pbt/cut/")}, [4]uint32{uint32(c / 2), 0, before["clock"][0], 0})[0])*3>>32)
+		cuts[cut] = true
 		for _, pair := range e.carried {
 			name, isHyper := strings.CutPrefix(pair.child.Name(), "hyper/")
 			prior, searched := p.cfg.Search[name]
 			if !isHyper || !searched {
 				want := before.clone()
 				taken(want, pair.child, c, want[pair.parent.Name()], mother)
+				if name := pair.child.Name(); layers && (strings.HasPrefix(name, "agent/actor/") || strings.HasPrefix(name, "agent/critic/")) {
+					width := pair.child.Len() / members
+					if width > 100 { // a row of parameters, or of moments
+						copy(want[name][c*width:][pongLayers[cut]:width], before[pair.parent.Name()][(a+b-mother)*width:][pongLayers[cut]:width])
+					}
+				}
 				if name := pair.child.Name(); !slices.Equal(member(pair.child, after[name], c), member(pair.child, want[name], c)) {
 					t.Fatalf("child %d: %s is not its mother's, %d", c, pair.child.Name(), mother)
 				}
@@ -239,6 +269,9 @@ func checkChildren(t *testing.T, p *PBT, before contents) {
 				t.Fatalf("child %d: %s is %g along its prior; want %g to %g", c, name, x, low, high)
 			}
 		}
+	}
+	if layers && (len(cuts) < 2 || len(e.crossed) != 6) {
+		t.Errorf("cuts %v of %d tensors; want several, of parameters and two moments of actors and critics", cuts, len(e.crossed))
 	}
 }
 
@@ -311,7 +344,7 @@ func TestEMOGILearns(t *testing.T) {
 			break
 		}
 	}
-	resumes(t, func() engine.Workflow { return stylish(t, 3) }, 6)
+	resumes(t, func() engine.Workflow { return stylish(t, 3, deep()) }, 6)
 }
 
 // TestEMOGIErrors: settings that EMOGI does not have, and agents that know no action to stay, are refused.
@@ -330,5 +363,13 @@ func TestEMOGIErrors(t *testing.T) {
 		if _, err := NewEMOGI(t.Context(), newPPO(t, 5, "CartPole-v1", small(4)), cfg); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v; want an error with %q", err, c.want)
 		}
+	}
+	shallow, cfg := rl.DefaultNetwork(), DefaultEMOGI()
+	shallow.Hidden, cfg.Crossover = nil, LayerCrossover
+	if _, err := NewEMOGI(t.Context(), newPPO(t, 5, "CartPole-v1", small(4), rl.Network(shallow)), cfg); err == nil || !strings.Contains(err.Error(), "one layer") {
+		t.Errorf("layers of networks of one: %v", err)
+	}
+	if _, err := NewPBT(t.Context(), newPPO(t, 5, "CartPole-v1", small(4)), cfg); err == nil || !strings.Contains(err.Error(), "have one parent") {
+		t.Errorf("crossover in pbt: %v", err)
 	}
 }

@@ -163,7 +163,7 @@ var emogiBreedShader = &vk.Shader{
 		{Name: "Genes", Index: 3, Access: vk.Read},
 		{Name: "Values", Index: 4, Access: vk.Write},
 	},
-	PushBytes:     40,
+	PushBytes:     44,
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{-1, -1, -1},
 }
@@ -186,10 +186,48 @@ type emogiBreedKernel struct {
 	MutationIndex  float32
 	ExchangeRate   float32
 	MutationRate   float32
+	Alternate      bool
 }
 
 // call dispatches x × y × z workgroups.
 func (k emogiBreedKernel) call(x, y, z uint32) vk.Call { return vk.Pack(emogiBreedShader, &k, x, y, z) }
+
+var emogiCrossShader = &vk.Shader{
+	Name:  "hybrid/emogi_cross",
+	SPIRV: shaders.Code("hybrid/emogi_cross"),
+	Bindings: []vk.Binding{
+		{Name: "Mate", Index: 0, Access: vk.Read},
+		{Name: "Clock", Index: 1, Access: vk.Read},
+		{Name: "Begins", Index: 2, Access: vk.Read},
+		{Name: "Parents", Index: 3, Access: vk.Read},
+		{Name: "Values", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// emogiCrossKernel is shaders/hybrid/emogi_cross.comp.
+type emogiCrossKernel struct {
+	Mate    vk.Range // readonly uint
+	Clock   vk.Range // readonly uint
+	Begins  vk.Range // readonly uint
+	Parents vk.Range // readonly uint
+	Values  vk.Range // writeonly uint
+
+	Width  uint32 // push constants, in order
+	Layers uint32
+	Seed   uint32
+	Stream uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k emogiCrossKernel) call(x, y, z uint32) vk.Call { return vk.Pack(emogiCrossShader, &k, x, y, z) }
 
 var emogiFrontShader = &vk.Shader{
 	Name:  "hybrid/emogi_front",
@@ -223,7 +261,7 @@ var emogiMateShader = &vk.Shader{
 		{Name: "Mother", Index: 2, Access: vk.Write},
 		{Name: "Mate", Index: 3, Access: vk.Write},
 	},
-	PushBytes:     12,
+	PushBytes:     16,
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{-1, -1, -1},
 }
@@ -235,9 +273,10 @@ type emogiMateKernel struct {
 	Mother   vk.Range // writeonly uint
 	Mate     vk.Range // writeonly uint
 
-	Members uint32 // push constants, in order
-	Seed    uint32
-	Stream  uint32
+	Members   uint32 // push constants, in order
+	Seed      uint32
+	Stream    uint32
+	Alternate bool
 }
 
 // call dispatches x × y × z workgroups.

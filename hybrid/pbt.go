@@ -162,6 +162,8 @@ func (p *PBT) build(ctx context.Context, by func(*PBT, *engine.State) (exchange,
 		if err := p.emogi.build(p, s); err != nil {
 			return err
 		}
+	} else if p.cfg.Crossover != BestCrossover {
+		return config.Invalid("pbt.crossover", "%v in pbt, whose copies have one parent; want best, or emogi", p.cfg.Crossover)
 	}
 	return s.Allocate()
 }

@@ -21,6 +21,7 @@ type PBTConfig struct {
 	ActiveWeight float64     `min:"0" doc:"Weight of the share of steps with motion in the first objective of styles, besides the score."`
 	LazyWeight   float64     `min:"0" doc:"Weight of the share of steps without motion in the second objective of styles, besides the score."`
 	Renew        bool        `doc:"Parents of emogi play new evaluation episodes before each generation, so that luck in one does not keep them."`
+	Crossover    Crossover   `doc:"Networks of emogi's children: best (the better parent's), layers (those before a cut are one parent's, the others the other's)."`
 	Inherit      Inheritance `doc:"State that a replaced member copies: everything, or policy (fastpbrl: it keeps its own critics, replay and episodes)."`
 
 	Explore  Explore `doc:"Change of a replaced member's hyperparameters: perturb, pb2 (a bandit on a time-varying Gaussian process)."`
@@ -87,6 +88,31 @@ func (e *Exploit) UnmarshalText(text []byte) error {
 
 // MarshalText returns the name.
 func (e Exploit) MarshalText() ([]byte, error) { return config.MarshalName(e, "exploit", exploitNames) }
+
+// Crossover selects what networks EMOGI's children have of their parents.
+type Crossover uint32
+
+const (
+	// BestCrossover makes both children of a pair copies of the better parent.
+	BestCrossover Crossover = iota
+	// LayerCrossover makes one child a copy of each parent, and gives it the other's layers from a cut on, with the optimizer's moments of these: actors and
+	// critics alike.
+	LayerCrossover
+)
+
+var crossoverNames = []string{"best", "layers"}
+
+func (c Crossover) String() string { return config.NameOf(c, crossoverNames) }
+
+// UnmarshalText parses a name: best or layers.
+func (c *Crossover) UnmarshalText(text []byte) error {
+	return config.UnmarshalName(c, "crossover", crossoverNames, text)
+}
+
+// MarshalText returns the name.
+func (c Crossover) MarshalText() ([]byte, error) {
+	return config.MarshalName(c, "crossover", crossoverNames)
+}
 
 // Explore selects how PBT changes the hyperparameters of replaced members.
 type Explore uint32

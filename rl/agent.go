@@ -68,6 +68,26 @@ func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, er
 // Actor returns the actors' parameters [M, row].
 func (a *Agent) Actor() *engine.Tensor { return a.actor.params() }
 
+// NetworkRows are the rows of a network of every member.
+type NetworkRows struct {
+	Rows   []*engine.Tensor // [M, row] each: the parameters, and the optimizer's moments of these
+	Layers []int            // the float of a row at which each layer with parameters begins; a head's parameters follow those of the last
+}
+
+// Networks returns the rows of the actors and of the critics.
+func (a *Agent) Networks() (all []NetworkRows) {
+	for _, n := range []*network{a.actor, a.critic} {
+		rows := NetworkRows{Rows: n.optimizer.Rows()}
+		for _, l := range n.Model().Layers() {
+			if len(l.Parameters()) > 0 {
+				rows.Layers = append(rows.Layers, l.Weight)
+			}
+		}
+		all = append(all, rows)
+	}
+	return all
+}
+
 // Policy returns the actor in the form that rollouts take.
 func (a *Agent) Policy() *envs.Policy {
 	return &envs.Policy{

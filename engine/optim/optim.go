@@ -121,6 +121,9 @@ func (o *Optimizer) Renew(r *engine.Recorder, source *engine.Tensor) {
 // Params returns the parameters [M, row].
 func (o *Optimizer) Params() *engine.Tensor { return o.params }
 
+// Rows returns the tensors [M, row] with an element for every parameter: the parameters, and first and second moments.
+func (o *Optimizer) Rows() []*engine.Tensor { return []*engine.Tensor{o.params, o.first, o.second} }
+
 // Rate returns the learning rates [M].
 func (o *Optimizer) Rate() *engine.Tensor { return o.rate }
 

@@ -188,6 +188,18 @@ func (p *pbt) checkCoverage(env *envs.Environment) error {
 	return nil
 }
 
+// checkCrossover checks that networks can be crossed.
+func (p *pbt) checkCrossover() error {
+	switch {
+	case p.cfg.Crossover == hybrid.BestCrossover:
+	case !p.agents:
+		return config.Invalid("pbt.crossover", "pbt's copies have one parent: want best, or workflow = \"emogi\"")
+	case !slices.Contains([]string{"ppo", "a2c", "impala"}, p.over):
+		return config.Invalid("pbt.crossover", "layers of %s are not crossed: want best, or over = \"ppo\", \"a2c\" or \"impala\"", p.over)
+	}
+	return nil
+}
+
 func (p *pbt) Check(env *envs.Environment, options envs.Options) error {
 	switch {
 	case p.err != nil:
@@ -212,6 +224,9 @@ func (p *pbt) Check(env *envs.Environment, options envs.Options) error {
 		return err
 	}
 	if err := p.checkCoverage(env); err != nil {
+		return err
+	}
+	if err := p.checkCrossover(); err != nil {
 		return err
 	}
 	keys, err := p.memberFields()

@@ -26,12 +26,13 @@ layout(push_constant) uniform Push {
     float mutation_index;
     float exchange_rate;
     float mutation_rate;
+    bool alternate; // the second child's mother is the first one's mate
 };
 
 void main() {
     uint p = gl_GlobalInvocationID.x;
     if (p >= members) return;
-    bool first = (p & 1u) == 0u;
+    bool first = alternate || (p & 1u) == 0u;
     float a = genes[first ? mother[p] : mate[p]], b = genes[first ? mate[p] : mother[p]];
     if (!(low < high)) {
         values[p] = a;

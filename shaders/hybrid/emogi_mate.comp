@@ -1,7 +1,7 @@
 #version 450
 
-// The parents of children: two are chosen by tournaments of two, for two children. The better one is the mother, whose network both
-// take. Groups: x = ceil(pairs / local size), pairs = ceil(members / 2).
+// The parents of children: two are chosen by tournaments of two, for two children. The better one is the mother, of which both are copies; if they alternate, the
+// second child is a copy of the other one, which then is its mother. Groups: x = ceil(pairs / local size), pairs = ceil(members / 2).
 
 #include "ec/draw.glsl"
 
@@ -16,6 +16,7 @@ layout(push_constant) uniform Push {
     uint members;
     uint seed;
     uint stream;
+    bool alternate;
 };
 
 uint better(uint a, uint b) { return standing[a] <= standing[b] ? a : b; }
@@ -27,7 +28,8 @@ void main() {
     uint a = better(below(words.x, members), below(words.y, members)), b = better(below(words.z, members), below(words.w, members));
     uint best = better(a, b), other = best == a ? b : a;
     for (uint p = 2u * pair; p < min(2u * pair + 2u, members); p++) {
-        mother[p] = best;
-        mate[p] = other;
+        bool swapped = alternate && (p & 1u) != 0u;
+        mother[p] = swapped ? other : best;
+        mate[p] = swapped ? best : other;
     }
 }

@@ -105,7 +105,7 @@ var pages = []page{
 		files: []string{"hybrid/pbtconfig.go", "hybrid/swarm.go", "shaders/hybrid/swarm.comp"}},
 	{name: "emogi", kind: hybrids, config: "pong-emogi", run: iterations("60", "10"), plot: []string{"--metric", "front/hypervolume"},
 		files: []string{"hybrid/emogi.go", "hybrid/emogifront.go", "shaders/hybrid/emogi_settle.comp", "shaders/hybrid/emogi_mate.comp",
-			"shaders/hybrid/emogi_breed.comp"}},
+			"shaders/hybrid/emogi_breed.comp", "shaders/hybrid/emogi_cross.comp"}},
 	{name: "self-play", kind: hybrids, config: "pong-self-play", plot: []string{"--metric", "opponents/win_rate"},
 		run: []string{"--iterations", "24", "--set", "evaluation.every=12", "--set", "evaluation.episodes=16", "--set", "evaluation.best_episodes=0"},
 		files: []string{"hybrid/selfplayconfig.go", "hybrid/selfplay.go", "hybrid/ratings.go", "shaders/envs/matches.comp",
