@@ -42,6 +42,8 @@ type Coordinator struct {
 	states  map[int][]byte // replicas of the first worker at the beginning of steps, of a loose run
 	first   int            // step with which all begin; -1: unknown
 	newest  int            // step with the largest number
+	taking  int            // workers that take part
+	blocked bool           // reports wait for other workers to reach a step
 	mean    time.Duration  // of a slice; 0: unknown
 	totals  Totals
 }
@@ -51,6 +53,7 @@ type member struct {
 	step  int       // in which it is
 	done  int       // slices, of all steps
 	seen  time.Time // when it reported last
+	last  time.Time // when its last result came
 	cause error
 	left  bool
 
@@ -87,6 +90,7 @@ func NewCoordinator(cfg Config, workers ...string) (*Coordinator, error) {
 		}
 		c.workers[name] = &member{step: -1, seen: time.Now()}
 	}
+	c.taking = len(workers)
 	return c, nil
 }
 
@@ -125,7 +129,17 @@ func (c *Coordinator) wait(ctx context.Context, most time.Duration) error {
 // change wakes all that wait.
 func (c *Coordinator) change() {
 	close(c.changed)
-	c.changed = make(chan struct{})
+	c.changed, c.blocked = make(chan struct{}), false
+}
+
+// count counts the workers that take part.
+func (c *Coordinator) count() {
+	c.taking = 0
+	for _, w := range c.workers {
+		if w.takes() {
+			c.taking++
+		}
+	}
 }
 
 // exchange answers a report, or tells how long to wait for a change.
@@ -134,23 +148,56 @@ func (c *Coordinator) exchange(r Report, now time.Time) (o Order, wait time.Dura
 	if err != nil {
 		return Order{}, 0, err
 	}
+	var slice int
 	s := c.steps[r.Step]
 	if s == nil {
 		if wait := c.ahead(r.Step, now); wait > 0 {
+			c.blocked = true
 			return Order{}, wait, nil
 		}
-		s = newStep(r.Slices)
-		c.steps[r.Step], c.newest, c.totals.Step = s, max(c.newest, r.Step), r.Slices
+		s = c.begin(r.Step, r.Slices)
 	}
+	s.expected, c.totals.Step = false, r.Slices
 	if err := c.take(w, s, r, now); err != nil {
 		c.fail(err)
 		return Order{}, 0, err
 	}
 	if s.complete() {
-		return Order{Results: s.results()}, 0, nil
+		return Order{Results: s.results(), Next: c.early(r, now)}, 0, nil
 	}
-	slice, wait := s.next(r.Worker, now, c.late())
+	s.confirm(r.Worker, r.Held, now)
+	if slice, wait = s.next(r.Worker, r.Held, now, c.late(), c.taking); wait > 0 && len(r.Held) > 0 {
+		slice, wait = NoSlice, 0
+	}
 	return Order{Slice: slice}, wait, nil
+}
+
+// begin begins a step.
+func (c *Coordinator) begin(number, slices int) *step {
+	s := newStep(slices)
+	c.steps[number], c.newest = s, max(c.newest, number)
+	c.forget()
+	return s
+}
+
+// early reserves a slice of the next step for a worker that gets the results of one, so that it need not ask. It expects as many slices, and gives it back
+// as soon as another worker has nothing else to do.
+func (c *Coordinator) early(r Report, now time.Time) int {
+	if !r.Early || r.Worker == c.order[0] {
+		return NoSlice
+	}
+	s := c.steps[r.Step+1]
+	if s == nil {
+		if c.ahead(r.Step+1, now) > 0 {
+			return NoSlice
+		}
+		s = c.begin(r.Step+1, r.Slices)
+		s.expected = true
+	}
+	if len(s.slices) != r.Slices {
+		return NoSlice
+	}
+	return s.reserve(r.Worker, now)
 }
 
 // admit notes in which step a worker is. It refuses those that have left, and reports that contradict others.
@@ -168,6 +215,9 @@ func (c *Coordinator) admit(r Report, now time.Time) (*member, error) {
 	case r.Step < w.step:
 		return nil, fmt.Errorf("cluster: worker %s reports of step %d after step %d; want growing numbers", r.Worker, r.Step, w.step)
 	}
+	if s := c.steps[r.Step]; s != nil && s.expected && len(s.slices) != r.Slices {
+		delete(c.steps, r.Step) // it has other slices than the one before
+	}
 	if s := c.steps[r.Step]; s != nil && len(s.slices) != r.Slices || r.Slices < 1 || r.Done < 0 || r.Done >= r.Slices {
 		return nil, fmt.Errorf("cluster: worker %s reports of slice %d of %d of step %d, which other workers divide differently; want one configuration",
 			r.Worker, r.Done, r.Slices, r.Step)
@@ -176,9 +226,9 @@ func (c *Coordinator) admit(r Report, now time.Time) (*member, error) {
 		c.first = r.Step
 	}
 	if r.Step > w.step {
-		w.step = r.Step
-		c.forget()
-		c.change()
+		if w.step = r.Step; c.blocked {
+			c.change()
+		}
 	}
 	return w, nil
 }
@@ -223,11 +273,12 @@ func (c *Coordinator) take(w *member, s *step, r Report, now time.Time) error {
 	if r.Result == nil {
 		return nil
 	}
-	took, fresh, err := s.take(r, now, !c.cfg.Loose)
+	took, fresh, err := s.take(r, w.last, now, !c.cfg.Loose)
 	if err != nil {
 		return err
 	}
 	w.done++
+	w.last = now
 	c.totals.Slices++
 	c.totals.Bytes += int64(len(r.Result))
 	if !fresh {
@@ -239,7 +290,9 @@ func (c *Coordinator) take(w *member, s *step, r Report, now time.Time) error {
 	if took > 0 { // else it was not given the slice
 		c.mean += (took - c.mean) / 8
 	}
-	c.change()
+	if s.complete() && fresh {
+		c.change()
+	}
 	return nil
 }
 
@@ -276,6 +329,7 @@ func (c *Coordinator) leave(worker string, cause error) {
 	for _, s := range c.steps {
 		s.release(worker)
 	}
+	c.count()
 	c.change()
 }
 

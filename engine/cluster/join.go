@@ -83,6 +83,7 @@ func (c *Coordinator) share(step int, state func() ([]byte, error)) error {
 			w.joining, w.step, w.state, w.seen = false, step, of, time.Now()
 		}
 	}
+	c.count()
 	c.change()
 	return nil
 }

@@ -34,10 +34,16 @@ type Report struct {
 	State  string // digest of its replica in this step; "": not compared
 	Done   int    // the slice that it has done; none: see Result
 	Result []byte // of the slice; nil: it has done none
+	Held   []int  // slices that it was given and has not done yet; with one, the answer does not wait for another
+	Early  bool   // it can take a slice of the next step along with a step's results
 }
 
 // Order is what a worker does next.
 type Order struct {
-	Slice   int      // to be done, if there are no results
+	Slice   int      // to be done, if there are no results; NoSlice: go on with those that are held
 	Results [][]byte // the results of all slices of the step, by index; nil: they are not complete. They must not be changed
+	Next    int      // with results: the slice of the next step to begin with, if it has as many; NoSlice: ask
 }
+
+// NoSlice is no slice.
+const NoSlice = -1

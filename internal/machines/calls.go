@@ -131,7 +131,7 @@ func (h *Host) joined(g *guest, q request) (reply, []byte) {
 }
 
 func (h *Host) exchange(g *guest, q request, rest []byte) (reply, []byte) {
-	r := cluster.Report{Worker: q.Worker, Step: q.Step, Slices: q.Slices, State: q.State, Done: q.Done}
+	r := cluster.Report{Worker: q.Worker, Step: q.Step, Slices: q.Slices, State: q.State, Done: q.Done, Held: q.Held, Early: q.Early}
 	h.mu.Lock()
 	select {
 	case <-g.join.done:
@@ -155,7 +155,8 @@ func (h *Host) exchange(g *guest, q request, rest []byte) (reply, []byte) {
 	case err != nil:
 		return h.failed(err), nil
 	case o.Results != nil:
-		return reply{Status: statusOK}, joined(o.Results)
+		r := reply{Status: statusOK, Done: true, Next: o.Next}
+		return h.cast(q, castResults, r, func() []byte { return joined(o.Results) })
 	}
 	return reply{Status: statusOK, Slice: o.Slice}, nil
 }
@@ -167,7 +168,7 @@ func (h *Host) sync(q request) (reply, []byte) {
 	if err != nil {
 		return h.failed(err), nil
 	}
-	return reply{Status: statusOK}, state
+	return h.cast(q, castState, reply{Status: statusOK}, func() []byte { return state })
 }
 
 func (h *Host) leave(g *guest, q request) reply {

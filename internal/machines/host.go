@@ -48,11 +48,13 @@ type Host struct {
 	members map[string]*guest
 	guests  []Guest
 	serial  int
+	casts   map[castKey]*sent
 }
 
 // Serve begins to serve a link, as a new epoch of the run.
 func Serve(conn *nats.Conn, run Run, link cluster.Link, timing Timing) (*Host, error) {
-	h := &Host{conn: conn, run: run, link: link, timing: timing.complete(), epoch: rand.Text(), members: map[string]*guest{}}
+	h := &Host{conn: conn, run: run, link: link, timing: timing.complete(), epoch: rand.Text(), members: map[string]*guest{},
+		casts: map[castKey]*sent{}}
 	if _, err := conn.Request(subject(run.Name, callBeat), encode(request{}, nil), h.timing.Beat); err == nil {
 		return nil, fmt.Errorf("machines: run %q: %w; want another name behind the address", run.Name, ErrTaken)
 	}

@@ -22,6 +22,9 @@ type Link struct {
 	tell     func(text string) // of what the worker waits for
 
 	ends *nats.Subscription
+	all  *nats.Subscription // to what is sent to all workers
+	had  casts              // what has come of it
+	next ahead              // what was asked for before it is needed
 	beat context.CancelFunc // ends the signs of life; nil: none are given
 
 	mu      sync.Mutex
@@ -56,6 +59,9 @@ func NewLink(conn *nats.Conn, run, worker string, identity Identity, timing Timi
 	if err != nil {
 		return nil, fmt.Errorf("machines: %w", err)
 	}
+	if l.all, err = conn.Subscribe(subject(run, callCast), l.hear); err != nil {
+		return nil, fmt.Errorf("machines: %w", err)
+	}
 	conn.SetDisconnectErrHandler(func(*nats.Conn, error) { // its reply will not come
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -72,6 +78,7 @@ func (l *Link) Ended() <-chan struct{} { return l.ended }
 // Hello asks what the run is. It waits for a host.
 func (l *Link) Hello(ctx context.Context) (*Hello, []byte, error) {
 	l.silence()
+	l.next.end()
 	l.mu.Lock()
 	l.epoch, l.digest = "", ""
 	l.mu.Unlock()
@@ -98,15 +105,15 @@ func (l *Link) Join(ctx context.Context, _ string) (step int, state []byte, err 
 	return r.Step, state, err
 }
 
-// Exchange implements cluster.Link.
-func (l *Link) Exchange(ctx context.Context, of cluster.Report) (cluster.Order, error) {
-	q := request{Step: of.Step, Slices: of.Slices, Done: of.Done, State: of.State, Result: of.Result != nil}
-	r, rest, err := l.ask(ctx, callExchange, q, of.Result)
-	if err != nil || len(rest) == 0 {
+// exchange makes an exchange, and waits for its outcome.
+func (l *Link) exchange(ctx context.Context, of cluster.Report) (cluster.Order, error) {
+	q := request{Step: of.Step, Slices: of.Slices, Done: of.Done, State: of.State, Result: of.Result != nil, Held: of.Held, Early: of.Early}
+	r, rest, err := l.fetch(ctx, callExchange, castResults, q, of.Result)
+	if err != nil || !r.Done {
 		return cluster.Order{Slice: r.Slice}, err
 	}
 	results, err := separated(rest)
-	return cluster.Order{Results: results}, err
+	return cluster.Order{Results: results, Next: r.Next}, err
 }
 
 // Sync implements cluster.Link.
@@ -117,13 +124,14 @@ func (l *Link) Sync(ctx context.Context, _ string, step int, _ func() ([]byte, e
 	if !loose {
 		return nil, nil
 	}
-	_, state, err := l.ask(ctx, callSync, request{Step: step}, nil)
+	_, state, err := l.fetch(ctx, callSync, castState, request{Step: step}, nil)
 	return state, err
 }
 
 // Leave implements cluster.Link. The host hears it at once, if it can.
 func (l *Link) Leave(_ string, cause error) {
 	l.silence()
+	l.next.end()
 	q := request{}
 	if cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, ErrEnded) { // else it was stopped
 		q.Cause = cut(cause.Error())
@@ -148,7 +156,9 @@ func (l *Link) Await(ctx context.Context) error {
 // Close ends the connection's part in the run.
 func (l *Link) Close() {
 	l.silence()
+	l.next.end()
 	_ = l.ends.Unsubscribe() // else the connection is closed
+	_ = l.all.Unsubscribe()
 }
 
 // live gives signs of life from now on.

@@ -17,6 +17,7 @@ const (
 	callPut      = "put"      // a part of a large request
 	callPart     = "part"     // a part of a large reply
 	callEnd      = "end"      // of the host: the run has ended
+	callCast     = "all.cast" // of the host: what all workers need, see casts
 )
 
 // request is the head of a worker's message.
@@ -31,7 +32,10 @@ type request struct {
 
 	Step, Slices, Done int    `json:",omitempty"` // cluster.Report
 	State              string `json:",omitempty"`
+	Held               []int  `json:",omitempty"`
+	Early              bool   `json:",omitempty"`
 	Result             bool   `json:",omitempty"` // the rest of the message is one
+	Whole              bool   `json:",omitempty"` // the reply must have what was sent to all too, which has not come
 
 	Offset int  `json:",omitempty"` // of put and part
 	Size   int  `json:",omitempty"` // of what is put in parts
@@ -48,6 +52,9 @@ type reply struct {
 	Hello  *Hello `json:",omitempty"`
 	Step   int    `json:",omitempty"`
 	Slice  int    `json:",omitempty"`
+	Next   int    `json:",omitempty"` // cluster.Order
+	Done   bool   `json:",omitempty"` // the step is complete
+	Cast   bool   `json:",omitempty"` // the rest was sent to all
 	Size   int    `json:",omitempty"` // of the rest of the message, which begins here and goes on in parts
 	Serial int    `json:",omitempty"`
 }

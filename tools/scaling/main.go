@@ -1,0 +1,190 @@
+// Command scaling measures how a shared run scales with its workers: virtual workers, which sleep instead of computing, take part in a run through the code
+// that real ones use, over a NATS server, each by a link of a given latency and rate.
+//
+//	go run ./tools/scaling -workers 1,16,256 -latency 100us,20ms -rate 1e8,1e10
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "scaling:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) > 0 && strings.HasPrefix(args[0], "as-") {
+		return child(ctx, args)
+	}
+	flags := flag.NewFlagSet("scaling", flag.ContinueOnError)
+	workers := flags.String("workers", "1,4,16,64,256", "numbers of workers")
+	latencies := flags.String("latency", "1ms", "latencies of a link, one way")
+	rates := flags.String("rate", "1e9", "bits a second of a link; 0: not limited")
+	each := flags.String("each", "4", "slices a worker and generation")
+	size := flags.String("bytes", "96", "bytes of a slice's result")
+	slice := flags.String("slice", "100ms", "time of a slice")
+	state := flags.Int("state", 1<<20, "bytes of the replica")
+	generations := flags.Int("generations", 20, "generations that are measured")
+	loose := flags.Bool("loose", false, "send the replica in every generation")
+	turns := flags.Int("turns", 1, "repetitions, of which the best counts")
+	processes := flags.Int("processes", 2, "processes of virtual workers")
+	out := flags.String("out", "", "CSV `FILE` to which results are added")
+	limit := flags.Duration("timeout", 5*time.Minute, "of a measurement")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	var studies []study
+	for _, w := range strings.Split(*workers, ",") {
+		for _, l := range strings.Split(*latencies, ",") {
+			for _, r := range strings.Split(*rates, ",") {
+				for _, e := range strings.Split(*each, ",") {
+					for _, b := range strings.Split(*size, ",") {
+						for _, t := range strings.Split(*slice, ",") {
+							s := study{State: *state, Generations: *generations, Loose: *loose}
+							var errs [6]error
+							s.Workers, errs[0] = strconv.Atoi(w)
+							s.Latency, errs[1] = time.ParseDuration(l)
+							s.Rate, errs[2] = strconv.ParseFloat(r, 64)
+							s.Each, errs[3] = strconv.Atoi(e)
+							s.Bytes, errs[4] = strconv.Atoi(b)
+							s.Slice, errs[5] = time.ParseDuration(t)
+							if err := errors.Join(errs[:]...); err != nil {
+								return err
+							}
+							studies = append(studies, s)
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, s := range studies {
+		var best *outcome
+		for range *turns {
+			of, err := measure(ctx, s, *processes, *limit)
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "%+v: %v\n", s, err)
+				continue
+			}
+			if best == nil || of.Efficiency > best.Efficiency {
+				best = of
+			}
+		}
+		if best == nil {
+			continue
+		}
+		fmt.Println(best)
+		if err := best.add(*out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// child runs a part of a study in a process of its own: as-coordinator STUDY, or as-workers STUDY URL FIRST NUMBER.
+func child(ctx context.Context, args []string) error {
+	var s study
+	if err := json.Unmarshal([]byte(args[1]), &s); err != nil {
+		return err
+	}
+	if args[0] == "as-coordinator" {
+		of, err := coordinate(ctx, s, func(url string) { fmt.Println(url) })
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(os.Stdout).Encode(of)
+	}
+	first, err := strconv.Atoi(args[3])
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(args[4])
+	if err != nil {
+		return err
+	}
+	of, err := takeAll(ctx, s, args[2], first, n)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(of)
+}
+
+// part is a child.
+type part struct {
+	cmd *exec.Cmd
+	out *bufio.Reader
+}
+
+func begin(ctx context.Context, args ...string) (*part, error) {
+	own, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, own, args...)
+	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &part{cmd, bufio.NewReader(pipe)}, cmd.Start()
+}
+
+// end reads what a child has measured.
+func (p *part) end(into any) error {
+	err := json.NewDecoder(p.out).Decode(into)
+	return errors.Join(err, p.cmd.Wait())
+}
+
+// measure runs a study in processes.
+func measure(ctx context.Context, s study, processes int, limit time.Duration) (*outcome, error) {
+	ctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	lead, err := begin(ctx, "as-coordinator", string(text))
+	if err != nil {
+		return nil, err
+	}
+	url, err := lead.out.ReadString('\n')
+	if err != nil {
+		return nil, errors.Join(err, lead.cmd.Wait())
+	}
+	var groups []*part
+	for first, i := 1, 0; first < s.Workers; i++ {
+		n := (s.Workers - first + processes - i - 1) / (processes - i)
+		p, err := begin(ctx, "as-workers", string(text), strings.TrimSpace(url), strconv.Itoa(first), strconv.Itoa(n))
+		if err != nil {
+			return nil, err
+		}
+		groups, first = append(groups, p), first+n
+	}
+	var of course
+	if err := lead.end(&of); err != nil {
+		return nil, err
+	}
+	all := make([]group, len(groups))
+	for i, p := range groups {
+		if err := p.end(&all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return summarize(s, of, all)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// outcome is what a study has measured.
+type outcome struct {
+	study
+	Generation time.Duration // mean
+	Efficiency float64       // of the workers: what they slept, of the time
+	CPU        time.Duration // of the coordinator and the server, a generation
+	WorkersCPU time.Duration // of all workers, a generation, with what starting took
+	Down, Up   float64       // bytes of a worker's link, a generation
+	Last50     time.Duration // from a generation's last result to the last worker that has all results: median over generations
+	Last99     time.Duration
+	Join       time.Duration // from the replica to the last of all workers, which join at once
+	Again      int64         // slices done twice
+	Load       float64       // of the machine, at the end
+}
+
+func summarize(s study, c course, groups []group) (*outcome, error) {
+	o := &outcome{study: s, Again: c.Again, Load: load()}
+	if c.Left > 0 {
+		return nil, fmt.Errorf("%d workers left the run", c.Left)
+	}
+	for _, g := range groups {
+		if len(g.Digests) != 1 || g.Digests[0] != c.Digest {
+			return nil, fmt.Errorf("workers end with digests %x; want %x, the coordinator's", g.Digests, c.Digest)
+		}
+	}
+	n := s.Generations
+	o.Generation = c.Ended[warm+n-1].Sub(c.Ended[warm-1]) / time.Duration(n)
+	o.Efficiency = float64(time.Duration(s.Each)*s.Slice) / float64(o.Generation)
+	o.CPU = c.CPU / time.Duration(n)
+	var last []time.Duration
+	for g := warm; g < warm+n; g++ {
+		end := c.Ended[g]
+		for _, of := range groups {
+			if of.Ended[g].After(end) {
+				end = of.Ended[g]
+			}
+		}
+		last = append(last, end.Sub(c.Ended[g]))
+	}
+	slices.Sort(last)
+	o.Last50, o.Last99 = last[len(last)/2], last[len(last)*99/100]
+	for _, of := range groups {
+		o.Join = max(o.Join, of.Joined.Sub(c.Shared))
+		o.Down += float64(of.Down)
+		o.Up += float64(of.Up)
+		o.WorkersCPU += of.CPU / time.Duration(n+warm)
+	}
+	if s.Workers > 1 {
+		o.Down /= float64((s.Workers - 1) * (n + warm))
+		o.Up /= float64((s.Workers - 1) * (n + warm))
+	}
+	return o, nil
+}
+
+// load returns the machine's load of the last minute.
+func load() float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return 0
+	}
+	x, _ := strconv.ParseFloat(strings.Fields(string(text))[0], 64)
+	return x
+}
+
+func (o *outcome) String() string {
+	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1e3) }
+	return fmt.Sprintf("W %d  latency %v  rate %g  each %d  slice %v  bytes %d: generation %s ms, efficiency %.3f, coordinator %s ms, workers %s ms, "+
+		"down %.0f B, up %.0f B, last worker %s/%s ms, join %s ms, again %d, load %.1f", o.Workers, o.Latency, o.Rate, o.Each, o.Slice, o.Bytes,
+		ms(o.Generation), o.Efficiency, ms(o.CPU), ms(o.WorkersCPU), o.Down, o.Up, ms(o.Last50), ms(o.Last99), ms(o.Join), o.Again, o.Load)
+}
+
+var columns = []string{"workers", "latency_ms", "rate", "each", "slice_ms", "bytes", "state", "loose", "generations", "generation_ms", "efficiency",
+	"coordinator_cpu_ms", "workers_cpu_ms", "down_bytes", "up_bytes", "last_p50_ms", "last_p99_ms", "join_ms", "again", "load"}
+
+// add adds a line to a file; "": to none.
+func (o *outcome) add(path string) error {
+	if path == "" {
+		return nil
+	}
+	_, missing := os.Stat(path)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	ms := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds()*1e3, 'f', 2, 64) }
+	w := csv.NewWriter(f)
+	if missing != nil {
+		_ = w.Write(columns) // Flush reports it
+	}
+	_ = w.Write([]string{strconv.Itoa(o.Workers), ms(o.Latency), fmt.Sprint(o.Rate), strconv.Itoa(o.Each), ms(o.Slice), strconv.Itoa(o.Bytes),
+		strconv.Itoa(o.State), strconv.FormatBool(o.Loose), strconv.Itoa(o.Generations), ms(o.Generation), strconv.FormatFloat(o.Efficiency, 'f', 4, 64),
+		ms(o.CPU), ms(o.WorkersCPU), fmt.Sprintf("%.0f", o.Down), fmt.Sprintf("%.0f", o.Up), ms(o.Last50), ms(o.Last99), ms(o.Join),
+		strconv.FormatInt(o.Again, 10), fmt.Sprint(o.Load)})
+	w.Flush()
+	if err := w.Error(); err != nil {
+		return err
+	}
+	return f.Close()
+}
