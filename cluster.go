@@ -84,7 +84,7 @@ func newMachines(cfg *Config, dev *vk.Device, o runOptions) (*machinery, error) 
 		at.Server = m.server.URL()
 		m.conn, err = m.server.Connect(o.cluster.access())
 	} else {
-		m.conn, err = machines.Connect(at.Server, o.cluster.access(), false)
+		m.conn, err = machines.Connect(context.Background(), at.Server, o.cluster.access(), nil)
 	}
 	if err != nil {
 		m.close()
@@ -190,7 +190,7 @@ func work(ctx context.Context, dev *vk.Device, at ClusterConfig, known *Catalog,
 	if err != nil {
 		return err
 	}
-	conn, err := machines.Connect(of.Server, at.access(), true)
+	conn, err := machines.Connect(ctx, of.Server, at.access(), func(err error) { tell(fmt.Sprintf("waiting for the coordinator of run %q: %v", of.Run, err)) })
 	if err != nil {
 		return fmt.Errorf("evorl: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/testcert"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -107,6 +108,58 @@ func TestClusteredResumed(t *testing.T) {
 	}
 	if got, want := digestOf(t, path), digestOf(t, alone); got != want {
 		t.Errorf("interrupted and resumed it ends with %s; want %s, as alone", got, want)
+	}
+}
+
+// A run with a login and a certificate takes the worker that has the login and trusts the certificate. Others end at once.
+func TestClusteredSecure(t *testing.T) {
+	dev, second := openDevice(t), openDevice(t)
+	authority := testcert.NewAuthority(t, "authority")
+	cert, key := authority.Server("127.0.0.1", time.Now().Add(time.Hour))
+	login := func(text string) string {
+		path := filepath.Join(t.TempDir(), "login.txt")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	right := login("evorl:secret")
+	run, err := evorl.Start(t.Context(), dev, clustered(t), filepath.Join(t.TempDir(), "run"),
+		evorl.Clustered(evorl.ClusterConfig{Address: "embed://127.0.0.1:0", Login: right, Cert: cert, Key: key}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	for _, of := range []struct {
+		at   evorl.ClusterConfig
+		want string
+	}{
+		{evorl.ClusterConfig{Login: login("evorl:guess"), CA: authority.File}, "--login"},
+		{evorl.ClusterConfig{Login: right}, "--tls-ca"},
+	} {
+		of.at.Address = run.WorkersAddress()
+		if err := evorl.Work(t.Context(), second, of.at, nil, nil); err == nil || !strings.Contains(err.Error(), of.want) {
+			t.Errorf("%+v: %v; want an error with %q", of.at, err, of.want)
+		}
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- evorl.Work(t.Context(), second, evorl.ClusterConfig{Address: run.WorkersAddress(), Login: right, CA: authority.File}, nil, nil)
+	}()
+	err = run.Learn(t.Context(), func(context.Context, engine.Report) error {
+		for run.Taking() < 2 {
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the worker ends with %v", err)
+	}
+	if got := run.Workers(); len(got) != 2 || got[1].Outcome != "" {
+		t.Errorf("workers %+v; want two", got)
 	}
 }
 

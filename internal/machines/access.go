@@ -2,6 +2,7 @@ package machines
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -41,6 +42,23 @@ func (a Access) certificate() (tls.Certificate, error) {
 	return tls.LoadX509KeyPair(a.Cert, a.Key)
 }
 
+// checkDates refuses a certificate that no worker accepts.
+func (a Access) checkDates(now time.Time) error {
+	of, err := a.certificate()
+	if err != nil {
+		return err
+	}
+	leaf, err := x509.ParseCertificate(of.Certificate[0])
+	if err != nil {
+		return err
+	}
+	if now.Before(leaf.NotBefore) || now.After(leaf.NotAfter) {
+		return fmt.Errorf("%s: the certificate is valid from %s to %s: want one that is valid now", a.Cert, leaf.NotBefore.Format(time.DateTime),
+			leaf.NotAfter.Format(time.DateTime))
+	}
+	return nil
+}
+
 // options returns the options of a connection.
 func (a Access) options() ([]nats.Option, error) {
 	var all []nats.Option
@@ -71,17 +89,69 @@ func (a Access) options() ([]nats.Option, error) {
 	return all, nil
 }
 
-// Connect connects to a server, and again whenever the connection is lost. With wait, it also waits for a server that is not there yet.
-func Connect(server string, with Access, wait bool) (*nats.Conn, error) {
+// AccessError: a server that this process may not use, or does not trust. Trying again does not help.
+type AccessError struct {
+	Server string
+	Err    error
+	Want   string // what would be right
+}
+
+func (e *AccessError) Error() string {
+	return fmt.Sprintf("server %s: %v: want %s", e.Server, e.Err, e.Want)
+}
+
+// Unwrap returns the cause.
+func (e *AccessError) Unwrap() error { return e.Err }
+
+// refusal returns an *AccessError for an error of a connection that will not pass by itself, and other errors as they are.
+func refusal(server string, err error) error {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	want := ""
+	switch {
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
+		want = "--login FILE with the USER:PASSWORD that the server has, or --creds FILE"
+	case errors.As(err, &unknown):
+		want = "--tls-ca FILE with the certificate of the server, or of the authority that has signed it"
+	case errors.As(err, &host):
+		want = "a certificate of the server for the name or address by which it is reached"
+	case errors.As(err, &invalid):
+		want = "a valid certificate of the server"
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		want = "nats:// for a server without TLS"
+	default:
+		return fmt.Errorf("server %s: %w", server, err)
+	}
+	return &AccessError{server, err, want}
+}
+
+// Connect connects to a server, and again whenever the connection is lost. If waiting is not nil, it waits for a server that is not there yet, and calls
+// waiting once, with why.
+func Connect(ctx context.Context, server string, with Access, waiting func(error)) (*nats.Conn, error) {
 	options, err := with.options()
 	if err != nil {
 		return nil, fmt.Errorf("machines: %w", err)
 	}
 	options = append(options, nats.Name("evorl"), nats.MaxReconnects(-1), nats.ReconnectWait(again), nats.PingInterval(5*time.Second),
-		nats.RetryOnFailedConnect(wait), nats.IgnoreAuthErrorAbort())
-	conn, err := nats.Connect(server, options...)
-	if err != nil {
-		return nil, fmt.Errorf("machines: server %s: %w", server, err)
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})) // requests report them
+	for told := false; ; told = true {
+		conn, err := nats.Connect(server, options...)
+		if err == nil {
+			return conn, nil
+		}
+		err = refusal(server, err)
+		var refused *AccessError
+		switch {
+		case errors.As(err, &refused), waiting == nil:
+			return nil, fmt.Errorf("machines: %w", err)
+		case !told:
+			waiting(err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(again):
+		}
 	}
-	return conn, nil
 }

@@ -1,6 +1,7 @@
 package machines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -210,6 +211,8 @@ func (l *Link) ask(ctx context.Context, call string, q request, rest []byte) (re
 		switch {
 		case ctx.Err() != nil:
 			return reply{}, nil, context.Cause(ctx)
+		case err != nil && l.conn.IsClosed(): // the server refuses it now
+			return reply{}, nil, fmt.Errorf("machines: %w", refusal(l.conn.ConnectedUrlRedacted(), cmp.Or(l.conn.LastError(), err)))
 		case err != nil:
 			l.waiting(err)
 			select {

@@ -61,7 +61,7 @@ func (s *site) begin(loose bool) {
 
 func (s *site) connect() *nats.Conn {
 	s.t.Helper()
-	conn, err := Connect(s.server.URL(), Access{}, false)
+	conn, err := Connect(s.t.Context(), s.server.URL(), Access{}, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -38,6 +38,11 @@ func Listen(at Address, with Access) (*Server, error) {
 	case with.Cert == "" && with.Key == "":
 		return nil, &ExposedError{at.Host, "a certificate"}
 	}
+	if with.Cert != "" || with.Key != "" {
+		if err := with.checkDates(time.Now()); err != nil {
+			return nil, fmt.Errorf("machines: %w", err)
+		}
+	}
 	return listen(at, with, 0)
 }
 

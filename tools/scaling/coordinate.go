@@ -31,7 +31,7 @@ func coordinate(ctx context.Context, s study, serve func(url string)) (*course, 
 		return nil, err
 	}
 	defer conn.Close()
-	c, err := cluster.NewCoordinator(cluster.Config{Loose: s.Loose}, leader)
+	c, err := cluster.NewCoordinator(cluster.Config{Loose: s.Loose, Late: s.long(500 * time.Millisecond)}, leader)
 	if err != nil {
 		return nil, err
 	}

@@ -39,9 +39,10 @@ func run(ctx context.Context, args []string) error {
 	each := flags.String("each", "4", "slices a worker and generation")
 	size := flags.String("bytes", "96", "bytes of a slice's result")
 	slice := flags.String("slice", "100ms", "time of a slice")
-	state := flags.Int("state", 1<<20, "bytes of the replica")
+	state := flags.Int("state", 64<<10, "bytes of the replica")
 	generations := flags.Int("generations", 20, "generations that are measured")
 	loose := flags.Bool("loose", false, "send the replica in every generation")
+	dilation := flags.Float64("dilate", 1, "`TIMES` as long as it is said everything takes, so that processors are as many times as fast")
 	turns := flags.Int("turns", 1, "repetitions, of which the best counts")
 	processes := flags.Int("processes", 2, "processes of virtual workers")
 	out := flags.String("out", "", "CSV `FILE` to which results are added")
@@ -56,7 +57,7 @@ func run(ctx context.Context, args []string) error {
 				for _, e := range strings.Split(*each, ",") {
 					for _, b := range strings.Split(*size, ",") {
 						for _, t := range strings.Split(*slice, ",") {
-							s := study{State: *state, Generations: *generations, Loose: *loose}
+							s := study{State: *state, Generations: *generations, Loose: *loose, Dilation: *dilation}
 							var errs [6]error
 							s.Workers, errs[0] = strconv.Atoi(w)
 							s.Latency, errs[1] = time.ParseDuration(l)

@@ -36,7 +36,7 @@ func summarize(s study, c course, groups []group) (*outcome, error) {
 		}
 	}
 	n := s.Generations
-	o.Generation = c.Ended[warm+n-1].Sub(c.Ended[warm-1]) / time.Duration(n)
+	o.Generation = s.short(c.Ended[warm+n-1].Sub(c.Ended[warm-1]) / time.Duration(n))
 	o.Efficiency = float64(time.Duration(s.Each)*s.Slice) / float64(o.Generation)
 	o.CPU = c.CPU / time.Duration(n)
 	var last []time.Duration
@@ -50,9 +50,9 @@ func summarize(s study, c course, groups []group) (*outcome, error) {
 		last = append(last, end.Sub(c.Ended[g]))
 	}
 	slices.Sort(last)
-	o.Last50, o.Last99 = last[len(last)/2], last[len(last)*99/100]
+	o.Last50, o.Last99 = s.short(last[len(last)/2]), s.short(last[len(last)*99/100])
 	for _, of := range groups {
-		o.Join = max(o.Join, of.Joined.Sub(c.Shared))
+		o.Join = max(o.Join, s.short(of.Joined.Sub(c.Shared)))
 		o.Down += float64(of.Down)
 		o.Up += float64(of.Up)
 		o.WorkersCPU += of.CPU / time.Duration(n+warm)
@@ -77,12 +77,12 @@ func load() float64 {
 func (o *outcome) String() string {
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1e3) }
 	return fmt.Sprintf("W %d  latency %v  rate %g  each %d  slice %v  bytes %d: generation %s ms, efficiency %.3f, coordinator %s ms, workers %s ms, "+
-		"down %.0f B, up %.0f B, last worker %s/%s ms, join %s ms, again %d, load %.1f", o.Workers, o.Latency, o.Rate, o.Each, o.Slice, o.Bytes,
-		ms(o.Generation), o.Efficiency, ms(o.CPU), ms(o.WorkersCPU), o.Down, o.Up, ms(o.Last50), ms(o.Last99), ms(o.Join), o.Again, o.Load)
+		"down %.0f B, up %.0f B, last worker %s/%s ms, join %s ms, again %d, dilation %g, load %.1f", o.Workers, o.Latency, o.Rate, o.Each, o.Slice, o.Bytes,
+		ms(o.Generation), o.Efficiency, ms(o.CPU), ms(o.WorkersCPU), o.Down, o.Up, ms(o.Last50), ms(o.Last99), ms(o.Join), o.Again, o.Dilation, o.Load)
 }
 
 var columns = []string{"workers", "latency_ms", "rate", "each", "slice_ms", "bytes", "state", "loose", "generations", "generation_ms", "efficiency",
-	"coordinator_cpu_ms", "workers_cpu_ms", "down_bytes", "up_bytes", "last_p50_ms", "last_p99_ms", "join_ms", "again", "load"}
+	"coordinator_cpu_ms", "workers_cpu_ms", "down_bytes", "up_bytes", "last_p50_ms", "last_p99_ms", "join_ms", "again", "dilation", "load"}
 
 // add adds a line to a file; "": to none.
 func (o *outcome) add(path string) error {
@@ -102,7 +102,7 @@ func (o *outcome) add(path string) error {
 	_ = w.Write([]string{strconv.Itoa(o.Workers), ms(o.Latency), fmt.Sprint(o.Rate), strconv.Itoa(o.Each), ms(o.Slice), strconv.Itoa(o.Bytes),
 		strconv.Itoa(o.State), strconv.FormatBool(o.Loose), strconv.Itoa(o.Generations), ms(o.Generation), strconv.FormatFloat(o.Efficiency, 'f', 4, 64),
 		ms(o.CPU), ms(o.WorkersCPU), fmt.Sprintf("%.0f", o.Down), fmt.Sprintf("%.0f", o.Up), ms(o.Last50), ms(o.Last99), ms(o.Join),
-		strconv.FormatInt(o.Again, 10), fmt.Sprint(o.Load)})
+		strconv.FormatInt(o.Again, 10), fmt.Sprint(o.Dilation), fmt.Sprint(o.Load)})
 	w.Flush()
 	if err := w.Error(); err != nil {
 		return err

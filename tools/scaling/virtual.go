@@ -25,8 +25,15 @@ type study struct {
 	Latency     time.Duration // one way
 	Rate        float64       // bits a second of a worker's link; 0: not limited
 	Generations int
-	Loose       bool // the replica is sent in every generation
+	Loose       bool    // the replica is sent in every generation
+	Dilation    float64 // all times of the study are as many times as long, so that processors are as many times as fast
 }
+
+// long returns how long a time of the study takes.
+func (s study) long(d time.Duration) time.Duration { return time.Duration(float64(d) * s.Dilation) }
+
+// short returns what a time that was measured is of the study.
+func (s study) short(d time.Duration) time.Duration { return time.Duration(float64(d) / s.Dilation) }
 
 func (s study) slices() int { return s.Workers * s.Each }
 
@@ -76,7 +83,7 @@ func (v *virtual) steps(ctx context.Context, first int) error {
 		}
 		results, err := v.worker.Step(ctx, step, v.study.slices(), "", func(ctx context.Context, slice int) ([]byte, error) {
 			select {
-			case <-time.After(v.study.Slice):
+			case <-time.After(v.study.long(v.study.Slice)):
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
@@ -95,7 +102,7 @@ func (v *virtual) steps(ctx context.Context, first int) error {
 
 // take takes part in the run at a server.
 func (v *virtual) take(ctx context.Context, url, name string) error {
-	conn, err := nats.Connect(url, nats.SetCustomDialer(&dialer{v.study.Latency, v.study.Rate, &v.traffic}), nats.MaxReconnects(-1),
+	conn, err := nats.Connect(url, nats.SetCustomDialer(&dialer{v.study.long(v.study.Latency), v.study.Rate / v.study.Dilation, &v.traffic}), nats.MaxReconnects(-1),
 		nats.Timeout(time.Minute), nats.PingInterval(time.Minute))
 	if err != nil {
 		return err
