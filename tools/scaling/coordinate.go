@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"syscall"
 	"time"
 
@@ -16,7 +18,7 @@ type course struct {
 	Digest       uint32
 	Again        int64         // slices done twice
 	CPU          time.Duration // of the measured generations, with the server and the coordinator's own worker
-	Left         int           // workers that left
+	Failed       int           // workers that were given up
 }
 
 // coordinate runs a study with a server of its own. serve is given its address, and workers are expected then.
@@ -51,6 +53,12 @@ func coordinate(ctx context.Context, s study, serve func(url string)) (*course, 
 		}
 	}
 	v := &virtual{study: s}
+	if os.Getenv("SCALING_TELL") != "" {
+		v.tell = func(text string) {
+			fmt.Fprintln(os.Stderr, time.Now().Format(time.TimeOnly), text, c.Totals(), processor())
+		}
+		v.tell("all there")
+	}
 	if v.worker, err = cluster.NewWorker(leader, c); err != nil {
 		return nil, err
 	}
@@ -68,15 +76,18 @@ func coordinate(ctx context.Context, s study, serve func(url string)) (*course, 
 	}
 	<-timer
 	of := &course{Began: v.began, Ended: v.ended, Shared: v.joined, Digest: v.digest, Again: c.Totals().Again, CPU: processor() - before}
-	for _, w := range c.Status() {
-		if w.Left {
-			of.Left++
+	for done := false; !done; time.Sleep(10 * time.Millisecond) { // the others have the last results, and leave
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		done = true
+		for _, w := range c.Status()[1:] {
+			done = done && w.Left
 		}
 	}
-	for done := false; !done && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) { // the others have the last results
-		done = true
-		for _, w := range c.Status() {
-			done = done && (w.Left || w.Step == s.Generations+warm-1)
+	for _, w := range c.Status() {
+		if w.Cause != nil {
+			of.Failed++
 		}
 	}
 	host.Finish()

@@ -27,8 +27,8 @@ type outcome struct {
 
 func summarize(s study, c course, groups []group) (*outcome, error) {
 	o := &outcome{study: s, Again: c.Again, Load: load()}
-	if c.Left > 0 {
-		return nil, fmt.Errorf("%d workers left the run", c.Left)
+	if c.Failed > 0 {
+		return nil, fmt.Errorf("%d workers were given up", c.Failed)
 	}
 	for _, g := range groups {
 		if len(g.Digests) != 1 || g.Digests[0] != c.Digest {
