@@ -139,7 +139,7 @@ func (r *Run) Workers() (all []rundir.Worker) {
 	status, _ := r.others.Status()
 	devices := r.others.Devices()
 	for i, of := range status {
-		w := rundir.Worker{Slices: of.Slices}
+		w := rundir.Worker{Slices: of.Slices, Seconds: of.Mean.Seconds()}
 		if i < len(devices) {
 			info := devices[i].Info()
 			w.Device, w.Driver = info.Name, info.Driver

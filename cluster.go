@@ -101,6 +101,9 @@ func digestOfText(text []byte) string {
 
 // serve begins to take workers.
 func (m *machinery) serve(link cluster.Link) (_ *machines.Host, err error) {
+	if of, ok := link.(*replicas.Set); ok {
+		m.run.Status = of.Status
+	}
 	if m.host, err = machines.Serve(m.conn, m.run, link, m.timing); err != nil {
 		return nil, fmt.Errorf("evorl: %w", err)
 	}

@@ -57,6 +57,7 @@ type line struct {
 	asJSON bool
 	metric string // that is shown
 	score  float64
+	run    *evorl.Run // nil: it has not begun
 }
 
 // shownMeasures are the measures of problems that the line shows, with the metrics that have them during learning.
@@ -108,8 +109,17 @@ func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, devices []*vk.Device
 	return l
 }
 
+// workers returns how many devices share the run; 0: it is not shared.
+func (l *line) workers() int {
+	if l.run == nil || l.run.Workers() == nil {
+		return 0
+	}
+	return l.run.Taking()
+}
+
 // begin shows the state of the run and that its first iteration has begun.
 func (l *line) begin(s *evorl.Run) {
+	l.run = s
 	switch {
 	case l.bar != nil:
 		l.bar.Begin(int64(s.From()), s.EnvSteps())
@@ -124,10 +134,12 @@ func (l *line) show(_ context.Context, r engine.Report) error {
 	if x := meanOf(r.Metrics[l.metric]); !math.IsNaN(x) {
 		l.score = x // the last value remains until an episode ends
 	}
-	switch {
+	switch workers := l.workers(); {
 	case l.bar != nil:
+		l.bar.Share(workers)
 		l.bar.Update(int64(r.Iteration), r.EnvSteps, l.score)
 	case l.log != nil:
+		l.log.Workers = workers
 		l.log.Update(int64(r.Iteration), r.EnvSteps, l.score)
 	}
 	return nil

@@ -6,6 +6,7 @@
 //
 //	evorl run configs/pbt.toml       learn, on the first device
 //	evorl worker URL                 evaluate for a run on another machine
+//	evorl cluster status URL         show the workers of a shared run
 //	evorl sweep FILE.toml            try settings of a configuration
 //	evorl eval RUN_DIR               evaluate the newest checkpoint of a run
 //	evorl view RUN_DIR               show an episode in three dimensions
@@ -115,7 +116,7 @@ func newRoot(name string, known *evorl.Catalog) *cobra.Command {
 	root.AddCommand(
 		newRun(known), newWorker(known), newSweep(known),
 		newEval(known), newView(known), newPlay(known), newServe(known), newWatch(known), newCompare(known), newPlot(known),
-		newInspect(known), newExport(known), newList(known), newInit(known), newDevices(), newBench(), newMan(),
+		newInspect(known), newCluster(), newExport(known), newList(known), newInit(known), newDevices(), newBench(), newMan(),
 	)
 	addCompletions(known, root)
 	return root

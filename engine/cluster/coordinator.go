@@ -50,10 +50,11 @@ type Coordinator struct {
 
 // member is a worker, as far as the coordinator knows it.
 type member struct {
-	step  int       // in which it is
-	done  int       // slices, of all steps
-	seen  time.Time // when it reported last
-	last  time.Time // when its last result came
+	step  int           // in which it is
+	done  int           // slices, of all steps
+	seen  time.Time     // when it reported last
+	last  time.Time     // when its last result came
+	mean  time.Duration // of a slice; 0: unknown
 	cause error
 	left  bool
 
@@ -284,16 +285,22 @@ func (c *Coordinator) take(w *member, s *step, r Report, now time.Time) error {
 	if !fresh {
 		c.totals.Again++
 	}
-	if c.mean == 0 {
-		c.mean = took
-	}
 	if took > 0 { // else it was not given the slice
-		c.mean += (took - c.mean) / 8
+		smooth(&c.mean, took)
+		smooth(&w.mean, took)
 	}
 	if s.complete() && fresh {
 		c.change()
 	}
 	return nil
+}
+
+// smooth keeps a mean of the last times; 0: none yet.
+func smooth(mean *time.Duration, took time.Duration) {
+	if *mean == 0 {
+		*mean = took
+	}
+	*mean += (took - *mean) / 8
 }
 
 // late returns after what time another worker is given a slice that has no result.

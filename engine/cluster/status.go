@@ -1,5 +1,7 @@
 package cluster
 
+import "time"
+
 // Totals count what was done since a coordinator was made.
 type Totals struct {
 	Slices int64 // results that came
@@ -11,10 +13,11 @@ type Totals struct {
 // Status describes a worker.
 type Status struct {
 	Worker string
-	Step   int   // the step in which it is; -1: it has not begun
-	Slices int   // that it has done
-	Left   bool  // it takes no part any more
-	Cause  error // why it left; nil: it did not fail
+	Step   int           // the step in which it is; -1: it has not begun
+	Slices int           // that it has done
+	Mean   time.Duration // of a slice, lately; 0: unknown
+	Left   bool          // it takes no part any more
+	Cause  error         // why it left; nil: it did not fail
 }
 
 // Totals returns what was done.
@@ -31,7 +34,7 @@ func (c *Coordinator) Status() []Status {
 	var all []Status
 	for _, name := range c.order {
 		w := c.workers[name]
-		all = append(all, Status{Worker: name, Step: w.step, Slices: w.done, Left: w.left, Cause: w.cause})
+		all = append(all, Status{Worker: name, Step: w.step, Slices: w.done, Mean: w.mean, Left: w.left, Cause: w.cause})
 	}
 	return all
 }

@@ -63,11 +63,12 @@ type Session struct {
 
 // Worker is a device that takes part in a session with others.
 type Worker struct {
-	Name    string `json:"name,omitempty"` // of one in another process; "": it is in the run's own
-	Device  string `json:"device"`
-	Driver  string `json:"driver"`
-	Slices  int    `json:"slices"`            // parts of the evaluations that it did
-	Outcome string `json:"outcome,omitempty"` // the error with which it left; "": it did not
+	Name    string  `json:"name,omitempty"` // of one in another process; "": it is in the run's own
+	Device  string  `json:"device"`
+	Driver  string  `json:"driver"`
+	Slices  int     `json:"slices"`                  // parts of the evaluations that it did
+	Seconds float64 `json:"slice_seconds,omitempty"` // of one of them, lately; 0: unknown
+	Outcome string  `json:"outcome,omitempty"`       // the error with which it left; "": it did not
 }
 
 // NewSession returns a session that starts now, with the facts known to the process. The program's path is reduced to its name.

@@ -73,6 +73,9 @@ func (h *Host) publish(head castHead, data []byte) bool {
 	most := piece(h.conn)
 	for head.Size = len(data); head.Offset < len(data); head.Offset += most {
 		part := data[head.Offset:min(head.Offset+most, len(data))]
+		h.mu.Lock()
+		h.toAll += int64(len(part))
+		h.mu.Unlock()
 		if h.conn.Publish(subject(h.run.Name, callCast), encode(head, part)) != nil {
 			return false
 		}

@@ -14,6 +14,7 @@ type guest struct {
 	put     []byte   // the parts of a request that have come
 	reply   []byte   // the rest of its newest large reply
 	serial  int      // of that
+	in, out int64    // bytes of its messages, without what is sent to all
 }
 
 // joining is a worker's Join, which outlasts the requests that ask for its outcome.

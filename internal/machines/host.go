@@ -21,6 +21,7 @@ type Run struct {
 	Iterations int
 	Loose      bool // workers of any identity are taken
 	Identity   Identity
+	Status     func() ([]cluster.Status, cluster.Totals) // nil: it has none to show
 }
 
 // Guest is a worker of another process.
@@ -49,6 +50,7 @@ type Host struct {
 	guests  []Guest
 	serial  int
 	casts   map[castKey]*sent
+	toAll   int64 // bytes
 }
 
 // Serve begins to serve a link, as a new epoch of the run.
@@ -93,6 +95,10 @@ func (h *Host) receive(m *nats.Msg) {
 		var q request
 		rest, err := decode(m.Data, &q)
 		var r reply
+		if call == callStatus {
+			_ = m.Respond(h.status())
+			return
+		}
 		if err != nil {
 			r, rest = reply{Status: statusRefused, Text: cut(err.Error())}, nil
 		} else {
@@ -102,7 +108,9 @@ func (h *Host) receive(m *nats.Msg) {
 			return
 		}
 		r.Epoch = h.epoch
-		_ = m.Respond(h.fit(q, r, rest)) // without an answer it is asked again
+		data := h.fit(q, r, rest)
+		h.count(q.Worker, len(m.Data), len(data))
+		_ = m.Respond(data) // without an answer it is asked again
 	})
 }
 

@@ -16,6 +16,7 @@ const (
 	callBeat     = "beat"     // a sign of life
 	callPut      = "put"      // a part of a large request
 	callPart     = "part"     // a part of a large reply
+	callStatus   = "status"   // of anybody: what do the workers do?
 	callEnd      = "end"      // of the host: the run has ended
 	callCast     = "all.cast" // of the host: what all workers need, see casts
 )

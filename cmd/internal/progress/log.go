@@ -78,6 +78,10 @@ func (l *Log) Update(iteration, envSteps int64, score float64) {
 		text += "  " + short(rate) + " steps/s"
 		facts = append(facts, Fact{"steps_per_second", math.Round(rate)})
 	}
+	if l.Workers > 0 {
+		text += fmt.Sprintf("  %d workers", l.Workers)
+		facts = append(facts, Fact{"workers", l.Workers})
+	}
 	if left, ok := l.left(); ok {
 		text += "  " + clock(left) + " left"
 		facts = append(facts, Fact{"seconds_left", math.Round(left.Seconds())})

@@ -72,6 +72,13 @@ func (b *Bar) Await(what string) {
 	}
 }
 
+// Share sets how many workers share the run, which Update shows.
+func (b *Bar) Share(workers int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.Workers = workers
+}
+
 // Update shows the state after an iteration. score is the return to show; NaN for none yet.
 func (b *Bar) Update(iteration, envSteps int64, score float64) {
 	b.mu.Lock()
@@ -134,6 +141,9 @@ func (b *Bar) facts(score float64) (facts []string) {
 	if !math.IsNaN(score) {
 		_, measured := b.measure(score)
 		facts = append(facts, measured)
+	}
+	if b.Workers > 0 {
+		facts = append(facts, fmt.Sprintf("%d workers", b.Workers))
 	}
 	if left, ok := b.left(); ok {
 		facts = append(facts, "ETA "+clock(left))

@@ -12,6 +12,7 @@ const rateWindow = 15 * time.Second
 // tracker knows how fast a run goes.
 type tracker struct {
 	Measure string // what the score is; "": return
+	Workers int    // that share the run; 0: it is not shared
 	total   int64  // iterations
 	samples []sample
 	awaits  bool // the first iteration, which compiles kernels and says nothing of the speed
