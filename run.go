@@ -27,6 +27,7 @@ type Run struct {
 	cfg      *Config
 	dir      *rundir.Dir
 	eng      *engine.Engine
+	named    time.Time     // when the workers were written to the run directory
 	others   *replicas.Set // the devices that share the run; nil: it has one
 	machines *machinery    // that lets processes elsewhere share it; nil: it has none
 	workflow engine.Workflow
@@ -134,6 +135,9 @@ func (r *Run) facts() (map[string]string, error) {
 	}, nil
 }
 
+// namedEvery is how often the workers of a shared run are written to the run directory.
+const namedEvery = 5 * time.Second
+
 // keep is the hook that writes a report to the run directory.
 func (r *Run) keep(ctx context.Context, report engine.Report) error {
 	if err := r.dir.Check(); err != nil {
@@ -148,6 +152,11 @@ func (r *Run) keep(ctx context.Context, report engine.Report) error {
 	if now := &r.provenance.Sessions[len(r.provenance.Sessions)-1]; now.Kernels == nil { // the first iteration has compiled them
 		now.Kernels = r.eng.Device().Variants()
 		noted = r.dir.WriteProvenance(r.provenance)
+	}
+	if r.others != nil && time.Since(r.named) > namedEvery { // for those that look at the run
+		r.named = time.Now()
+		r.provenance.Sessions[len(r.provenance.Sessions)-1].Workers = r.Workers()
+		noted = errors.Join(noted, r.dir.WriteProvenance(r.provenance))
 	}
 	values, err := r.values(ctx, report)
 	if err != nil {

@@ -192,6 +192,9 @@ func (in *inspection) text() string {
 			if w.Name != "" {
 				text += " at " + w.Name
 			}
+			if w.Seconds > 0 {
+				text += fmt.Sprintf(", %.3g s each lately", w.Seconds)
+			}
 			if w.Outcome != "" {
 				text += ", left the run: " + w.Outcome
 			}

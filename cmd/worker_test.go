@@ -69,6 +69,16 @@ func TestWorker(t *testing.T) {
 		text, err := os.ReadFile(b.path("shared", "metrics.jsonl"))
 		return err == nil && strings.Contains(string(text), "\"workers\":2") && strings.Count(string(text), "\n") > 60
 	})
+	if out := b.must("cluster", "status", "--over", "300ms", "nats://"+at+"/x"); !strings.Contains(out, "run x: iteration ") ||
+		!strings.Contains(out, ", 2 workers of 2 known workers, ") || !strings.Contains(out, fmt.Sprintf("-%d-", lives.Process.Pid)) {
+		t.Errorf("the status is\n%s", out)
+	}
+	if out := b.must("cluster", "status", "--json", "nats://"+at+"/x"); !strings.Contains(out, `"bytes_to_all":`) {
+		t.Errorf("the status is %s", out)
+	}
+	if _, stderr, status := b.run("cluster", "status", "nats://"+at+"/y"); status != statusFailed || !strings.Contains(stderr, "no run \"y\"") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

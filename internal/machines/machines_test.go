@@ -52,7 +52,9 @@ func (s *site) begin(loose bool) {
 	s.c = c
 	conn := s.connect()
 	config := bytes.Repeat([]byte("a long configuration\n"), 40)
-	if s.host, err = Serve(conn, Run{Name: "test", Config: config, Digest: "d", Seed: 7, Iterations: 50, Loose: loose, Identity: identity}, c, quick); err != nil {
+	status := func() ([]cluster.Status, cluster.Totals) { return c.Status(), c.Totals() }
+	run := Run{Name: "test", Config: config, Digest: "d", Seed: 7, Iterations: 50, Loose: loose, Identity: identity, Status: status}
+	if s.host, err = Serve(conn, run, c, quick); err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(s.host.Close)
@@ -177,6 +179,16 @@ func TestTogether(t *testing.T) {
 			all := s.c.Status()
 			return all[1].Step == 49 && all[2].Step == 49
 		})
+		status, err := ReadStatus(ctx, s.connect(), "test")
+		if err != nil || len(status.Workers) != 3 || status.Iterations != 50 || status.Done-status.Again != 50*slices || status.ToAll == 0 {
+			t.Errorf("loose %v: status %+v (%v)", loose, status, err)
+		} else if w := status.Workers[1]; w.Name != "a" && w.Name != "b" || w.Step != 49 || w.In == 0 || w.Out == 0 || w.Device != "a device" {
+			t.Errorf("loose %v: worker %+v", loose, w)
+		}
+		var none *NoRunError
+		if _, err := ReadStatus(ctx, s.connect(), "other"); !errors.As(err, &none) {
+			t.Errorf("the status of a run that nobody coordinates: %v", err)
+		}
 		s.host.Finish()
 		all.Wait()
 		if done := s.c.Status(); done[1].Slices+done[2].Slices == 0 {

@@ -44,6 +44,9 @@ func (e *NoRunError) Error() string {
 	return fmt.Sprintf("no run %q is coordinated there: want the address that the run shows", e.Run)
 }
 
+// replyRoom is more than the head of a status takes.
+const replyRoom = 128
+
 // status answers a question for the workers.
 func (h *Host) status() []byte {
 	s := Status{Run: h.run.Name, Iterations: h.run.Iterations, At: time.Now()}
@@ -84,7 +87,7 @@ func (h *Host) status() []byte {
 		s.Workers = append(s.Workers, w)
 	}
 	text, err := json.Marshal(s)
-	if err != nil || len(text) > piece(h.conn) {
+	if err != nil || len(text) > int(h.conn.MaxPayload())-replyRoom {
 		return encode(reply{Status: statusFailed, Text: fmt.Sprintf("the status of %d workers is too long for a message", len(s.Workers))}, nil)
 	}
 	return encode(reply{Status: statusOK}, text)

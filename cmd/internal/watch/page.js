@@ -144,6 +144,18 @@ function drawFacts() {
   $("facts").textContent = facts.join("  ·  ");
 }
 
+function drawWorkers(workers) {
+  $("shared").hidden = !workers;
+  if (!workers) return;
+  const line = (kind, cells) => {
+    const row = document.createElement("tr");
+    for (const x of cells) row.append(Object.assign(document.createElement(kind), {textContent: x}));
+    return row;
+  };
+  $("workers").replaceChildren(line("th", ["worker", "device", "slices", "seconds a slice", ""]), ...workers.map((w, i) =>
+    line("td", [w.name || "device " + i, w.device, w.slices, w.slice_seconds ? short(w.slice_seconds) : "", w.outcome ? "left the run: " + w.outcome : ""])));
+}
+
 function drawMembers(members) {
   $("members").hidden = members.rows.length < 2;
   $("count").textContent = members.members > members.rows.length ? "the " + members.rows.length + " best of " + members.members : "";
@@ -186,6 +198,7 @@ async function update() {
     metrics = await get("metrics.json");
     drawFacts();
     drawCurves();
+    drawWorkers(run.workers);
     drawMembers(await get("members.json?by=" + encodeURIComponent(memberColumns[sortBy] || "")));
     $("episodes").hidden = !run.episodes;
     $("play").disabled = !run.checkpoint || run.checkpoint === shownCheckpoint;

@@ -1,0 +1,40 @@
+package cmd
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/evorl/evorl"
+)
+
+// The status has rates between two answers, and says who is slow, joins, or has left, and why.
+func TestClusterText(t *testing.T) {
+	at := time.Unix(1000, 0)
+	of := func(name string, iteration, slices int, seconds float64) evorl.ClusterWorker {
+		return evorl.ClusterWorker{Name: name, Device: "GPU", Iteration: iteration, Slices: slices, SliceTime: seconds, Received: 1 << 20, Sent: 3 << 20}
+	}
+	before := &evorl.ClusterStatus{Run: "run", Done: 100, At: at, Workers: []evorl.ClusterWorker{of("a", 3, 40, 0.1), of("b", 3, 20, 0.1)}}
+	gone := of("e", 2, 5, 0.1)
+	gone.Left, gone.Cause = true, "it gave no sign of life for 15s"
+	now := &evorl.ClusterStatus{Run: "run", Iterations: 50, Slices: 16, Done: 150, Again: 2, ToAll: 2 << 20, At: at.Add(2 * time.Second),
+		Workers: []evorl.ClusterWorker{of("a", 4, 60, 0.1), of("b", 4, 28, 0.25), of("c", 4, 9, 0.11), of("d", -1, 0, 0), gone}}
+	lines := strings.Split(clusterText(before, now), "\n")
+	for i, want := range map[int][]string{
+		0: {"run run: iteration 5 of 50, 3 workers of 5 known workers, 25.0 slices/s"},
+		1: {"16 slices in a population, 150 done, 2 of them twice, 2.0 MiB sent to all"},
+		4: {"a ", "GPU", "60", "10.0", "0.1", "1.0 MiB", "3.0 MiB"},
+		5: {"b ", "28", "4.0", "0.25", "slow"},
+		7: {"d ", "joins"},
+		8: {"e ", "left: it gave no sign of life for 15s"},
+	} {
+		for _, part := range want {
+			if !strings.Contains(lines[i], part) {
+				t.Errorf("line %d is %q; want %q in it", i, lines[i], part)
+			}
+		}
+	}
+	if strings.Contains(lines[4]+lines[6], "slow") {
+		t.Errorf("workers that are as fast as others are called slow:\n%s", strings.Join(lines, "\n"))
+	}
+}
