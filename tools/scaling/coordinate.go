@@ -39,7 +39,7 @@ func coordinate(ctx context.Context, s study, serve func(url string)) (*course, 
 	}
 	defer c.Close()
 	host, err := machines.Serve(conn, machines.Run{Name: runName, Config: []byte("virtual"), Digest: "virtual", Loose: s.Loose, Identity: identity}, c,
-		machines.Timing{})
+		machines.Timing{Lost: s.Lost})
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ func run(ctx context.Context, args []string) error {
 	state := flags.Int("state", 64<<10, "bytes of the replica")
 	generations := flags.Int("generations", 20, "generations that are measured")
 	loose := flags.Bool("loose", false, "send the replica in every generation")
+	dies := flags.Int("dies", 0, "workers that die in the generation in the middle")
 	dilation := flags.Float64("dilate", 1, "`TIMES` as long as it is said everything takes, so that processors are as many times as fast")
 	turns := flags.Int("turns", 1, "repetitions, of which the best counts")
 	processes := flags.Int("processes", 2, "processes of virtual workers")
@@ -57,7 +58,7 @@ func run(ctx context.Context, args []string) error {
 				for _, e := range strings.Split(*each, ",") {
 					for _, b := range strings.Split(*size, ",") {
 						for _, t := range strings.Split(*slice, ",") {
-							s := study{State: *state, Generations: *generations, Loose: *loose, Dilation: *dilation}
+							s := study{State: *state, Generations: *generations, Loose: *loose, Dilation: *dilation, Dies: *dies}
 							var errs [6]error
 							s.Workers, errs[0] = strconv.Atoi(w)
 							s.Latency, errs[1] = time.ParseDuration(l)

@@ -14,6 +14,7 @@ import (
 type outcome struct {
 	study
 	Generation time.Duration // mean
+	Longest    time.Duration // generation
 	Efficiency float64       // of the workers: what they slept, of the time
 	CPU        time.Duration // of the coordinator and the server, a generation
 	WorkersCPU time.Duration // of all workers, a generation, with what starting took
@@ -27,8 +28,8 @@ type outcome struct {
 
 func summarize(s study, c course, groups []group) (*outcome, error) {
 	o := &outcome{study: s, Again: c.Again, Load: load()}
-	if c.Failed > 0 {
-		return nil, fmt.Errorf("%d workers were given up", c.Failed)
+	if c.Failed != s.Dies {
+		return nil, fmt.Errorf("%d workers were given up; want %d", c.Failed, s.Dies)
 	}
 	for _, g := range groups {
 		if len(g.Digests) != 1 || g.Digests[0] != c.Digest {
@@ -50,6 +51,10 @@ func summarize(s study, c course, groups []group) (*outcome, error) {
 		last = append(last, end.Sub(c.Ended[g]))
 	}
 	slices.Sort(last)
+	o.Longest = 0
+	for g := warm; g < warm+n; g++ {
+		o.Longest = max(o.Longest, s.short(c.Ended[g].Sub(c.Ended[g-1])))
+	}
 	o.Last50, o.Last99 = s.short(last[len(last)/2]), s.short(last[len(last)*99/100])
 	for _, of := range groups {
 		o.Join = max(o.Join, s.short(of.Joined.Sub(c.Shared)))
@@ -76,9 +81,9 @@ func load() float64 {
 
 func (o *outcome) String() string {
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1e3) }
-	return fmt.Sprintf("W %d  latency %v  rate %g  each %d  slice %v  bytes %d: generation %s ms, efficiency %.3f, coordinator %s ms, workers %s ms, "+
+	return fmt.Sprintf("W %d  latency %v  rate %g  each %d  slice %v  bytes %d: generation %s ms (longest %s), efficiency %.3f, coordinator %s ms, workers %s ms, "+
 		"down %.0f B, up %.0f B, last worker %s/%s ms, join %s ms, again %d, dilation %g, load %.1f", o.Workers, o.Latency, o.Rate, o.Each, o.Slice, o.Bytes,
-		ms(o.Generation), o.Efficiency, ms(o.CPU), ms(o.WorkersCPU), o.Down, o.Up, ms(o.Last50), ms(o.Last99), ms(o.Join), o.Again, o.Dilation, o.Load)
+		ms(o.Generation), ms(o.Longest), o.Efficiency, ms(o.CPU), ms(o.WorkersCPU), o.Down, o.Up, ms(o.Last50), ms(o.Last99), ms(o.Join), o.Again, o.Dilation, o.Load)
 }
 
 var columns = []string{"workers", "latency_ms", "rate", "each", "slice_ms", "bytes", "state", "loose", "generations", "generation_ms", "efficiency",

@@ -25,8 +25,10 @@ type study struct {
 	Latency     time.Duration // one way
 	Rate        float64       // bits a second of a worker's link; 0: not limited
 	Generations int
-	Loose       bool    // the replica is sent in every generation
-	Dilation    float64 // all times of the study are as many times as long, so that processors are as many times as fast
+	Loose       bool          // the replica is sent in every generation
+	Dies        int           // workers that die in the generation in the middle, without a word
+	Lost        time.Duration // without a sign of life, after which a worker is given up; 0: as in real runs
+	Dilation    float64       // all times of the study are as many times as long, so that processors are as many times as fast
 }
 
 // long returns how long a time of the study takes.
@@ -58,6 +60,8 @@ func (s study) result(step, slice int) []byte {
 	return data
 }
 
+var errDead = errors.New("dead")
+
 // virtual is a worker that sleeps as long as others compute.
 type virtual struct {
 	study   study
@@ -68,6 +72,8 @@ type virtual struct {
 	joined  time.Time
 	traffic traffic
 	tell    func(string) // nil: nothing
+	mortal  bool
+	dies    func() // cuts its connection; nil: it lives
 }
 
 var table = crc32.MakeTable(crc32.Castagnoli)
@@ -83,6 +89,10 @@ func (v *virtual) steps(ctx context.Context, first int) error {
 			v.joined = time.Now()
 		}
 		results, err := v.worker.Step(ctx, step, v.study.slices(), "", func(ctx context.Context, slice int) ([]byte, error) {
+			if v.dies != nil && step == v.study.Generations/2+warm {
+				v.dies()
+				return nil, errDead
+			}
 			select {
 			case <-time.After(v.study.long(v.study.Slice)):
 			case <-ctx.Done():
@@ -112,7 +122,7 @@ func (v *virtual) take(ctx context.Context, url, name string) error {
 		return err
 	}
 	defer conn.Close()
-	link, err := machines.NewLink(conn, runName, name, identity, machines.Timing{}, func(string) {})
+	link, err := machines.NewLink(conn, runName, name, identity, machines.Timing{Lost: v.study.Lost}, func(string) {})
 	if err != nil {
 		return err
 	}
@@ -123,13 +133,18 @@ func (v *virtual) take(ctx context.Context, url, name string) error {
 	if _, _, err := link.Hello(ctx); err != nil {
 		return err
 	}
+	if v.mortal {
+		v.dies = conn.Close
+	}
 	first, _, err := v.worker.Join(ctx)
 	if err != nil {
 		return err
 	}
 	v.joined = time.Now()
 	joined := v.joined
-	if err := v.steps(ctx, first); err != nil {
+	if err := v.steps(ctx, first); errors.Is(err, errDead) {
+		return nil
+	} else if err != nil {
 		return fmt.Errorf("worker %s: %w", name, err)
 	}
 	v.joined = joined
@@ -153,13 +168,15 @@ func takeAll(ctx context.Context, s study, url string, first, n int) (group, err
 	errs := make([]error, n)
 	var busy sync.WaitGroup
 	for i := range all {
-		all[i] = &virtual{study: s}
+		all[i] = &virtual{study: s, mortal: first+i <= s.Dies}
 		busy.Go(func() { errs[i] = all[i].take(ctx, url, fmt.Sprint("w", first+i)) })
 	}
 	busy.Wait()
 	g := group{Workers: n, CPU: processor()}
 	for _, v := range all {
-		g.add(v)
+		if v.dies == nil {
+			g.add(v)
+		}
 	}
 	return g, errors.Join(errs...)
 }
