@@ -47,9 +47,14 @@ func run(ctx context.Context, args []string) error {
 	turns := flags.Int("turns", 1, "repetitions, of which the best counts")
 	processes := flags.Int("processes", 2, "processes of virtual workers")
 	out := flags.String("out", "", "CSV `FILE` to which results are added")
+	figure := flags.String("draw", "", "draw the results of --out as SVG `FILE`, instead of measuring")
+	before := flags.String("before", "", "CSV `FILE` of other results, which are drawn too")
 	limit := flags.Duration("timeout", 5*time.Minute, "of a measurement")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *figure != "" {
+		return draw(*figure, *out, *before)
 	}
 	var studies []study
 	for _, w := range strings.Split(*workers, ",") {

@@ -32,6 +32,9 @@ func summarize(s study, c course, groups []group) (*outcome, error) {
 		return nil, fmt.Errorf("%d workers were given up; want %d", c.Failed, s.Dies)
 	}
 	for _, g := range groups {
+		if len(g.Digests) == 0 { // all have died
+			continue
+		}
 		if len(g.Digests) != 1 || g.Digests[0] != c.Digest {
 			return nil, fmt.Errorf("workers end with digests %x; want %x, the coordinator's", g.Digests, c.Digest)
 		}
@@ -44,7 +47,7 @@ func summarize(s study, c course, groups []group) (*outcome, error) {
 	for g := warm; g < warm+n; g++ {
 		end := c.Ended[g]
 		for _, of := range groups {
-			if of.Ended[g].After(end) {
+			if g < len(of.Ended) && of.Ended[g].After(end) {
 				end = of.Ended[g]
 			}
 		}

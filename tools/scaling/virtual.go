@@ -90,6 +90,10 @@ func (v *virtual) steps(ctx context.Context, first int) error {
 		}
 		results, err := v.worker.Step(ctx, step, v.study.slices(), "", func(ctx context.Context, slice int) ([]byte, error) {
 			if v.dies != nil && step == v.study.Generations/2+warm {
+				select {
+				case <-time.After(v.study.long(v.study.Slice) / 2):
+				case <-ctx.Done():
+				}
 				v.dies()
 				return nil, errDead
 			}
