@@ -612,6 +612,191 @@ type keepKernel struct {
 // call dispatches x × y × z workgroups.
 func (k keepKernel) call(x, y, z uint32) vk.Call { return vk.Pack(keepShader, &k, x, y, z) }
 
+// lowRankRolloutShader maps the name of an environment to shaders/envs/low_rank_rollout.comp with that environment.
+var lowRankRolloutShader = vk.Variants(shaders.Code, vk.Shader{
+	Name: "envs/low_rank_rollout",
+	Bindings: []vk.Binding{
+		{Name: "Normalizer", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "ActionScale", Index: 1, Access: vk.Read},
+		{Name: "Clock", Index: 2, Access: vk.Read},
+		{Name: "EnvState", Index: 3, Access: vk.ReadWrite},
+		{Name: "EpisodeStep", Index: 4, Access: vk.ReadWrite},
+		{Name: "EpisodeReturn", Index: 5, Access: vk.ReadWrite},
+		{Name: "Finished", Index: 6, Access: vk.ReadWrite},
+		{Name: "Cap", Index: 7, Access: vk.Read, Optional: true},
+		{Name: "Seen", Index: 8, Access: vk.ReadWrite, Optional: true},
+		{Name: "Weights", Index: 20, Access: vk.Read},
+		{Name: "weights_texels", Index: 21, Access: vk.Read, Texel: vk.TexelFloat4, View: "Weights"},
+		{Name: "Factors", Index: 22, Access: vk.Read},
+		{Name: "factors_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
+		{Name: "Vectors", Index: 24, Access: vk.Read},
+		{Name: "vectors_texels", Index: 25, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
+		{Name: "Deviation", Index: 26, Access: vk.Read},
+		{Name: "Units", Index: 27, Access: vk.Read, Optional: true},
+		{Name: "units_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Units"},
+		{Name: "UnitQuads", Index: 29, Access: vk.Write, Optional: true},
+		{Name: "UnitEights", Index: 30, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 116,
+	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "TIME_LIMIT", ID: 10, Default: 0},
+		{Name: "ACTION_REPEAT", ID: 11, Default: 1},
+		{Name: "AUTO_RESET", ID: 12, Default: 0},
+		{Name: "SPARSE_REWARD", ID: 13, Default: 0},
+		{Name: "REWARD_SCALE", ID: 14, Default: 0x3f800000},
+		{Name: "HAS_NORMALIZER", ID: 22, Default: 0, Has: "Normalizer"},
+		{Name: "MODE", ID: 24, Default: 0},
+		{Name: "OUT", ID: 25, Default: 1},
+		{Name: "HAS_CAP", ID: 26, Default: 0, Has: "Cap"},
+		{Name: "HAS_SEEN", ID: 27, Default: 0, Has: "Seen"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "LOW_RANK", ID: 40, Default: 1},
+		{Name: "LOW_MIRRORED", ID: 41, Default: 0},
+		{Name: "LOW_RANK_SCALE", ID: 42, Default: 0x3f800000},
+		{Name: "LOW_DEVIATIONS", ID: 43, Default: 0},
+		{Name: "LOW_EACH", ID: 44, Default: 1},
+		{Name: "LOW_ROWS", ID: 45, Default: 8},
+		{Name: "LOW_WIDTH", ID: 46, Default: 64},
+		{Name: "LOW_PANELS", ID: 47, Default: 0},
+		{Name: "LOW_DEPTH", ID: 48, Default: 64},
+		{Name: "LOW_COLUMNS", ID: 49, Default: 8},
+		{Name: "LOW_ALIGNED_W", ID: 50, Default: 0},
+		{Name: "LOW_SHALLOW", ID: 51, Default: 64},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
+		{Name: "OPTION_0", ID: 100, Default: 0x0},
+		{Name: "OPTION_1", ID: 101, Default: 0x0},
+		{Name: "OPTION_2", ID: 102, Default: 0x0},
+		{Name: "OPTION_3", ID: 103, Default: 0x0},
+		{Name: "OPTION_4", ID: 104, Default: 0x0},
+		{Name: "OPTION_5", ID: 105, Default: 0x0},
+		{Name: "OPTION_6", ID: 106, Default: 0x0},
+		{Name: "OPTION_7", ID: 107, Default: 0x0},
+		{Name: "OPTION_8", ID: 108, Default: 0x0},
+		{Name: "OPTION_9", ID: 109, Default: 0x0},
+		{Name: "OPTION_10", ID: 110, Default: 0x0},
+		{Name: "OPTION_11", ID: 111, Default: 0x0},
+	},
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+},
+	"Acrobot-v1",
+	"CartPole-v1",
+	"CartPoleMasked-v1",
+	"CartPoleSwingUp-easy",
+	"CartPoleSwingUp-hard",
+	"FaultMaze-v0",
+	"MountainCar-v0",
+	"MountainCarContinuous-v0",
+	"Pendulum-v1",
+	"PendulumMasked-v1",
+	"Pong-v0",
+	"RepeatPrevious-v0",
+	"SlimeVolley-v0",
+	"TMaze-v0",
+)
+
+// lowRankRolloutKernel is shaders/envs/low_rank_rollout.comp.
+type lowRankRolloutKernel struct {
+	Normalizer    vk.Range // readonly float, optional
+	ActionScale   vk.Range // readonly float
+	Clock         vk.Range // readonly uint
+	EnvState      vk.Range // read-write float
+	EpisodeStep   vk.Range // read-write uint
+	EpisodeReturn vk.Range // read-write float
+	Finished      vk.Range // read-write float
+	Cap           vk.Range // readonly uint, optional
+	Seen          vk.Range // read-write float, optional
+	Weights       vk.Range // readonly vec4
+	Factors       vk.Range // readonly vec4
+	Vectors       vk.Range // readonly vec4
+	Deviation     vk.Range // readonly float
+	Units         vk.Range // readonly vec4, optional
+	UnitQuads     vk.Range // writeonly vector, optional
+	UnitEights    vk.Range // writeonly vector, optional
+
+	Members      uint32 // push constants, in order
+	Steps        uint32
+	First        uint32
+	Begin        bool
+	Seed         uint32
+	EnvStream    uint32
+	ActionStream uint32
+	ObsLimit     float32
+	DrawWindow   uint32
+	DrawStride   uint32
+	DrawFirst    uint32
+	DrawStep     uint32
+	Share        uint32
+	HeadBase     uint32
+	Row          uint32
+	Component    uint32
+	Left         uint32
+	Vector       uint32
+	Draws        uint32
+	Candidate    uint32
+	Layers       uint32
+	Hidden       [8]uint32
+
+	Lanes         uint32  // specialization constants, zero for their default 8
+	Activation    uint32  // default 0
+	TimeLimit     uint32  // default 0
+	ActionRepeat  uint32  // default 1
+	AutoReset     uint32  // default 0
+	SparseReward  bool    // default false
+	RewardScale   float32 // default 1
+	Mode          bool    // default false
+	Out           uint32  // default 1
+	TexelLoads    uint32  // default 0
+	LowRank       uint32  // default 1
+	LowMirrored   bool    // default false
+	LowRankScale  float32 // default 1
+	LowDeviations bool    // default false
+	LowEach       uint32  // default 1
+	LowRows       uint32  // default 8
+	LowWidth      uint32  // default 64
+	LowPanels     bool    // default false
+	LowDepth      uint32  // default 64
+	LowColumns    uint32  // default 8
+	LowAlignedW   bool    // default false
+	LowShallow    uint32  // default 64
+	Head          uint32  // default 0
+	HeadWidth     uint32  // default 1
+	Squash        bool    // default false
+	LogStdLow     float32 // default -5
+	LogStdHigh    float32 // default 2
+	Explore       bool    // default false
+	NoiseLimit    float32 // default 0
+	HeadAtoms     uint32  // default 1
+	HeadDueling   bool    // default false
+	Option0       float32 // default 0
+	Option1       float32 // default 0
+	Option2       float32 // default 0
+	Option3       float32 // default 0
+	Option4       float32 // default 0
+	Option5       float32 // default 0
+	Option6       float32 // default 0
+	Option7       float32 // default 0
+	Option8       float32 // default 0
+	Option9       float32 // default 0
+	Option10      float32 // default 0
+	Option11      float32 // default 0
+}
+
+// call dispatches x × y × z workgroups of shader, one of lowRankRolloutShader or made from one by vk.Shader.With.
+func (k lowRankRolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
+	return vk.Pack(shader, &k, x, y, z)
+}
+
 var matchesShader = &vk.Shader{
 	Name:  "envs/matches",
 	SPIRV: shaders.Code("envs/matches"),

@@ -30,8 +30,8 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	if ro.env.stored && policy.Placement != Automatic && policy.Placement != PlacementStepped {
 		return network{}, fmt.Errorf("envs: placement %v in %q, whose state stays in the buffer; want %v", policy.Placement, ro.env.Name, PlacementStepped)
 	}
-	if policy.Perturbation != nil && policy.Placement != Automatic && policy.Placement != PlacementStepped {
-		return network{}, fmt.Errorf("envs: placement %v of networks of low rank; want %v", policy.Placement, PlacementStepped)
+	if policy.Perturbation != nil {
+		return ro.rankNetwork(policy, info)
 	}
 	choices := []Placement{policy.Placement}
 	if policy.Placement == Automatic {
@@ -71,6 +71,25 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 		err = fmt.Errorf("envs: placement %v in %q: %w; want %v, or %v for any network", n.placement, ro.env.Name, err, Automatic, PlacementStepped)
 	}
 	return n, err
+}
+
+// rankNetwork places networks of low rank: streamed, in the kernel that steps the environments, or stepped.
+func (ro *Rollout) rankNetwork(policy *Policy, info vk.Info) (network, error) {
+	switch n := (network{placement: PlacementStepped}); policy.Placement {
+	case PlacementStream:
+		n.placement = PlacementStream
+		if _, err := ro.rank(policy, info); err != nil {
+			return n, fmt.Errorf("envs: placement %v of networks of low rank: %w; want %v or %v", policy.Placement, err, Automatic, PlacementStepped)
+		}
+		return n, nil
+	case Automatic, PlacementStepped:
+		if ro.fuses(policy, info) {
+			n.placement = PlacementStream
+		}
+		return n, nil
+	default:
+		return n, fmt.Errorf("envs: placement %v of networks of low rank; want %v or %v", policy.Placement, PlacementStream, PlacementStepped)
+	}
 }
 
 // Placement returns where a device stores a policy's network: PlacementStepped in environments that the host steps.

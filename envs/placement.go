@@ -19,7 +19,7 @@ const (
 	// PlacementGroup: several subgroups hold a network together. One or two hidden layers.
 	PlacementGroup
 	// PlacementStream: weights are not held but read from memory at every step, once for all environments of a
-	// subgroup. Any dense network.
+	// subgroup. Any dense network; those of low rank share the weights of all candidates in a subgroup.
 	PlacementStream
 	// PlacementStepped: the network is not part of the environment's kernel but evaluated before every step, as batched
 	// products. Any network, in a few dispatches per step.

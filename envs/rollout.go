@@ -66,12 +66,13 @@ type Rollout struct {
 	shader  *vk.Shader
 	reset   *vk.Shader // nil: RecordReset is not supported
 	mapping Mapping
-	stepped *stepped // nil: fused
-	seated  *seated  // of environments of several agents, or whose state stays in the buffer; nil: others
-	hosted  *hosted  // of environments that the host steps; nil: others
-	bitted  *bitted  // of environments that observe words of bits; nil: others
-	packing *packing // of trajectories; nil: observations are floats
-	split   int      // environments of the first of two halves that the host steps in turns; 0: it steps all at once
+	stepped *stepped  // nil: fused
+	seated  *seated   // of environments of several agents, or whose state stays in the buffer; nil: others
+	ranked  *rankForm // of networks of low rank, many steps in a dispatch; nil: others
+	hosted  *hosted   // of environments that the host steps; nil: others
+	bitted  *bitted   // of environments that observe words of bits; nil: others
+	packing *packing  // of trajectories; nil: observations are floats
+	split   int       // environments of the first of two halves that the host steps in turns; 0: it steps all at once
 
 	stream, actionStream uint32 // of the random numbers of environments and of actions
 	first                int    // the index of the first member in the run, for the random numbers of evaluations
@@ -184,6 +185,8 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		ro.shader, err = env.shader(ctx, "envs/seats_rollout", Lane, seatsRolloutShader)
 	case env.bits():
 		ro.shader, err = env.shader(ctx, "envs/bits_rollout", Lane, bitsRolloutShader)
+	case ro.fuses(cfg.Policy, s.Engine().Device().Info()):
+		ro.shader, err = env.shader(ctx, "envs/low_rank_rollout", Lane, lowRankRolloutShader)
 	default:
 		ro.shader, err = env.shader(ctx, "envs/rollout", ro.mapping, rolloutShader)
 	}
@@ -240,6 +243,10 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		if ro.stepped, err = newStepped(s, ro); err != nil {
 			return nil, err
 		}
+	}
+	if ro.fuses(cfg.Policy, s.Engine().Device().Info()) {
+		ro.ranked, err = ro.newRank(s.Sub("rank"))
+		return ro, err
 	}
 	if env.seated() {
 		return ro, ro.newSeated(s)
@@ -381,6 +388,10 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	}
 	if ro.bitted != nil {
 		ro.bitted.record(r, clock, policy, seatSteps{before, steps, begin, firstCandidate})
+		return
+	}
+	if ro.ranked != nil {
+		ro.ranked.record(r, clock, policy, seatSteps{before, steps, begin, firstCandidate})
 		return
 	}
 	info := r.Engine().Device().Info()

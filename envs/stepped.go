@@ -33,7 +33,7 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 	case policy == nil:
 		return false
 	case policy.Perturbation != nil:
-		return true
+		return !ro.fuses(policy, info)
 	case ro.env.outside || ro.env.bits() || ro.env.stored || policy.Placement == Automatic && ro.env.Seats() > 1:
 		return true
 	case policy.Placement == Automatic:

@@ -4,13 +4,17 @@ import (
 	"io/fs"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // seatsInclude is included by the kernels for environments of several agents, or whose state stays in the buffer, and bitsInclude by those for
-// environments whose observations are bits. No others do.
+// environments whose observations are bits. No others do. rankInclude is included by the kernel in whose lanes networks of low rank act beside environments.
 const (
 	seatsInclude = "envs/seats.glsl"
 	bitsInclude  = "envs/bits.glsl"
+	rankInclude  = "engine/nn/low_rank_network.glsl"
+
+	modelIncludes = "envs/models/" // dynamics of robots
 )
 
 var (
@@ -35,6 +39,18 @@ func (e *Environment) Agents() int {
 // Bits reports whether the environment's observations are bits: its source defines OBS_WORDS.
 func (e *Environment) Bits() bool { return wordsLine.MatchString(e.Text) }
 
+// robot reports whether the environment's source includes the dynamics of a robot.
+func (e *Environment) robot() bool {
+	for _, line := range lines(e.Text) {
+		if directive, rest := splitDirective(line); directive == "include" {
+			if name, err := strconv.Unquote(rest); err == nil && strings.HasPrefix(name, modelIncludes) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Stored reports whether the environment's state stays in the buffer: its source defines STATE_IN_BUFFER.
 func (e *Environment) Stored() bool { return storedLine.MatchString(e.Text) }
 
@@ -42,11 +58,15 @@ func (e *Environment) Stored() bool { return storedLine.MatchString(e.Text) }
 func (e *Environment) seated() bool { return e.Agents() > 1 || e.Stored() }
 
 // Takes reports whether a kernel is made for an environment: one that includes "ENVIRONMENT" takes environments of one agent whose observations
-// are floats or, if it includes envs/bits.glsl, bits; or, if it includes envs/seats.glsl, of several agents or whose state stays in the buffer.
+// are floats or, if it includes envs/bits.glsl, bits; or, if it includes envs/seats.glsl, of several agents or whose state stays in the buffer. With networks
+// of low rank it takes those without a robot's dynamics, whose modules would take minutes to optimize and megabytes.
 func Takes(fsys fs.FS, kernel string, environment *Environment) (bool, error) {
 	c, err := scan(fsys, kernel)
 	if err != nil {
 		return false, err
+	}
+	if c.done[shown(rankInclude)] && environment.robot() {
+		return false, nil
 	}
 	return c.usesEnvironment && c.seated() == environment.seated() && c.done[shown(bitsInclude)] == environment.Bits(), nil
 }

@@ -94,7 +94,7 @@ func (e *Environment) HasCooperative(fsys fs.FS, kernel string) (bool, error) {
 	for _, line := range lines(e.Text) {
 		if directive, rest := splitDirective(line); directive == "include" {
 			name, err := strconv.Unquote(rest)
-			if err == nil && strings.HasPrefix(name, "envs/models/") && cooperativeInclude(fsys, name) != name {
+			if err == nil && strings.HasPrefix(name, modelIncludes) && cooperativeInclude(fsys, name) != name {
 				return true, nil
 			}
 		}

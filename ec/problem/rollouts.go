@@ -49,8 +49,9 @@ func (p *policy) CheckLowRank() error {
 		return errors.New("policy.coevolution evaluates candidates that are rows of parameters: want 0, or false")
 	case p.network.VirtualBatchNorm > 0:
 		return errors.New("network.virtual_batch_norm normalizes the layers of candidates that are rows of parameters: want 0 in one of both")
-	case place != envs.Automatic && place != envs.PlacementStepped:
-		return fmt.Errorf("policy.placement %v holds the network of each candidate: want %v or %v", place, envs.Automatic, envs.PlacementStepped)
+	case place != envs.Automatic && place != envs.PlacementStepped && place != envs.PlacementStream:
+		return fmt.Errorf("policy.placement %v holds the network of each candidate: want %v, %v or %v", place, envs.Automatic, envs.PlacementStepped,
+			envs.PlacementStream)
 	}
 	return nn.CheckPerturbed(p.model())
 }

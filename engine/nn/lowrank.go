@@ -139,8 +139,8 @@ func (p *Perturbation) deviation(m LowRankMatrix) (stride, at uint32) {
 	return uint32(each), uint32(m.At)
 }
 
-// check checks that a perturbation is of so many networks of every member.
-func (p *Perturbation) check(network fmt.Stringer, members, networks int) error {
+// Check returns an error unless a perturbation is of so many networks of every member.
+func (p *Perturbation) Check(network fmt.Stringer, members, networks int) error {
 	switch f := p.Factors; {
 	case f.Size(engine.MemberAxis) != members || f.Len() != members*p.Draws()*p.Layout.Rank*p.Layout.Component || p.Draws() < drawsOf(networks, p.Mirrored):
 		return fmt.Errorf("nn: %v: factors %v; want [member %d, draw %d, component %d, %d]", network, f, members, drawsOf(networks, p.Mirrored),

@@ -63,7 +63,7 @@ func (n *Network) perturbation(w Weights, in Inputs, outputs *engine.Tensor) (In
 	if w.Perturbation == nil {
 		return in, outputs, nil
 	}
-	if err := w.Perturbation.check(n, n.members, n.perturbed); err != nil {
+	if err := w.Perturbation.Check(n, n.members, n.perturbed); err != nil {
 		return in, outputs, err
 	}
 	if len(in.Parts) != 1 {
