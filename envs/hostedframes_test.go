@@ -2,12 +2,14 @@ package envs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/nn"
 )
 
@@ -150,6 +152,45 @@ func TestFrames(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFramesResume: stacks begin anew with the episodes of a run that is resumed, since checkpoints do not contain the environments.
+func TestFramesResume(t *testing.T) {
+	space := filmSpace(5, 3, 1, 4)
+	const n = 4
+	f := newFilm(n, space)
+	env, err := NewOutside(Spec{Name: "Film-v0", Observation: space, Action: Discrete(2), MaxSteps: 5, Framed: true, SignRewards: true},
+		func(context.Context, int, uint32) (Stepper, error) { return f, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := RolloutConfig{Members: 2, Environments: 2, Horizon: 8, Trajectory: true}
+	r := newModelRollout(t, env, cfg, true, nil)
+	m := &stacks{f: newFilm(n, space), space: space, of: make([][]byte, n), fresh: true}
+	run := func(i int) {
+		t.Helper()
+		if err := errors.Join(r.s.Advance(t.Context(), i), r.program.Run(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		m.check(t, r.ro, cfg)
+	}
+	run(0)
+	dir := t.TempDir()
+	if _, err := r.s.Save(t.Context(), dir, 1); err != nil {
+		t.Fatal(err)
+	}
+	run(1)
+	c, _, err := checkpoint.Latest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.s.Load(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	m.fresh = true
+	clear(m.f.episode)
+	run(1)
+	run(2)
 }
 
 // poisonWords overwrites a tensor with ones.

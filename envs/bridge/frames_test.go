@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -209,6 +212,25 @@ func TestFramesFail(t *testing.T) {
 	}
 	if n, err := fails.Count(); n != 2 || !strings.Contains(err.Error(), "the film has torn") {
 		t.Errorf("%d failures, the last %v; want 2", n, err)
+	}
+}
+
+// TestAtariMissing: without their packages, games say how to install them.
+func TestAtariMissing(t *testing.T) {
+	cfg := testConfig(t)
+	python, err := exec.LookPath(cfg.Python)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Python = filepath.Join(cfg.Folder, "python")
+	if err := os.WriteFile(cfg.Python, fmt.Appendf(nil, "#!/bin/sh\nexec %s -I -S \"$@\"\n", python), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const want = "-m pip install gymnasium ale-py opencv-python-headless"
+	for _, cfg.Atari = range []Atari{NoAtari, Atari2018} {
+		if _, err := Describe(t.Context(), "gymnasium:ALE/Pong-v5", cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v; want %q", cfg.Atari, err, want)
+		}
 	}
 }
 

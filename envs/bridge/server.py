@@ -50,6 +50,10 @@ def maker(name, arguments):
     """Returns the function that makes an environment, its step limit, its reward threshold, and what it is made by."""
     kind, _, rest = name.partition(":")
     if kind == "gymnasium":
+        protocol = os.environ.get("EVORL_BRIDGE_ATARI") or "none"
+        if rest.startswith("ALE/") or protocol != "none":
+            for package in ("gymnasium", "ale_py"):
+                by = atari_needs(package)
         try:
             import gymnasium
         except ImportError as e:
@@ -57,16 +61,13 @@ def maker(name, arguments):
         module, _, plain = rest.rpartition(":")
         if module:
             importlib.import_module(module)
-        protocol = os.environ.get("EVORL_BRIDGE_ATARI") or "none"
-        if plain.startswith("ALE/") or protocol != "none":
-            by = atari_needs("ale_py").__version__
         spec = gymnasium.spec(plain)
         arguments.setdefault("disable_env_checker", True)
         arguments.setdefault("max_episode_steps", -1)  # the time limit is evorl's
         if protocol != "none":
             atari_arguments(protocol, arguments)
             return (lambda: Atari(gymnasium.make(plain, **arguments), protocol), PROTOCOLS[protocol]["steps"], spec.reward_threshold,
-                    "ale-py %s, gymnasium %s" % (by, gymnasium.__version__))
+                    "ale-py %s, gymnasium %s" % (by.__version__, gymnasium.__version__))
         return lambda: gymnasium.make(plain, **arguments), spec.max_episode_steps or 0, spec.reward_threshold, "gymnasium " + gymnasium.__version__
     sys.path.insert(0, os.getcwd())
     if kind == "pettingzoo":
