@@ -119,7 +119,9 @@ func everything(known *evorl.Catalog) ([]listed, error) {
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, listed{Kind: "environment", Name: kind.Prefix + kind.Rest, Summary: kind.Summary, Source: "docs/dm-env-rpc.md", Sections: []evorl.Section{section}})
+	all = append(all, listed{
+		Kind: "environment", Name: kind.Prefix + kind.Rest, Summary: kind.Summary, Source: "docs/dm-env-rpc.md", Sections: []evorl.Section{section},
+	})
 	for _, p := range known.Problems() {
 		sections, err := p.Sections()
 		if err != nil {

@@ -128,8 +128,8 @@ func TestServeRPC(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, errors)
 	}
-	b.write("rpc.toml", "workflow = \"ppo\"\nenv = \""+strings.TrimSpace(name)+"\"\niterations = 2\n[environment]\ntime_limit = 50\n[dm_env_rpc]\nseed = \"seed\"\n"+
-		"[ppo]\nenvironments = 4\nrollout_length = 16\n[network]\nhidden = [4]\n[evaluation]\nepisodes = 2\nbest_episodes = 0\n")
+	b.write("rpc.toml", "workflow = \"ppo\"\nenv = \""+strings.TrimSpace(name)+"\"\niterations = 2\n[environment]\ntime_limit = 50\n"+
+		"[dm_env_rpc]\nseed = \"seed\"\n[ppo]\nenvironments = 4\nrollout_length = 16\n[network]\nhidden = [4]\n[evaluation]\nepisodes = 2\nbest_episodes = 0\n")
 	if mean, ok := b.object(b.must("run", "-q", "--json", "--out", "r", "rpc.toml"))["mean_return"].(float64); !ok || mean < 5 || mean > 50 {
 		t.Errorf("mean return %v; want 5 to 50 steps", mean)
 	}

@@ -25,7 +25,8 @@ const maxServed = 1 << 20
 
 func (f *vectorFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.env, "env", "", "serve environment `ENV` instead of a policy, on standard input and output, for evorlgpu.gymnasium")
-	cmd.Flags().StringVar(&f.protocol, "protocol", protocolVector, "how --env is served: `NAME` "+protocolVector+", or "+protocolRPC+" for other programs' agents, on --port")
+	cmd.Flags().StringVar(&f.protocol, "protocol", protocolVector,
+		"how --env is served: `NAME` "+protocolVector+", or "+protocolRPC+" for other programs' agents, on --port")
 	cmd.Flags().IntVar(&f.count, "num-envs", 1, "`N` copies of --env, stepped together; with --protocol "+protocolRPC+" worlds at once at most (default 64)")
 	cmd.Flags().StringVar(&f.autoreset, "autoreset", vector.NextStep.String(), "when an episode of --env follows one that ended: `MODE` next_step or same_step")
 	cmd.Flags().StringArrayVar(&f.settings, "set", nil, "set a `KEY=VALUE` of [environment], or of the environment's own section (repeatable)")

@@ -286,7 +286,9 @@ func TestDeadline(t *testing.T) {
 // patience ends goes on by the script. Misuse is refused.
 func TestWithoutLearner(t *testing.T) {
 	ctx := t.Context()
-	c, st := newEcho(t, Config{Script: func(obs, action []float32) { action[0] = obs[1] + 1 }, ClaimTimeout: 30 * time.Millisecond, Patience: 20 * time.Millisecond}, 1)
+	c, st := newEcho(t, Config{
+		Script: func(obs, action []float32) { action[0] = obs[1] + 1 }, ClaimTimeout: 30 * time.Millisecond, Patience: 20 * time.Millisecond,
+	}, 1)
 	p := c.Join()
 	for tick := range 3 {
 		if action, err := p.Act(ctx, []float32{0, float32(tick), 0}); err != nil || action[0] != float32(tick+1) || p.Learning() {

@@ -39,8 +39,8 @@ func (p *Player) Learning() bool {
 	return p.place != nil
 }
 
-// Seed is a seed for what is random in the episode: it follows from the run's seed, from the learner's place and from the episodes there. Runs are repeatable if
-// the game is, and its players claim places in the same order. 0 without a learner.
+// Seed is a seed for what is random in the episode: it follows from the run's seed, from the learner's place and from the episodes there. Runs are
+// repeatable if the game is, and its players claim places in the same order. 0 without a learner.
 func (p *Player) Seed() uint32 { return p.seed }
 
 // Act asks for an action, [D] in the environment's units, or [1] with the index of a discrete one, for what the player observes [O], and waits for it.
@@ -137,8 +137,8 @@ func (p *Player) scripted() ([]float32, error) {
 	return action, nil
 }
 
-// End ends the episode, at what the player observes after its last action [O]. terminated: it ended by itself, and has no future; false: it was cut off, as by a
-// time limit. Without an action before, nothing is recorded. After Leave, End and cuts it does nothing.
+// End ends the episode, at what the player observes after its last action [O]. terminated: it ended by itself, and has no future; false: it was cut off, as
+// by a time limit. Without an action before, nothing is recorded. After Leave, End and cuts it does nothing.
 //
 // Errors: as Ask. A place in which an episode ended is free for the next player.
 func (p *Player) End(obs []float32, terminated bool) error {

@@ -156,8 +156,8 @@ func (st *stepper) unclaimed() error {
 		}
 		switch pl.state {
 		case free:
-			return &envs.OutsideError{Environment: i, Err: fmt.Errorf("no player has claimed its place within %v; want as many players at once as there are environments, %d",
-				limit, len(st.places))}
+			return &envs.OutsideError{Environment: i, Err: fmt.Errorf(
+				"no player has claimed its place within %v; want as many players at once as there are environments, %d", limit, len(st.places))}
 		case claimed:
 			return &envs.OutsideError{Environment: i, Err: fmt.Errorf("a player has claimed its place, and has not asked for an action within %v", limit)}
 		}

@@ -81,7 +81,7 @@ func (e *echo) Process(stream grpc.BidiStreamingServer[pb.EnvironmentRequest, pb
 	for {
 		in, err := stream.Recv()
 		if err != nil {
-			return nil //nolint:nilerr // the client is gone
+			return nil // the client is gone
 		}
 		out := &pb.EnvironmentResponse{}
 		switch p := in.GetPayload().(type) {

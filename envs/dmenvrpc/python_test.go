@@ -66,8 +66,7 @@ func TestPythonServer(t *testing.T) {
 	if a, o := st.layout.action, st.layout.observation; a.N != 3 || !slices.Equal(o.Axes, []int{side, side, 1}) {
 		t.Fatalf("spaces %v, %v", o, a)
 	}
-	s := &envs.Step{Action: make([]float32, n), Last: make([]bool, n), Idle: make([]bool, n), Obs: make([]float32, n*side*side), Final: make([]float32, n*side*side),
-		Reward: make([]float32, n), Terminated: make([]bool, n), Truncated: make([]bool, n)}
+	s := stepOf(n, side*side, 1)
 	seeds := []uint32{7, 8, 1<<32 - 1}
 	if err := st.Reset(t.Context(), nil, seeds, s.Obs); err != nil {
 		t.Fatal(err)

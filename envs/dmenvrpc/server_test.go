@@ -56,11 +56,10 @@ func TestServer(t *testing.T) {
 		cfg.Seed, cfg.Restarts, cfg.Timeout = "seed", 0, 20*time.Second
 		st := open(t, name, cfg, n)
 		size, words := st.layout.observation.Size(), max(1, len(st.layout.action.Low))
-		if a := s.env.Action; st.layout.action.N != a.N || !slices.Equal(st.layout.action.High, a.High) || !slices.Equal(st.layout.observation.Low, s.env.Observation.Low) {
+		if a, of := s.env.Action, st.layout; of.action.N != a.N || !slices.Equal(of.action.High, a.High) || !slices.Equal(of.observation.Low, s.env.Observation.Low) {
 			t.Errorf("%s: spaces %v, %v; want %v, %v", c.env, st.layout.observation, st.layout.action, s.env.Observation, a)
 		}
-		step := &envs.Step{Action: make([]float32, n*words), Last: make([]bool, n), Idle: make([]bool, n), Obs: make([]float32, n*size), Final: make([]float32, n*size),
-			Reward: make([]float32, n), Terminated: make([]bool, n), Truncated: make([]bool, n)}
+		step := stepOf(n, size, words)
 		if err := st.Reset(t.Context(), nil, []uint32{5, 6, 7}, step.Obs); err != nil {
 			t.Fatal(err)
 		}
@@ -160,16 +159,19 @@ func TestServerRefuses(t *testing.T) {
 	wide := index(1)
 	wide[1].Shape = []int32{1}
 	text := &pb.Tensor{Payload: &pb.Tensor_Strings{Strings: &pb.Tensor_StringArray{Array: []string{"x"}}}}
+	reset := func(name string) *pb.EnvironmentRequest {
+		return &pb.EnvironmentRequest{Payload: &pb.EnvironmentRequest_Reset_{Reset_: &pb.ResetRequest{Settings: map[string]*pb.Tensor{name: text}}}}
+	}
 	for i, of := range []struct {
 		in   *pb.EnvironmentRequest
 		want string
 	}{
 		{step(nil, 3), "identifier 3; want 1"}, {step(nil), ""}, {step(nil), "without an action"}, {step(index(2)), "want 0 to 1"}, {step(index(-1)), "want 0 to 1"},
-		{step(wide), "has shape [1]"}, {step(map[uint64]*pb.Tensor{1: text}), "type STRING; want INT32"}, {step(map[uint64]*pb.Tensor{2: text}), "identifier 2; want 1"},
+		{step(wide), "has shape [1]"}, {step(map[uint64]*pb.Tensor{1: text}), "type STRING; want INT32"},
+		{step(map[uint64]*pb.Tensor{2: text}), "identifier 2; want 1"},
 		{step(index(1), 1, 2), ""}, {join(l.world), "has joined world"}, {join("x"), "has joined world"}, {destroy(l.world), "want leave_world before"},
-		{destroy("x"), `there is no world "x"`}, {create, ""}, {create, "there are 2 worlds"}, {destroy("CartPole-v1-2"), ""}, {&pb.EnvironmentRequest{}, "want create_world"},
-		{&pb.EnvironmentRequest{Payload: &pb.EnvironmentRequest_Reset_{Reset_: &pb.ResetRequest{Settings: map[string]*pb.Tensor{"level": text}}}}, `setting "level"`},
-		{&pb.EnvironmentRequest{Payload: &pb.EnvironmentRequest_Reset_{Reset_: &pb.ResetRequest{Settings: map[string]*pb.Tensor{"seed": text}}}}, "a seed of type STRING"},
+		{destroy("x"), `there is no world "x"`}, {create, ""}, {create, "there are 2 worlds"}, {destroy("CartPole-v1-2"), ""},
+		{&pb.EnvironmentRequest{}, "want create_world"}, {reset("level"), `setting "level"`}, {reset("seed"), "a seed of type STRING"},
 	} {
 		if err := l.send(of.in); err != nil {
 			t.Fatal(err)
@@ -194,8 +196,8 @@ func TestServerRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reset := &pb.EnvironmentRequest{Payload: &pb.EnvironmentRequest_ResetWorld{ResetWorld: &pb.ResetWorldRequest{WorldName: l.world}}}
-	if err := third.send(reset); err != nil {
+	again := &pb.EnvironmentRequest{Payload: &pb.EnvironmentRequest_ResetWorld{ResetWorld: &pb.ResetWorldRequest{WorldName: l.world}}}
+	if err := third.send(again); err != nil {
 		t.Fatal(err)
 	}
 	for {

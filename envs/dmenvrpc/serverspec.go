@@ -24,8 +24,9 @@ type served struct {
 }
 
 func newServed(env *envs.Environment) *served {
+	o := env.Observation
 	s := &served{
-		observation: TensorSpec{Name: "observation", Type: "float", Shape: env.Observation.Shape(), Min: boundsOf(env.Observation.Low), Max: boundsOf(env.Observation.High)},
+		observation: TensorSpec{Name: "observation", Type: "float", Shape: o.Shape(), Min: boundsOf(o.Low), Max: boundsOf(o.High)},
 		reward:      TensorSpec{Name: "reward", Type: "float"},
 	}
 	if env.Action.IsDiscrete() {

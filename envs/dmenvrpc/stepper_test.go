@@ -20,10 +20,13 @@ var failures bridge.Failures
 
 const echoSize = 7
 
-func newStep(n int) *envs.Step {
-	nan := slices.Repeat([]float32{float32(math.NaN())}, n*echoSize)
+func newStep(n int) *envs.Step { return stepOf(n, echoSize, 1) }
+
+// stepOf is a step of n environments, whose results are not there yet.
+func stepOf(n, size, words int) *envs.Step {
+	nan := slices.Repeat([]float32{float32(math.NaN())}, n*size)
 	return &envs.Step{
-		Action: make([]float32, n), Last: make([]bool, n), Idle: make([]bool, n), Obs: nan, Final: slices.Clone(nan),
+		Action: make([]float32, n*words), Last: make([]bool, n), Idle: make([]bool, n), Obs: nan, Final: slices.Clone(nan),
 		Reward: make([]float32, n), Terminated: make([]bool, n), Truncated: make([]bool, n),
 	}
 }
@@ -178,7 +181,8 @@ func TestStepFails(t *testing.T) {
 				t.Fatalf("%d failures, %v; want %s", count, last, c.want)
 			}
 			if !s.Truncated[0] || s.Terminated[0] || s.Reward[0] != 0 || !slices.Equal(s.Final, before) || s.Obs[5] != 0 || s.Obs[3] != 2 {
-				t.Errorf("truncated %t, terminated %t, reward %v, final %v, obs %v; want the end at %v", s.Truncated[0], s.Terminated[0], s.Reward[0], s.Final, s.Obs, before)
+				t.Errorf("truncated %t, terminated %t, reward %v, final %v, obs %v; want the end at %v",
+					s.Truncated[0], s.Terminated[0], s.Reward[0], s.Final, s.Obs, before)
 			}
 			clear(s.Truncated)
 			if err := st.Step(t.Context(), s); err != nil {
@@ -214,9 +218,9 @@ func TestRefused(t *testing.T) {
 		"no port":      {Prefix + "127.0.0.1", testConfig(), "want dm_env_rpc://HOST:PORT"},
 		"wrong port":   {Prefix + "127.0.0.1:0", testConfig(), "want dm_env_rpc://HOST:PORT"},
 		"settings":     {name, change(func(cfg *Config) { cfg.Join = `{"name": "you"}` }), "joined"},
-		"observation":  {name, change(func(cfg *Config) { cfg.Observations = []string{"sound"} }), `none with the name "sound"; want one of "did", "echo", "reward", "said"`},
+		"observation":  {name, change(func(cfg *Config) { cfg.Observations = []string{"sound"} }), `"sound"; want one of "did", "echo", "reward", "said"`},
 		"twice":        {name, change(func(cfg *Config) { cfg.Observations = []string{"did", "did"} }), `"did" twice`},
-		"strings":      {name, change(func(cfg *Config) { cfg.Observations = nil }), `"said" is string []; want numbers of a fixed shape, or others in [dm_env_rpc] observations`},
+		"strings":      {name, change(func(cfg *Config) { cfg.Observations = nil }), `"said" is string []; want numbers of a fixed shape, or others in [dm_env_rpc]`},
 		"action":       {name, change(func(cfg *Config) { cfg.Actions = []string{"push"} }), `none with the name "push"; want one of "move", "pull"`},
 		"reward":       {name, change(func(cfg *Config) { cfg.Reward = "score" }), `none with the name "score"`},
 		"reward's":     {name, change(func(cfg *Config) { cfg.Reward = "echo" }), `"echo" is float [4]; want one number`},
@@ -238,7 +242,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	specs.Actions[0].Max[0] = 2
-	if _, err := openAs(t.Context(), name, cfg, specs, 2); err == nil || !strings.Contains(err.Error(), "has other actions and observations than the run began with") {
+	if _, err := openAs(t.Context(), name, cfg, specs, 2); err == nil || !strings.Contains(err.Error(), "other actions and observations than the run began with") {
 		t.Errorf("other specs: %v", err)
 	}
 }
