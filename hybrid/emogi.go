@@ -23,15 +23,16 @@ func DefaultEMOGI() PBTConfig {
 // Multi-Objective Deep Reinforcement Learning", 2020; as H. Bai et al. describe it in "Lamarckian Platform", 2022, section V.A, with Pong). The M members are
 // children, which their workflow trains for an interval. Then children and parents, 2 M, are ranked by fronts of two objectives and crowding distance, and
 // the best M become the parents (K. Deb et al., 2002). Before the next iteration, pairs of parents are chosen by tournaments of two. Two children each are
-// copies of the better one, or one of each with layers of the other (Crossover), which go on learning, and have genes from both: the searched hyperparameters, such as the weight of motion in the reward
-// (rl.OnPolicyConfig.MotionWeight), by SBX and polynomial mutation with distribution indices of 20.
+// copies of the better one, or one of each with layers of the other (Crossover), which go on learning, and have genes from both: the searched
+// hyperparameters, such as the weight of motion in the reward (rl.OnPolicyConfig.MotionWeight), by SBX and polynomial mutation with distribution indices of 20.
 //
 // After a selection the members are the parents, so that a run that ends with one has the front's policies.
 //
 // Differences from the platform's code: generations are synchronous; a child takes everything else from its mother, also the state of its optimizer; weights
 // of networks are not mutated; a gene mutates with the probability 1 / number of genes, as in K. Deb et al., instead of 0.01.
 //
-// Warmup, Interval, Episodes, Objective and its settings, Renew, Crossover, and Search of the configuration apply; Top, Bottom, Perturb and Resample have no effect.
+// Warmup, Interval, Episodes, Objective and its settings, Renew, Crossover, and Search of the configuration apply; Top, Bottom, Perturb and Resample have no
+// effect.
 //
 // Errors: those of NewPBT; no second objective; an Exploit, Explore or Inherit other than the default; members that hold more than their own tensors, as in
 // worlds of several seats.

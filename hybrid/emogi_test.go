@@ -366,7 +366,8 @@ func TestEMOGIErrors(t *testing.T) {
 	}
 	shallow, cfg := rl.DefaultNetwork(), DefaultEMOGI()
 	shallow.Hidden, cfg.Crossover = nil, LayerCrossover
-	if _, err := NewEMOGI(t.Context(), newPPO(t, 5, "CartPole-v1", small(4), rl.Network(shallow)), cfg); err == nil || !strings.Contains(err.Error(), "one layer") {
+	ppo := newPPO(t, 5, "CartPole-v1", small(4), rl.Network(shallow))
+	if _, err := NewEMOGI(t.Context(), ppo, cfg); err == nil || !strings.Contains(err.Error(), "one layer") {
 		t.Errorf("layers of networks of one: %v", err)
 	}
 	if _, err := NewPBT(t.Context(), newPPO(t, 5, "CartPole-v1", small(4)), cfg); err == nil || !strings.Contains(err.Error(), "have one parent") {

@@ -10,8 +10,9 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// league is the part of a SelfPlay whose members are a league. A player is a row of the agent's parameters with its pools: the members as they are, then the past
-// players of member 0, those of member 1 and so on, P of them. Who a past player descends from is its number; what is known of it is in the matrices of SelfPlay.
+// league is the part of a SelfPlay whose members are a league. A player is a row of the agent's parameters with its pools: the members as they are, then
+// the past players of member 0, those of member 1 and so on, P of them. A past player's number says from which member it descends; what is known of it
+// is in the matrices of SelfPlay.
 type league struct {
 	mains, mainExploiters int
 	stream                uint32 // of the draws of those that begin anew

@@ -146,8 +146,8 @@ func (l *leagueModel) weights(m int, latest, checked float64) []float64 {
 	return out
 }
 
-// TestLeagueWeights compares the probabilities of opponents, and the metrics, with float64: of leagues in which main agents beat their exploiters and forget, in
-// which they do neither, and with pools that are full, partly filled and empty.
+// TestLeagueWeights compares the probabilities of opponents, and the metrics, with float64: of leagues in which main agents beat their exploiters and forget,
+// in which they do neither, and with pools that are full, partly filled and empty.
 func TestLeagueWeights(t *testing.T) {
 	const members, capacity = 9, 5
 	p := newSelfPlay(t, 1, signs(t), small(members), smallLeague(members, capacity))

@@ -11,8 +11,8 @@ type LeagueConfig struct {
 	MainExploiters   int `min:"0" max:"1024" doc:"In a league: members that play the main agents, and begin anew whenever they enter."`
 	LeagueExploiters int `min:"0" max:"1024" doc:"In a league: members that play all past players, and begin anew in reset_share of their entries."`
 
-	Checked     float64 `min:"0" max:"1" doc:"In a league: share of a main agent's episodes against past exploiters, or main agents, that beat it; else as in latest."`
-	AppendAfter int     `min:"0" max:"2147483647" doc:"In a league: environment steps of a member since its last entry before which append_win_rate does not count."`
+	Checked     float64 `min:"0" max:"1" doc:"In a league: share of a main agent's episodes against past players that beat it; if none does, as in latest."`
+	AppendAfter int     `min:"0" max:"2147483647" doc:"In a league: steps of a member since its last entry before which append_win_rate does not count."`
 	ResetShare  float64 `min:"0" max:"1" doc:"In a league: probability that a league exploiter begins anew when it enters."`
 }
 
@@ -35,7 +35,7 @@ func (c SelfPlayConfig) validateLeague() error {
 	case c.Scripted > 0 || c.Random > 0:
 		return config.Invalid("scripted", "scripted and random are %g and %g in a league, which plays among itself; want 0", c.Scripted, c.Random)
 	case c.AppendDifference > 0:
-		return config.Invalid("append_difference", "a difference of %g in a league, whose members enter by append_win_rate and append_samples; want 0", c.AppendDifference)
+		return config.Invalid("append_difference", "%g in a league, whose members enter by append_win_rate and append_samples; want 0", c.AppendDifference)
 	case c.Latest+c.Checked > 1:
 		return config.Invalid("checked", "latest and checked are %g and %g; want at most 1 together", c.Latest, c.Checked)
 	case c.AppendSamples > 0 && c.AppendAfter > c.AppendSamples:
@@ -49,7 +49,8 @@ func (c SelfPlayConfig) checkLeague(members int) error {
 	switch exploiters, players := c.MainExploiters+c.LeagueExploiters, members*(1+c.Capacity); {
 	case !c.League:
 	case exploiters >= members:
-		return config.Invalid("self-play.main_exploiters", "%d main exploiters and %d league exploiters are a league of %d members without a main agent; want %s.members of at least %d",
+		return config.Invalid("self-play.main_exploiters",
+			"%d main exploiters and %d league exploiters are a league of %d members without a main agent; want %s.members of at least %d",
 			c.MainExploiters, c.LeagueExploiters, members, c.Over, exploiters+1)
 	case players > maxPlayers:
 		return config.Invalid("self-play.capacity", "%d members and their %d past players each are %d players of a league; want at most %d",

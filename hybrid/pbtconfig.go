@@ -21,7 +21,7 @@ type PBTConfig struct {
 	ActiveWeight float64     `min:"0" doc:"Weight of the share of steps with motion in the first objective of styles, besides the score."`
 	LazyWeight   float64     `min:"0" doc:"Weight of the share of steps without motion in the second objective of styles, besides the score."`
 	Renew        bool        `doc:"Parents of emogi play new evaluation episodes before each generation, so that luck in one does not keep them."`
-	Crossover    Crossover   `doc:"Networks of emogi's children: best (the better parent's), layers (those before a cut are one parent's, the others the other's)."`
+	Crossover    Crossover   `doc:"Networks of emogi's children: best (the better parent's), layers (one parent's before a cut, the other's after it)."`
 	Inherit      Inheritance `doc:"State that a replaced member copies: everything, or policy (fastpbrl: it keeps its own critics, replay and episodes)."`
 
 	Explore  Explore `doc:"Change of a replaced member's hyperparameters: perturb, pb2 (a bandit on a time-varying Gaussian process)."`

@@ -1,7 +1,7 @@
 #version 450
 
-// The parents of children: two are chosen by tournaments of two, for two children. The better one is the mother, of which both are copies; if they alternate, the
-// second child is a copy of the other one, which then is its mother. Groups: x = ceil(pairs / local size), pairs = ceil(members / 2).
+// The parents of children: two are chosen by tournaments of two, for two children. The better one is the mother, of which both are copies; if they alternate,
+// the second child is a copy of the other one, which then is its mother. Groups: x = ceil(pairs / local size), pairs = ceil(members / 2).
 
 #include "ec/draw.glsl"
 

@@ -1,5 +1,5 @@
-// Players of a league: the members as they are, numbers 0 to M - 1, in the order main agents, main exploiters, league exploiters; then the past players, those of
-// member q with the numbers M + q · C to M + (q + 1) · C - 1. The includer declares serial [M, C] and recent [M, P, 2] and the push constants
+// Players of a league: the members as they are, numbers 0 to M - 1, in the order main agents, main exploiters, league exploiters; then the past players,
+// those of member q with the numbers M + q · C to M + (q + 1) · C - 1. The includer declares serial [M, C] and recent [M, P, 2] and the push constants
 // members, capacity, mains and main_exploiters.
 
 uint league_players() { return members * (1u + capacity); }

@@ -1,7 +1,7 @@
 #version 450
 
-// Gives entered members their numbers and what is known of them: a new past player takes over the member's row and column of the payoff matrix, which begin anew,
-// in place of the player that leaves. Recent scores against it begin anew; those against the member stay. Groups: x = ceil(players / local size): rows.
+// Gives entered members their numbers and what is known of them: a new past player takes over the member's row and column of the payoff matrix, which begin
+// anew, in place of the player that leaves. Recent scores against it begin anew; those against the member stay. Groups: x = ceil(players / local size): rows.
 
 #extension GL_EXT_control_flow_attributes : require
 

@@ -1,8 +1,8 @@
 #version 450
 
-// Adds the games of an iteration to what is known of the players of a league: to the payoff matrix those in the worlds of the row's member; to the recent scores
-// those in the worlds of both, if the player is a member, too. Games of a member against itself count for neither. Groups: x = ceil(members × players / local
-// size).
+// Adds the games of an iteration to what is known of the players of a league: to the payoff matrix those in the worlds of the row's member; to the recent
+// scores those in the worlds of both, if the player is a member, too. Games of a member against itself count for neither. Groups: x = ceil(members ×
+// players / local size).
 
 #extension GL_EXT_control_flow_attributes : require
 
