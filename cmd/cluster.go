@@ -106,7 +106,8 @@ func clusterText(before, now *evorl.ClusterStatus) string {
 		iteration = max(iteration, w.Iteration+1)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "run %s: iteration %d of %d, %s of %s", plain(now.Run), iteration, now.Iterations, plural(takes, "worker"), plural(len(now.Workers), "known worker"))
+	fmt.Fprintf(&b, "run %s: iteration %d of %d, %s of %s", plain(now.Run), iteration, now.Iterations, plural(takes, "worker"),
+		plural(len(now.Workers), "known worker"))
 	if text := rate(float64(before.Done), float64(now.Done)); text != "" {
 		fmt.Fprintf(&b, ", %s slices/s", text)
 	}

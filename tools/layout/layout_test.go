@@ -32,12 +32,12 @@ var imports = map[string][]string{
 	catalog:    {"hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	records:    {"hybrid", "ec", "engine", "internal"},
 	replicas:   {"engine", "vk"},
-	machines:   {"engine", "vk"},
+	machines:   {"engine", "vk", "internal"},
 	sweep:      {records, catalog, "hybrid", "engine", "internal"},
 	".":        {sweep, machines, replicas, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest}, // package evorl
 	"cmd":      {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	"docs":     {"cmd", ".", "ec", "envs", "engine"}, // examples
-	"tools":    {"cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
+	"tools":    {machines, "cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 }
 
 // Folders in internal that stand above the others: five serve package evorl alone, and vktest serves tests.

@@ -301,7 +301,8 @@ func ended(c *cluster.Coordinator) bool {
 	return true
 }
 
-// Searches end with the same bits although workers die in every generation, at random, and join again. EVORL_FAULT_RUNS is the number of runs with up to 17 workers (default: 4 with up to 3).
+// Searches end with the same bits although workers die in every generation, at random, and join again.
+// EVORL_FAULT_RUNS is the number of runs with up to 17 workers (default: 4 with up to 3).
 func TestFaults(t *testing.T) {
 	runs, numbers := 4, []int{3, 1, 3}
 	if text := os.Getenv("EVORL_FAULT_RUNS"); text != "" {

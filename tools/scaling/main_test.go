@@ -7,7 +7,8 @@ import (
 
 // Virtual workers end with the coordinator's results over links that delay, although one of them dies.
 func TestVirtual(t *testing.T) {
-	s := study{Workers: 6, Each: 3, Slice: 10 * time.Millisecond, Bytes: 96, State: 1000, Latency: time.Millisecond, Rate: 1e7, Generations: 4, Dies: 1, Lost: 3 * time.Second,
+	s := study{Workers: 6, Each: 3, Slice: 10 * time.Millisecond, Bytes: 96, State: 1000, Latency: time.Millisecond,
+		Rate: 1e7, Generations: 4, Dies: 1, Lost: 3 * time.Second,
 		Dilation: 1}
 	type answer struct {
 		of  group

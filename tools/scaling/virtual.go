@@ -120,7 +120,8 @@ func (v *virtual) steps(ctx context.Context, first int) error {
 
 // take takes part in the run at a server.
 func (v *virtual) take(ctx context.Context, url, name string) error {
-	conn, err := nats.Connect(url, nats.SetCustomDialer(&dialer{v.study.long(v.study.Latency), v.study.Rate / v.study.Dilation, &v.traffic}), nats.MaxReconnects(-1),
+	through := &dialer{v.study.long(v.study.Latency), v.study.Rate / v.study.Dilation, &v.traffic}
+	conn, err := nats.Connect(url, nats.SetCustomDialer(through), nats.MaxReconnects(-1),
 		nats.Timeout(time.Minute), nats.PingInterval(time.Minute))
 	if err != nil {
 		return err
