@@ -84,10 +84,10 @@ func load() float64 {
 
 func (o *outcome) String() string {
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1e3) }
-	return fmt.Sprintf("W %d  latency %v  rate %g  each %d  slice %v  bytes %d: generation %s ms (longest %s), efficiency %.3f, coordinator %s ms, workers %s ms, "+
-		"down %.0f B, up %.0f B, last worker %s/%s ms, join %s ms, again %d, dilation %g, load %.1f", o.Workers, o.Latency, o.Rate, o.Each, o.Slice, o.Bytes,
-		ms(o.Generation), ms(o.Longest), o.Efficiency, ms(o.CPU), ms(o.WorkersCPU), o.Down, o.Up, ms(o.Last50), ms(o.Last99), ms(o.Join), o.Again,
-		o.Dilation, o.Load)
+	return fmt.Sprintf("W %d  latency %v  rate %g  each %d  slice %v  bytes %d: generation %s ms (longest %s), efficiency %.3f, "+
+		"coordinator %s ms, workers %s ms, down %.0f B, up %.0f B, last worker %s/%s ms, join %s ms, again %d, dilation %g, load %.1f",
+		o.Workers, o.Latency, o.Rate, o.Each, o.Slice, o.Bytes, ms(o.Generation), ms(o.Longest), o.Efficiency,
+		ms(o.CPU), ms(o.WorkersCPU), o.Down, o.Up, ms(o.Last50), ms(o.Last99), ms(o.Join), o.Again, o.Dilation, o.Load)
 }
 
 var columns = []string{"workers", "latency_ms", "rate", "each", "slice_ms", "bytes", "state", "loose", "generations", "generation_ms", "efficiency",
