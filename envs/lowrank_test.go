@@ -28,7 +28,8 @@ type rankCase struct {
 	limit      int
 }
 
-// TestRankRolloutsGPU compares rollouts of networks of low rank, in the forms of software drivers and of GPUs, with float64 models of networks and environments.
+// TestRankRolloutsGPU compares rollouts of networks of low rank, in the forms of software drivers and of GPUs, with float64 models of networks and
+// environments.
 func TestRankRolloutsGPU(t *testing.T) {
 	dev := open(t)
 	for i, c := range []rankCase{
