@@ -1,6 +1,6 @@
 """A server of dm_env_rpc, by its Python package: catch a ball that falls, on a board of 5 x 5. It writes its port.
 
-Balls begin in the column seed % 5 and one further in every sequence. client_test.go has the same rules.
+Balls begin in the column seed % 5 and one further in every sequence. python_test.go has the same rules.
 """
 
 from concurrent import futures

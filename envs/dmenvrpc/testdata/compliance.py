@@ -1,6 +1,6 @@
 """Runs dm_env_rpc's own compliance tests, and dm_env's, against the server whose HOST:PORT is the first argument.
 
-Needs the packages dm-env-rpc and dm-env. server_test.go runs it.
+Needs the packages dm-env-rpc and dm-env. python_test.go runs it.
 """
 
 import sys
