@@ -203,8 +203,9 @@ func TestDead(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	l, conn := s.link("dies", identity)
-	begins := make(chan int)
+	begins, over := make(chan int), make(chan struct{})
 	go func() {
+		defer close(over)
 		from := enter(ctx, t, l, "dies")
 		begins <- from
 		_ = steps(ctx, l, "dies", from, 50, func(int) { conn.Close(); l.silence() })
@@ -233,6 +234,7 @@ func TestDead(t *testing.T) {
 	if cause := s.c.Status()[1].Cause; cause == nil || !strings.Contains(cause.Error(), "no sign of life") {
 		t.Errorf("it left because of %v; want that it gave no sign of life", cause)
 	}
+	<-over
 	again, _ := s.link("dies", identity)
 	if _, _, err := again.Hello(ctx); err != nil {
 		t.Fatal(err)
