@@ -18,7 +18,7 @@ type PGPEConfig struct {
 	Optimizer     optim.Rule `doc:"Optimizer of the mean: sgd, rmsprop, adam, adamw, clipup."`
 	// CorrectionInterval is EvoJAX's center_lr_decay_steps: its PGPE gives the optimizer the generation divided by this number as the number of the update.
 	// After hundreds of generations a step of Adam is then a third to a sixth as long as the learning rate says.
-	CorrectionInterval int `min:"0" max:"1000000" doc:"Generations that Adam's bias corrections count as one: 1000 in EvoJAX's code, which shortens steps; 0 is 1."`
+	CorrectionInterval int `min:"0" max:"1000000" doc:"Generations that Adam's bias corrections count as one: 1000 in EvoJAX's code, for shorter steps; 0 is 1."`
 
 	Shaping Shaping `doc:"Transformation of fitness into weights: raw, centered_rank, standardize, normalize."`
 	Rank    int     `min:"0" max:"32" doc:"Candidates differ from the mean by matrices of this rank (EGGROLL); 0: in every parameter."`
