@@ -43,12 +43,12 @@ func Clustered(at ClusterConfig) RunOption { return func(o *runOptions) { o.clus
 // CheckClustered returns an error if processes on other machines cannot share runs of the configuration: where CheckShared has one, and if it needs files
 // or worlds outside of evorl.
 func (c *Config) CheckClustered() error {
-	if err := c.CheckShared(); err != nil {
-		return err
-	}
-	if c.divided() {
+	if c.Divides() {
 		return config.Invalid("workflow", "members of %s are computed in one process, by --device 0,1: want a search such as workflow = \"openes\", "+
 			"or a run without --cluster", c.Run.Workflow)
+	}
+	if err := c.CheckShared(); err != nil {
+		return err
 	}
 	return c.setup.CheckWithin()
 }
