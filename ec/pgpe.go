@@ -74,7 +74,7 @@ func (c PGPEConfig) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper
 	}
 	p := &pgpe{cfg: c, space: space, perturbed: perturbed{noise: NewNoise(s, clock, space, c.Population, true), std: space.Tensor(s, "deviation")}}
 	rule := optim.Default(c.Optimizer)
-	rule.Interval = c.CorrectionInterval
+	rule.CorrectionInterval = c.CorrectionInterval
 	p.optimizer = optim.New(s, rule, hyper.Add("learning_rate", c.LearningRate), space.Row())
 	p.mean = p.optimizer.Params()
 	if err := p.noise.useRankAndSquares(s, c.Rank); err != nil {

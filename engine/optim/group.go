@@ -34,8 +34,9 @@ func NewGroup(maxNorm float64, first, second *Optimizer) (*Group, error) {
 		return nil, fmt.Errorf("optim: a group with the norm %g of optimizers with norms %g and %g; want at least 0, and 0 for each optimizer",
 			maxNorm, a.MaxNorm, b.MaxNorm)
 	}
-	if max(a.Interval, b.Interval) > 1 {
-		return nil, fmt.Errorf("optim: a group of optimizers whose bias corrections count %d and %d updates as one; want 1", a.Interval, b.Interval)
+	if max(a.CorrectionInterval, b.CorrectionInterval) > 1 {
+		return nil, fmt.Errorf("optim: a group of optimizers whose bias corrections count %d and %d updates as one; want 1",
+			a.CorrectionInterval, b.CorrectionInterval)
 	}
 	if err := differ(a, b); err != nil {
 		return nil, err

@@ -44,13 +44,13 @@ type normKernel struct {
 	LearningRate vk.Range // readonly float
 	Due          vk.Range // readonly uint, optional
 
-	Splits   uint32 // push constants, in order
-	Row      uint32
-	MaxNorm  float32
-	LogBeta1 float32
-	LogBeta2 float32
-	Beta1    float32
-	Interval uint32
+	Splits             uint32 // push constants, in order
+	Row                uint32
+	MaxNorm            float32
+	LogBeta1           float32
+	LogBeta2           float32
+	Beta1              float32
+	CorrectionInterval uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Clipup     bool   // default false

@@ -41,7 +41,8 @@ type Config struct {
 	Epsilon     float64
 	WeightDecay float64 // decoupled in AdamW and ClipUp; the others add it to the gradient (L2)
 	MaxNorm     float64 // gradients, for ClipUp the velocity, are scaled down to this norm; 0: no clipping
-	Interval    int     // updates that Adam's bias corrections count as one, which makes later steps shorter; 0: 1
+	// CorrectionInterval is the number of updates that Adam's bias corrections count as one, which makes later steps shorter; 0: 1.
+	CorrectionInterval int
 }
 
 // DefaultAdam is Adam with the paper's constants.
@@ -156,7 +157,8 @@ func (o *Optimizer) Step(r *engine.Recorder, gradient *engine.Tensor) {
 	c := o.cfg
 	norm := normKernel{
 		Gradient: gradient.Range(), Norm: o.norm.Range(), Factors: o.factor.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(),
-		First: o.first.Range(), LearningRate: o.rate.Range(), Clipup: c.Rule == ClipUp, Beta1: float32(c.Beta1), Interval: uint32(max(c.Interval, 1)),
+		First: o.first.Range(), LearningRate: o.rate.Range(), Clipup: c.Rule == ClipUp, Beta1: float32(c.Beta1),
+		CorrectionInterval: uint32(max(c.CorrectionInterval, 1)),
 		Splits: uint32(splits), Row: uint32(row), MaxNorm: float32(c.MaxNorm),
 		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Workgroup: r.WorkgroupFor(row / 4 * (splits + 1)),
 	}

@@ -64,7 +64,7 @@ func (m *model) updateWith(gradient []float64, norm float64) float64 {
 		default:
 			m.first[i] = m.Beta1*m.first[i] + (1-m.Beta1)*g
 			m.second[i] = m.Beta2*m.second[i] + (1-m.Beta2)*g*g
-			t := math.Floor((m.updates-1)/float64(max(m.Interval, 1))) + 1
+			t := math.Floor((m.updates-1)/float64(max(m.CorrectionInterval, 1))) + 1
 			step := m.first[i] / (1 - math.Pow(m.Beta1, t)) / (math.Sqrt(m.second[i]/(1-math.Pow(m.Beta2, t))) + m.Epsilon)
 			if m.Rule == AdamW {
 				step += m.WeightDecay * w
@@ -107,7 +107,7 @@ func TestOptimizers(t *testing.T) {
 	heavy := Default(AdamW)
 	heavy.WeightDecay = 0.3
 	held := Default(Adam)
-	held.Interval = 3
+	held.CorrectionInterval = 3
 	slow := Default(ClipUp)
 	slow.MaxNorm, slow.WeightDecay = 0.003, 0.2
 	for _, c := range []struct {

@@ -33,7 +33,7 @@ layout(push_constant) uniform Push {
     float log_beta_1; // natural logarithms
     float log_beta_2;
     float beta_1; // ClipUp's momentum
-    uint interval; // updates that the bias corrections count as one
+    uint correction_interval; // updates that the bias corrections count as one
 };
 
 #include "engine/optim/norm.glsl"
@@ -63,7 +63,7 @@ void main() {
     if (gl_LocalInvocationID.x == 0u) {
         float size = norm_of(square);
         norm[member] = size;
-        vec4 factor = norm_factors(size, updates[member] / interval + 1u);
+        vec4 factor = norm_factors(size, updates[member] / correction_interval + 1u);
         if (CLIPUP) {
             factor.x = size > 0.0 ? 1.0 / size : 0.0;
             float step = size > 0.0 ? learning_rate[member] * factor.w : 0.0;
