@@ -159,7 +159,7 @@ func (o *Optimizer) Step(r *engine.Recorder, gradient *engine.Tensor) {
 		Gradient: gradient.Range(), Norm: o.norm.Range(), Factors: o.factor.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(),
 		First: o.first.Range(), LearningRate: o.rate.Range(), Clipup: c.Rule == ClipUp, Beta1: float32(c.Beta1),
 		CorrectionInterval: uint32(max(c.CorrectionInterval, 1)),
-		Splits: uint32(splits), Row: uint32(row), MaxNorm: float32(c.MaxNorm),
+		Splits:             uint32(splits), Row: uint32(row), MaxNorm: float32(c.MaxNorm),
 		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Workgroup: r.WorkgroupFor(row / 4 * (splits + 1)),
 	}
 	if o.due != nil {
