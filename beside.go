@@ -1,6 +1,7 @@
 package evorl
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -96,17 +97,17 @@ func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 }
 
 // accompany makes the other devices take part in what follows. The returned function ends it.
-func (r *Run) accompany() (end func(), err error) {
+func (r *Run) accompany(ctx context.Context) (end func(), err error) {
 	if r.others == nil {
 		return func() {}, nil
 	}
-	if err := r.others.Begin(r.cfg.Run.Iterations, r.cfg.prepared); err != nil {
+	if err := r.others.Begin(ctx, r.cfg.Run.Iterations, r.cfg.prepared); err != nil {
 		return nil, err
 	}
 	if r.machines == nil {
 		return r.others.End, nil
 	}
-	host, err := r.machines.serve(r.others)
+	host, err := r.machines.serve(ctx, r.others)
 	if err != nil {
 		r.others.End()
 		return nil, err

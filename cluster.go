@@ -11,12 +11,15 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/cluster"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/internal/machines"
 	"github.com/evorl/evorl/internal/replicas"
+	"github.com/evorl/evorl/internal/traces"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -100,7 +103,8 @@ func digestOfText(text []byte) string {
 }
 
 // serve begins to take workers.
-func (m *machinery) serve(link cluster.Link) (_ *machines.Host, err error) {
+func (m *machinery) serve(ctx context.Context, link cluster.Link) (_ *machines.Host, err error) {
+	m.run.Trace = traces.Parent(ctx)
 	if of, ok := link.(*replicas.Set); ok {
 		m.run.Status = of.Status
 	}
@@ -248,7 +252,7 @@ func (w *remote) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = w.follow(ctx, hello, text)
+	err = w.trace(ctx, hello, text)
 	if ctx.Err() != nil { // it was stopped, and has not failed
 		err = context.Cause(ctx)
 		w.link.Leave(w.name, nil)
@@ -256,6 +260,14 @@ func (w *remote) session(ctx context.Context) error {
 		w.link.Leave(w.name, err)
 	}
 	return err
+}
+
+// trace is follow in a span of the run's.
+func (w *remote) trace(ctx context.Context, hello *machines.Hello, text []byte) error {
+	ctx, span := tracer.Start(traces.Under(ctx, hello.Trace), "worker",
+		trace.WithAttributes(attribute.String("worker", w.name), attribute.String("device", w.dev.Info().Name)))
+	defer span.End()
+	return w.follow(ctx, hello, text)
 }
 
 // follow builds the replica and goes with it through the run.

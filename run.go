@@ -11,6 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/config"
@@ -85,7 +89,9 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 	for _, h := range hooks {
 		options = append(options, engine.OnReport(h))
 	}
-	end, err := r.accompany()
+	ctx, span := r.trace(ctx)
+	defer span.End()
+	end, err := r.accompany(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,6 +106,16 @@ func (r *Run) Learn(ctx context.Context, hooks ...engine.Hook) error {
 	}
 	return r.fitness()
 }
+
+// trace begins the span of a session, which those of its iterations and of its workers belong to.
+func (r *Run) trace(ctx context.Context) (context.Context, trace.Span) {
+	return tracer.Start(ctx, "run", trace.WithAttributes(
+		attribute.String("workflow", r.cfg.Run.Workflow), attribute.String("environment", r.cfg.Run.Env), attribute.Int64("seed", int64(r.cfg.Run.Seed)),
+		attribute.String("folder", r.Path()), attribute.Int("from", r.from), attribute.String("device", r.eng.Device().Info().Name)))
+}
+
+// tracer makes the spans of runs and workers. They go nowhere unless a program gives OpenTelemetry a provider.
+var tracer = otel.Tracer("github.com/evorl/evorl")
 
 // settle is what comes before a checkpoint: the folder must still be the run's, and the records up to the checkpoint must be on disk, since a run that
 // continues from it does not write them again.

@@ -41,6 +41,7 @@ import (
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/traces"
 )
 
 // Main runs the command line of the process, with parts of the program's own, and exits. With parts, the commands bear the program's name in help and
@@ -56,7 +57,13 @@ func Main(parts ...evorl.Part) {
 		os.Exit(statusUsage)
 	}
 	ctx, stop := withSignals(context.Background())
+	end, err := traces.Begin(ctx, rundir.Version(), func(err error) { fmt.Fprintf(os.Stderr, "%s: warning: %v\n", name, err) })
+	if err != nil {
+		fmt.Fprintln(os.Stderr, describe(err))
+		os.Exit(statusUsage)
+	}
 	status := execute(ctx, newRoot(name, known), os.Args[1:], os.Stdout, os.Stderr)
+	end()
 	stop()
 	os.Exit(status)
 }

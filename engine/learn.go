@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/vk"
 )
@@ -173,6 +176,7 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 			return l.failed(ctx, stepping, w, err, done+1, saved)
 		}
 		l.took.Store(int64(time.Since(began)))
+		traceIteration(run, began, done+1)
 		pending, began = next, time.Now()
 		done++
 		metrics, err := w.Metrics().Read(done - 1)
@@ -272,6 +276,8 @@ func (l *learn) evaluate(ctx context.Context, w Workflow, done int) (*Evaluation
 	graced, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(evaluationGrace, cancel) })()
+	graced, span := tracer.Start(graced, "evaluation", trace.WithAttributes(attribute.Int("iteration", done), attribute.Int("episodes", l.episodes)))
+	defer span.End()
 	ev, err := w.Evaluate(graced, l.episodes)
 	if err != nil && graced.Err() != nil {
 		l.log.Warn("evaluation interrupted", "iteration", done)
@@ -296,6 +302,8 @@ func (l *learn) checkpoint(done int) bool {
 }
 
 func (l *learn) save(ctx context.Context, w Workflow, done int) error {
+	ctx, span := tracer.Start(ctx, "checkpoint", trace.WithAttributes(attribute.Int("iteration", done)))
+	defer span.End()
 	if _, err := w.State().Save(ctx, l.dir, done, l.saveOptions...); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}

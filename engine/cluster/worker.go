@@ -4,7 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 )
+
+var tracer = otel.Tracer("github.com/evorl/evorl/engine/cluster")
 
 // Worker is one of those who do a run's slices.
 type Worker struct {
@@ -59,7 +66,7 @@ func (w *Worker) Step(ctx context.Context, step, slices int, state string, do fu
 		case o.Slice < 0 || o.Slice >= slices:
 			return nil, fmt.Errorf("cluster: worker %s: an order for slice %d of step %d; want 0 to %d", w.name, o.Slice, step, slices-1)
 		}
-		result, err := do(ctx, o.Slice)
+		result, err := w.traced(ctx, step, o.Slice, do)
 		if err != nil {
 			err = fmt.Errorf("cluster: worker %s: slice %d of step %d: %w", w.name, o.Slice, step, err)
 			w.link.Leave(w.name, err)
@@ -67,6 +74,18 @@ func (w *Worker) Step(ctx context.Context, step, slices int, state string, do fu
 		}
 		r.Done, r.Result = o.Slice, result
 	}
+}
+
+// traced does a slice in a span of its own.
+func (w *Worker) traced(ctx context.Context, step, slice int, do func(ctx context.Context, slice int) ([]byte, error)) ([]byte, error) {
+	ctx, span := tracer.Start(ctx, "slice",
+		trace.WithAttributes(attribute.Int("iteration", step+1), attribute.Int("slice", slice), attribute.String("worker", w.name)))
+	defer span.End()
+	result, err := do(ctx, slice)
+	if err != nil {
+		span.SetStatus(codes.Error, err.Error())
+	}
+	return result, err
 }
 
 // Leave ends the worker's part in the run; cause is nil if it is no failure.

@@ -65,7 +65,7 @@ func (h *Host) hello(q request) (reply, []byte) {
 		return refused("a worker that does not say what it is"), nil
 	}
 	text := q.Identity.differs(h.run.Identity)
-	r := reply{Status: statusOK, Hello: &Hello{Seed: h.run.Seed, Iterations: h.run.Iterations, Loose: h.run.Loose, Digest: h.run.Digest}}
+	r := reply{Status: statusOK, Hello: &Hello{Seed: h.run.Seed, Iterations: h.run.Iterations, Loose: h.run.Loose, Digest: h.run.Digest, Trace: h.run.Trace}}
 	of := Guest{Name: q.Worker, Identity: *q.Identity}
 	if text != "" && !h.run.Loose {
 		r = refused("%s: they do not compute the same bits; want equal ones, or a loose run", text)

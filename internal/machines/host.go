@@ -19,7 +19,8 @@ type Run struct {
 	Digest     string // of Config
 	Seed       uint32
 	Iterations int
-	Loose      bool // workers of any identity are taken
+	Loose      bool   // workers of any identity are taken
+	Trace      string // the span that those of workers belong to, as W3C's traceparent; "": nothing is traced
 	Identity   Identity
 	Status     func() ([]cluster.Status, cluster.Totals) // nil: it has none to show
 }

@@ -78,6 +78,7 @@ type Hello struct {
 	Iterations int
 	Loose      bool
 	Digest     string // of the configuration
+	Trace      string `json:",omitempty"` // of Run
 }
 
 const (

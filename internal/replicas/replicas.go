@@ -122,13 +122,13 @@ func (s *Set) Leave(worker string, cause error) {
 }
 
 // Begin makes the other replicas go through the iterations up to the given number, beside the first one: each joins it when it is made, by build, and has
-// compiled its kernels. A replica that fails leaves the run to the others. End must follow.
-func (s *Set) Begin(iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error)) error {
+// compiled its kernels. A replica that fails leaves the run to the others. End must follow; the end of ctx ends the first replica only.
+func (s *Set) Begin(ctx context.Context, iterations int, build func(context.Context, *engine.Engine) (engine.Workflow, error)) error {
 	c, err := cluster.NewCoordinator(cluster.Config{Loose: s.loose}, s.names[0])
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(context.Background()) // the end of the run's own context is that of the first replica
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.mu.Lock()
 	s.current, s.stop, s.failed = c, stop, map[string]error{}
 	s.mu.Unlock()

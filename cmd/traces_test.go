@@ -1,0 +1,136 @@
+package cmd
+
+import (
+	"encoding/hex"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// span is what a collector is told.
+type span struct {
+	service, name, id, parent, trace string
+	values                           map[string]int64
+}
+
+// collected is a collector of OpenTelemetry.
+type collected struct {
+	*httptest.Server
+	mu    sync.Mutex
+	spans []span
+	wrong []error
+}
+
+func newCollected(t *testing.T) *collected {
+	c := &collected{}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var of collector.ExportTraceServiceRequest
+		if err == nil {
+			err = proto.Unmarshal(body, &of)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if err != nil {
+			c.wrong = append(c.wrong, err)
+		}
+		for _, from := range of.ResourceSpans {
+			service := ""
+			for _, a := range from.Resource.Attributes {
+				if a.Key == "service.name" {
+					service = a.Value.GetStringValue()
+				}
+			}
+			for _, scope := range from.ScopeSpans {
+				for _, s := range scope.Spans {
+					got := span{service, s.Name, hex.EncodeToString(s.SpanId), hex.EncodeToString(s.ParentSpanId), hex.EncodeToString(s.TraceId), map[string]int64{}}
+					for _, a := range s.Attributes {
+						got.values[a.Key] = a.Value.GetIntValue()
+					}
+					c.spans = append(c.spans, got)
+				}
+			}
+		}
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+// A run and its worker tell a collector of their iterations, evaluations, checkpoints and slices, in one trace.
+func TestTraces(t *testing.T) {
+	c, b := newCollected(t), newBox(t)
+	b.env = append(b.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
+	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 60\n[openes]\npopulation = 64\n[search]\nslice = 8\n"+
+		"[evaluation]\nevery = 20\nepisodes = 2\n[checkpoint]\nevery = 30\n[environment]\ntime_limit = 50\n")
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := free.Addr().String()
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	worker, _, said := b.command("worker", "nats://"+at)
+	if err := worker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, status := b.run("run", "-q", "--cluster", "embed://"+at, "openes.toml")
+	if err := worker.Wait(); err != nil || status != 0 {
+		t.Fatalf("the run ends with %d, its worker with %v\n%s%s%s", status, err, stdout, stderr, said)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.wrong) > 0 {
+		t.Fatalf("the collector cannot read what it is sent: %v", c.wrong[0])
+	}
+	count, of := map[string]int{}, map[string]span{}
+	for _, s := range c.spans {
+		count[s.name]++
+		of[s.id] = s
+		if s.service != "evorl" || s.trace != c.spans[0].trace {
+			t.Errorf("a span %q of service %q in trace %s; want evorl's, in trace %s", s.name, s.service, s.trace, c.spans[0].trace)
+		}
+	}
+	for name, want := range map[string]int{"run": 1, "worker": 1, "iteration": 60, "evaluation": 3, "checkpoint": 2} {
+		if count[name] != want {
+			t.Errorf("%d spans %q; want %d (all: %v)", count[name], name, want, count)
+		}
+	}
+	if n := count["slice"]; n < 60*8 { // some may be done twice
+		t.Errorf("%d spans of slices; want one for each of 60 × 8 at least", n)
+	}
+	parents := map[string]string{"run": "", "worker": "run", "iteration": "run", "evaluation": "run", "checkpoint": "run", "slice": "run worker"}
+	seen := map[int64]bool{}
+	for _, s := range c.spans {
+		if got := of[s.parent].name; !strings.Contains(parents[s.name], got) || got == "" && s.name != "run" {
+			t.Errorf("a span %q belongs to %q; want %q", s.name, got, parents[s.name])
+		}
+		if s.name == "iteration" {
+			seen[s.values["iteration"]] = true
+		}
+	}
+	if len(seen) != 60 || !seen[1] || !seen[60] {
+		t.Errorf("spans of iterations %v; want 1 to 60", seen)
+	}
+}
+
+// Without a collector at its address a run does what it would do, and says so once; what evorl cannot do is refused.
+func TestTracesWithout(t *testing.T) {
+	b := newBox(t)
+	b.env = append(b.env, "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_TIMEOUT=500")
+	_, stderr, status := b.run("run", "-q", "tiny.toml")
+	if n := strings.Count(stderr, "warning: traces: "); status != 0 || n != 1 {
+		t.Errorf("without a collector a run ends with %d and %d warnings; want 0 and one:\n%s", status, n, stderr)
+	}
+	b.env = append(b.env, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
+	if _, stderr, status := b.run("list"); status != 2 || !strings.Contains(stderr, `OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": want http/protobuf`) {
+		t.Errorf("a protocol that evorl does not have ends with %d: %s", status, stderr)
+	}
+}
