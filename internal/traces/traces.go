@@ -22,9 +22,9 @@ import (
 // flushTime is how long the end of a process waits for a collector.
 const flushTime = 5 * time.Second
 
-// Begin sends spans from now on to the collector that OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names, by OTLP over HTTP; without either,
-// or where OTEL_SDK_DISABLED is true or OTEL_TRACES_EXPORTER none, it does nothing. OpenTelemetry's other variables apply. warn is told of a collector that
-// cannot be reached, once. end sends what is left.
+// Begin sends spans from now on to the collector that OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names, by OTLP over HTTP; without
+// either, or where OTEL_SDK_DISABLED is true or OTEL_TRACES_EXPORTER none, it does nothing. OpenTelemetry's other variables apply. warn is told of a
+// collector that cannot be reached, once. end sends what is left.
 //
 // Errors: of an address or a protocol that evorl does not have.
 func Begin(ctx context.Context, version string, warn func(error)) (end func(), err error) {
