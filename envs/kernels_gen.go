@@ -1394,7 +1394,7 @@ func (k rolloutKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
 var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	Name: "envs/seats_rollout",
 	Bindings: []vk.Binding{
-		{Name: "Outputs", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Outputs", Index: 0, Access: vk.ReadWrite, Optional: true},
 		{Name: "Params", Index: 1, Access: vk.Read, Optional: true},
 		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "ActionScale", Index: 3, Access: vk.Read},
@@ -1418,9 +1418,16 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 		{Name: "NextObs", Index: 21, Access: vk.Write, Optional: true},
 		{Name: "Global", Index: 22, Access: vk.Write, Optional: true},
 		{Name: "NextGlobal", Index: 23, Access: vk.Write, Optional: true},
+		{Name: "Params4", Index: 24, Access: vk.Read, Optional: true, View: "Params"},
+		{Name: "params_texels", Index: 25, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Params"},
 	},
-	PushBytes: 64,
+	PushBytes: 104,
 	Spec: []vk.SpecConstant{
+		{Name: "LANES", ID: 0, Default: 8},
+		{Name: "HIDDEN_1", ID: 1, Default: 64},
+		{Name: "HIDDEN_2", ID: 2, Default: 0},
+		{Name: "ACTIVATION", ID: 3, Default: 0},
+		{Name: "LAYER_NORM", ID: 4, Default: 0},
 		{Name: "LOCAL_SIZE_X", ID: 6, Default: 64},
 		{Name: "TIME_LIMIT", ID: 10, Default: 0},
 		{Name: "ACTION_REPEAT", ID: 11, Default: 1},
@@ -1440,6 +1447,10 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 		{Name: "HAS_ROWS", ID: 32, Default: 0, Has: "Rows"},
 		{Name: "SCRIPTS", ID: 33, Default: 0},
 		{Name: "EACH_SEAT", ID: 34, Default: 0},
+		{Name: "STEP", ID: 35, Default: 0},
+		{Name: "STREAM_ROWS", ID: 40, Default: 1},
+		{Name: "STREAM_QUADS", ID: 41, Default: 1},
+		{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -1478,7 +1489,7 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 
 // seatsRolloutKernel is shaders/envs/seats_rollout.comp.
 type seatsRolloutKernel struct {
-	Outputs       vk.Range // readonly float, optional
+	Outputs       vk.Range // read-write float, optional
 	Params        vk.Range // readonly float, optional
 	Normalizer    vk.Range // readonly float, optional
 	ActionScale   vk.Range // readonly float
@@ -1519,42 +1530,54 @@ type seatsRolloutKernel struct {
 	DrawFirst    uint32
 	DrawStep     uint32
 	Share        uint32
+	ObsLimit     float32
+	StreamLayers uint32
+	StreamHidden [8]uint32
 
-	LocalSizeX   uint32  // specialization constants, zero for their default 64
-	TimeLimit    uint32  // default 0
-	ActionRepeat uint32  // default 1
-	AutoReset    uint32  // default 0
-	SparseReward bool    // default false
-	RewardScale  float32 // default 1
-	Policy       uint32  // default 0
-	Trajectory   bool    // default false
-	Applied      bool    // default false
-	Mode         bool    // default false
-	Out          uint32  // default 1
-	TexelLoads   uint32  // default 0
-	Scripts      bool    // default false
-	EachSeat     bool    // default false
-	Head         uint32  // default 0
-	HeadWidth    uint32  // default 1
-	Squash       bool    // default false
-	LogStdLow    float32 // default -5
-	LogStdHigh   float32 // default 2
-	Explore      bool    // default false
-	NoiseLimit   float32 // default 0
-	HeadAtoms    uint32  // default 1
-	HeadDueling  bool    // default false
-	Option0      float32 // default 0
-	Option1      float32 // default 0
-	Option2      float32 // default 0
-	Option3      float32 // default 0
-	Option4      float32 // default 0
-	Option5      float32 // default 0
-	Option6      float32 // default 0
-	Option7      float32 // default 0
-	Option8      float32 // default 0
-	Option9      float32 // default 0
-	Option10     float32 // default 0
-	Option11     float32 // default 0
+	Lanes         uint32  // specialization constants, zero for their default 8
+	Hidden1       uint32  // default 64
+	Hidden2       uint32  // default 0
+	Activation    uint32  // default 0
+	LayerNorm     bool    // default false
+	LocalSizeX    uint32  // default 64
+	TimeLimit     uint32  // default 0
+	ActionRepeat  uint32  // default 1
+	AutoReset     uint32  // default 0
+	SparseReward  bool    // default false
+	RewardScale   float32 // default 1
+	Policy        uint32  // default 0
+	Trajectory    bool    // default false
+	Applied       bool    // default false
+	Mode          bool    // default false
+	Out           uint32  // default 1
+	TexelLoads    uint32  // default 0
+	Scripts       bool    // default false
+	EachSeat      bool    // default false
+	Step          bool    // default false
+	StreamRows    uint32  // default 1
+	StreamQuads   uint32  // default 1
+	StreamAligned bool    // default false
+	Head          uint32  // default 0
+	HeadWidth     uint32  // default 1
+	Squash        bool    // default false
+	LogStdLow     float32 // default -5
+	LogStdHigh    float32 // default 2
+	Explore       bool    // default false
+	NoiseLimit    float32 // default 0
+	HeadAtoms     uint32  // default 1
+	HeadDueling   bool    // default false
+	Option0       float32 // default 0
+	Option1       float32 // default 0
+	Option2       float32 // default 0
+	Option3       float32 // default 0
+	Option4       float32 // default 0
+	Option5       float32 // default 0
+	Option6       float32 // default 0
+	Option7       float32 // default 0
+	Option8       float32 // default 0
+	Option9       float32 // default 0
+	Option10      float32 // default 0
+	Option11      float32 // default 0
 }
 
 // call dispatches x × y × z workgroups of shader, one of seatsRolloutShader or made from one by vk.Shader.With.

@@ -30,6 +30,18 @@ func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	if ro.env.stored && policy.Placement != Automatic && policy.Placement != PlacementStepped {
 		return network{}, fmt.Errorf("envs: placement %v in %q, whose state stays in the buffer; want %v", policy.Placement, ro.env.Name, PlacementStepped)
 	}
+	if ro.env.Seats() > 1 {
+		switch policy.Placement {
+		case Automatic, PlacementStepped:
+		case PlacementStream:
+			if err := ro.streamable(policy); err != nil {
+				return network{}, fmt.Errorf("envs: placement %v in %q: %w; want %v", policy.Placement, ro.env.Name, err, PlacementStepped)
+			}
+		default:
+			return network{}, fmt.Errorf("envs: placement %v in %q, a world of several agents; want %v or %v", policy.Placement, ro.env.Name,
+				PlacementStream, PlacementStepped)
+		}
+	}
 	if policy.Perturbation != nil {
 		return ro.rankNetwork(policy, info)
 	}
@@ -105,6 +117,8 @@ func (ro *Rollout) placements(policy *Policy, info vk.Info) []Placement {
 	switch {
 	case ro.steps(policy, info):
 		return []Placement{PlacementStepped}
+	case ro.env.seated():
+		return []Placement{PlacementStream}
 	case !info.Type.GPU() && ro.alone(policy.Network):
 		return []Placement{PlacementOwn, PlacementLanes, PlacementStream}
 	case info.Type.GPU() && ro.together(policy, info):

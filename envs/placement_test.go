@@ -122,6 +122,40 @@ func TestPlacementErrors(t *testing.T) {
 	}
 }
 
+// Networks of seats act in the kernel or before it, and those that seats do not share before it only.
+func TestSeatsPlacementErrors(t *testing.T) {
+	eng := engine.New(open(t))
+	env, err := Lookup("SimpleSpread-v3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := fixtureIn(t, eng, env, RolloutConfig{Members: 1, Environments: 2, Horizon: 1}, small)
+	for _, placement := range []Placement{PlacementOwn, PlacementLanes, PlacementGroup} {
+		f.policy.Placement = placement
+		if _, err := f.ro.Placement(f.policy, eng.Device().Info()); err == nil || !strings.Contains(err.Error(), "want stream or stepped") {
+			t.Errorf("%v: error %v", placement, err)
+		}
+	}
+	_, err = NewRollout(t.Context(), f.state.Sub("each"), env, RolloutConfig{Members: 3, Environments: 2, Horizon: 1, EachSeat: true,
+		Policy: &Policy{Network: f.policy.Network, Head: f.policy.Head, Weights: f.policy.Weights, Placement: PlacementStream}})
+	if err == nil || !strings.Contains(err.Error(), "placement stream") || !strings.Contains(err.Error(), "networks of their own; want stepped") {
+		t.Errorf("of candidates that play together: error %v", err)
+	}
+	software, gpu := eng.Device().Info(), eng.Device().Info()
+	software.Type, gpu.Type = vk.CPU, vk.DiscreteGPU
+	f.policy.Placement = Automatic
+	for _, c := range []struct {
+		info         vk.Info
+		environments int
+		steps        bool
+	}{{software, 2, false}, {software, 1000, true}, {gpu, 2, true}} {
+		f.ro.cfg.Environments = c.environments
+		if got := f.ro.steps(f.policy, c.info); got != c.steps {
+			t.Errorf("%v, %d environments: stepped %t; want %t", c.info.Type, c.environments, got, c.steps)
+		}
+	}
+}
+
 // On GPUs networks are placed by their sizes and the number of environments: in a subgroup's registers, in a
 // workgroup's for few environments, else streamed, or stepped beside an environment that fills a lane's registers.
 func TestAutomaticPlacement(t *testing.T) {

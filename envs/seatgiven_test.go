@@ -43,7 +43,7 @@ type given struct {
 func newGiven(t testing.TB, dev *vk.Device, env *Environment, worlds int) *given {
 	t.Helper()
 	cfg := RolloutConfig{Members: 1, Environments: worlds, Horizon: 1, Trajectory: true, Mode: true, Options: Options{AutoReset: Disabled}}
-	return &given{fixtureIn(t, engine.New(dev, engine.Seed(5)), env, cfg, small, func(p *Policy) { p.Normalizer = nil }), worlds}
+	return &given{fixtureIn(t, engine.New(dev, engine.Seed(5)), env, cfg, small, func(p *Policy) { p.Normalizer, p.Placement = nil, PlacementStepped }), worlds}
 }
 
 // set begins episodes in the states of the worlds.
@@ -100,7 +100,7 @@ func (g *given) dispatch(steps uint32) {
 			return
 		}
 		size, groups := r.Invocations(g.worlds)
-		k.LocalSizeX, k.Steps = size, steps
+		k.LocalSizeX, k.Steps, k.Step = size, steps, steps > 0
 		r.Dispatch(k.call(g.ro.seated.shader, groups, 1, 1))
 		g.clock.Tick(r, 1, int(steps))
 	})

@@ -1,9 +1,12 @@
 package envs
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/vk"
 )
 
 // seatsSample is the environment of several agents among the embedded shaders, from which the kernels' declarations are
@@ -19,6 +22,8 @@ func (e *Environment) seated() bool { return !e.outside && (e.Seats() > 1 || e.s
 type seated struct {
 	*Rollout
 	world    *engine.Tensor // [M, E]: an EpisodeWord of each world
+	outputs  *engine.Tensor // [M, E·A, Out], of networks that the kernel evaluates itself; nil: there are none
+	streamed int            // loop iterations of an invocation for them in a step
 	observed *engine.Tensor // [.., E·A, O]: what to act on next
 	began    engine.Clock   // of the first episodes
 }
@@ -49,6 +54,18 @@ func (ro *Rollout) newSeated(s *engine.State) error {
 	} else {
 		seated.observed = s.Scratch("observed", engine.Float32, p, engine.Environments(c.Environments*env.Seats()), engine.Axis("feature", env.ObsSize()))
 	}
+	if c.Policy != nil && ro.stepped == nil {
+		if err := ro.streamable(c.Policy); err != nil {
+			return fmt.Errorf("envs: placement %v in %q: %w; want %v", c.Policy.Placement, env.Name, err, PlacementStepped)
+		}
+		model := c.Policy.Network
+		of, err := nn.StreamOf(model, s.Engine().Device().Info(), c.Environments)
+		if err != nil {
+			return fmt.Errorf("envs: placement %v in %q: %w; want %v, or %v for any network", c.Policy.Placement, env.Name, err, Automatic, PlacementStepped)
+		}
+		seated.outputs = s.Scratch("outputs", engine.Float32, p, engine.Environments(c.Environments*env.Seats()), engine.Axis("output", model.Outputs()))
+		seated.streamed = env.Seats() * of.Iterations
+	}
 	if c.Trajectory && env.Global > 0 {
 		t, g := engine.Time(c.Horizon), engine.Axis("feature", env.Global)
 		ro.Global = s.Scratch("global", engine.Float32, t, p, e, g)
@@ -77,13 +94,15 @@ func (st *seated) record(r *engine.Recorder, clock engine.Clock, policy *Policy,
 		return
 	}
 	size, groups := r.Invocations(st.cfg.Members * st.cfg.Environments)
-	k.LocalSizeX, k.Begin = size, s.begin
-	dispatch := func(first, steps int) {
-		k.First, k.Steps = uint32(first), uint32(steps)
-		r.Dispatch(k.call(st.shader, groups, 1, 1))
-		k.Begin = false
+	of := k // begins episodes, and writes the observations that the first step is to act on
+	of.LocalSizeX, of.Begin, of.First = size, s.begin, uint32(s.before)
+	r.Dispatch(of.call(st.shader, groups, 1, 1))
+	k.Step = true
+	if k.Policy == seatsNetwork {
+		st.stream(r, k, s)
+		return
 	}
-	dispatch(s.before, 0) // begins episodes, and writes the observations that the first step is to act on
+	k.LocalSizeX, k.Steps = size, 1
 	if s.before == 0 {
 		st.stepped.remember(r, st.Rollout)
 	}
@@ -94,7 +113,22 @@ func (st *seated) record(r *engine.Recorder, clock engine.Clock, policy *Policy,
 			}
 			st.stepped.evaluate(r, policy)
 		}
-		dispatch(s.before+t, 1)
+		k.First = uint32(s.before + t)
+		r.Dispatch(k.call(st.shader, groups, 1, 1))
+	}
+}
+
+// stream records steps in which the kernel evaluates the networks, many in a dispatch.
+func (st *seated) stream(r *engine.Recorder, k seatsRolloutKernel, s seatSteps) {
+	c, lanes := st.cfg, r.Engine().Device().Info().SubgroupSize
+	k.LocalSizeX, k.Lanes = lanes, lanes
+	groups := c.Members * ((c.Environments + int(lanes) - 1) / int(lanes))
+	most := dispatchSteps(st.seatIterations() + st.streamed)
+	for done := 0; done < s.steps; done += most {
+		k.First, k.Steps = uint32(s.before+done), uint32(min(most, s.steps-done))
+		call := k.call(st.shader, uint32(groups), 1, 1)
+		call.Subgroup = lanes
+		r.Dispatch(call)
 	}
 }
 
@@ -137,7 +171,9 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 		if err := policy.check(ro.env); err != nil {
 			return k, err
 		}
-		if _, err := ro.network(policy, r.Engine().Device().Info()); err != nil {
+		info := r.Engine().Device().Info()
+		n, err := ro.network(policy, info)
+		if err != nil {
 			return k, err
 		}
 		if err := st.checkRows(policy); err != nil {
@@ -147,14 +183,23 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 			k.Rows = policy.Rows.Range()
 			k.Scripts = policy.Matches != nil && policy.Matches.cfg.Scripted+policy.Matches.cfg.Random > 0
 		}
-		if together := ro.stepped.together; together != nil {
+		if ro.stepped != nil && ro.stepped.together != nil {
+			together := ro.stepped.together
 			k.Rows, k.EachSeat = together.rows.Range(), true
 			k.Share *= uint32(ro.env.Seats())
 		}
 		head = policy.Head
-		k.Outputs, k.ParamsPeriod = ro.stepped.outputs.Range(), policy.owners()
+		k.ParamsPeriod = policy.owners()
 		k.Params, k.Row, k.HeadBase = policy.head()
-		if policy.Normalizer != nil && ro.seen != nil {
+		if n.placement == PlacementStream {
+			of := n.stream
+			k.Policy, k.Outputs, k.ObsLimit = seatsNetwork, st.outputs.Range(), policy.ObsLimit
+			k.Hidden1, k.Activation, k.LayerNorm = 1, of.Activation, of.LayerNorm
+			k.StreamRows, k.StreamQuads, k.StreamAligned, k.StreamLayers, k.StreamHidden = of.Rows, of.Quads, of.Aligned, of.Layers, of.Hidden
+		} else {
+			k.Outputs = ro.stepped.outputs.Range()
+		}
+		if policy.Normalizer != nil && (n.placement == PlacementStream || ro.seen != nil) {
 			k.Normalizer = policy.Normalizer.Range()
 		}
 		if head.Noise != nil {
@@ -172,13 +217,44 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 const (
 	seatsOutputs uint32 = 0
 	seatsGiven   uint32 = 2
+	seatsNetwork uint32 = 3
 )
+
+// streamable returns an error if the kernel of a world of several agents cannot evaluate the networks of a policy itself.
+func (ro *Rollout) streamable(policy *Policy) error {
+	switch {
+	case policy.Rows != nil || ro.cfg.EachSeat:
+		return errors.New("the seats of a world have networks of their own")
+	case policy.Perturbation != nil:
+		return errors.New("networks are of low rank")
+	case policy.Network.Memory() > 0:
+		return errors.New("networks have memory")
+	}
+	return nil
+}
+
+// streams reports whether the kernel evaluates the networks itself, many steps in a dispatch, unless a placement is requested: on software drivers, where a
+// dispatch takes as long as small networks do. Microseconds of CPU time, and of time, a step of all worlds of SimpleSpread-v3, on a busy machine
+// (Mesa 22.3.6, two threads, BenchmarkSeats):
+//
+//	worlds        16                64                 256                  1024
+//	         stream  stepped   stream  stepped     stream  stepped      stream  stepped
+//	[64, 64]   88 147 115 242   305 443 257 527   1160 1230 930 2190   4550 4170 2720 3900
+//	[256, 256] 423 719 573 2050 1670 1900 1190 3250 6590 6360 3820 6770 27200 24600 14700 19300
+func (ro *Rollout) streams(policy *Policy, info vk.Info) bool {
+	const most = 256 // rows, three of a world
+	if info.Type.GPU() || ro.streamable(policy) != nil || ro.cfg.Members*ro.cfg.Environments*ro.env.Seats() > most {
+		return false
+	}
+	_, err := nn.StreamOf(policy.Network, info, ro.cfg.Environments)
+	return err == nil
+}
 
 // checkRows checks who plays.
 func (st *seated) checkRows(policy *Policy) error {
 	c, rows := st.cfg, policy.Rows
 	switch {
-	case (rows != nil) != (st.stepped.indexed != nil):
+	case (rows != nil) != (st.stepped != nil && st.stepped.indexed != nil):
 		return fmt.Errorf("envs: rows %v play in %q; want them, or none, also in the policy of RolloutConfig", rows, st.env.Name)
 	case policy.Matches != nil && policy.Matches.rows != rows:
 		return fmt.Errorf("envs: rows %v play in %q; want those of the policy's matches", rows, st.env.Name)

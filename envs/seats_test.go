@@ -11,12 +11,12 @@ import (
 )
 
 // TestSeats compares every transition of worlds with several agents with an emulation in Go, and the log-probabilities
-// with networks in float64: ends, time limits, agents that leave, reset modes.
+// with networks in float64: ends, time limits, agents that leave, reset modes, networks evaluated by the kernel and before it.
 func TestSeats(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	sample, drift := sampleWorld(t), driftWorld(t)
 	gaussian := func(p *Policy) { p.Head.Squash = true; p.Normalizer = nil }
-	for _, c := range []struct {
+	for i, c := range []struct {
 		world   seatWorld
 		options Options
 		policy  func(*Policy)
@@ -26,13 +26,18 @@ func TestSeats(t *testing.T) {
 		{sample, Options{TimeLimit: 7, ActionRepeat: 2, RewardScale: 0.5}, func(p *Policy) { p.Normalizer = nil }, Sampled},
 		{sample, Options{TimeLimit: 6, AutoReset: Fast, SparseReward: true}, valueOutputs(0, false), Sampled},
 		{sample, Options{TimeLimit: 12, AutoReset: Disabled}, func(*Policy) {}, Sampled},
+		{sample, Options{TimeLimit: 9, ActionRepeat: 2}, func(*Policy) {}, Sampled},
 		{drift, Options{}, gaussian, Applied},
 		{drift, Options{TimeLimit: 10, ActionRepeat: 3}, func(*Policy) {}, Sampled},
 		{drift, Options{AutoReset: Disabled}, stateDependent, Sampled},
 	} {
-		t.Run(fmt.Sprintf("%s/%+v", c.world.env.Name, c.options), func(t *testing.T) {
-			cfg := RolloutConfig{Members: 3, Environments: 5, Horizon: 20, Options: c.options, Trajectory: true, Actions: c.actions}
-			f := fixtureIn(t, eng, c.world.env, cfg, small, c.policy)
+		placement := []Placement{PlacementStream, PlacementStepped}[i%2]
+		t.Run(fmt.Sprintf("%s/%+v/%v", c.world.env.Name, c.options, placement), func(t *testing.T) {
+			cfg := RolloutConfig{Members: 3, Environments: 11, Horizon: 20, Options: c.options, Trajectory: true, Actions: c.actions}
+			f := fixtureIn(t, eng, c.world.env, cfg, small, c.policy, func(p *Policy) { p.Placement = placement })
+			if got, err := f.ro.Placement(f.policy, eng.Device().Info()); got != placement || err != nil {
+				t.Fatalf("its placement is %v (%v); want %v", got, err, placement)
+			}
 			e := emulate(f, c.world)
 			for range 3 {
 				f.advance()

@@ -34,8 +34,10 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 		return false
 	case policy.Perturbation != nil:
 		return !ro.fuses(policy, info)
-	case ro.env.outside || ro.env.bits() || ro.env.stored || policy.Placement == Automatic && ro.env.Seats() > 1:
+	case ro.env.outside || ro.env.bits() || ro.env.stored:
 		return true
+	case policy.Placement == Automatic && ro.env.Seats() > 1:
+		return !ro.streams(policy, info)
 	case policy.Placement == Automatic:
 		_, err := nn.StreamOf(policy.Network, info, ro.cfg.Environments)
 		return err != nil || info.Type.GPU() && ro.env.StateSize()+ro.env.ObsSize() > laneFloats

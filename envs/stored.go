@@ -59,7 +59,7 @@ func (b *Batch) recordStored(ctx context.Context, dev *vk.Device) error {
 	b.reset.Dispatch(k.call(shader, groups, 1, 1))
 	b.reset.Copy(b.host.Range(b.layout.obs.offset, b.layout.obs.size), out(b.layout.obs))
 
-	k.Begin, k.Steps, k.Trajectory = false, 1, true
+	k.Begin, k.Step, k.Steps, k.Trajectory = false, true, 1, true
 	k.Outputs = b.input.Buffer.Range(b.layout.action.offset, b.layout.action.size)
 	k.Obs, k.Action, k.LogProb = obs, action, logProb
 	k.NextObs, k.Reward, k.Done = out(b.layout.nextObs), out(b.layout.reward), out(b.layout.done)

@@ -48,7 +48,8 @@ func TestStored(t *testing.T) {
 		var bits [2][]uint32
 		for i, env := range []*Environment{array, stored} {
 			f := fixtureIn(t, engine.New(dev, engine.Seed(3)), env,
-				RolloutConfig{Members: 2, Environments: 5, Horizon: 12, Options: options, Trajectory: true, Seen: true}, small)
+				RolloutConfig{Members: 2, Environments: 5, Horizon: 12, Options: options, Trajectory: true, Seen: true}, small,
+				func(p *Policy) { p.Placement = PlacementStepped })
 			for range 2 {
 				f.advance()
 				bits[i] = append(append(bits[i], f.everything()...), wordsOf(f.floats(f.ro.seen))...)

@@ -1,9 +1,11 @@
 #version 450
 
-// One step of worlds with several agents, or whose state stays in the buffer (envs/stored.glsl), after other kernels have evaluated the networks of
-// all seats, or with given actions; or none, which only begins episodes, or observes. An invocation has a world and its seats.
+// Steps of worlds with several agents, or whose state stays in the buffer (envs/stored.glsl). An invocation has a world and its seats. A dispatch is one
+// step, after other kernels have evaluated the networks of all seats, or with given actions; or, with POLICY_NETWORK, many, in which a subgroup, which then is
+// a workgroup, evaluates a member's network for the seats of its worlds, one seat after the other (mlp_stream.glsl); or none, which only begins episodes, or
+// observes.
 //
-// Groups: x = ceil(members * environments / local size).
+// Groups: x = ceil(members * environments / local size) or, with POLICY_NETWORK, members * ceil(environments / LANES).
 
 #extension GL_EXT_control_flow_attributes : require
 
@@ -14,13 +16,16 @@ layout(local_size_x = 64, local_size_x_id = 6) in;
 #include "envs/seats.glsl"
 #include "envs/rows.glsl"
 
+const uint IN = OBS_SIZE;
 layout(constant_id = 25) const uint OUT = 1;            // outputs of the network, as the head requires
+layout(constant_id = 0) const uint LANES = 8;           // of a subgroup, with POLICY_NETWORK
 layout(constant_id = 20) const uint POLICY = 0;         // one of the following
 const uint POLICY_OUTPUTS = 0u;
+const uint POLICY_NETWORK = 3u;
 const uint POLICY_RANDOM = 1u;                          // uniform over the action space
 const uint POLICY_GIVEN = 2u;                           // the host's; it also gives the seed, in the clock
 layout(constant_id = 21) const bool TRAJECTORY = false; // write every transition
-layout(constant_id = 22) const bool HAS_NORMALIZER = false; // sums of observations are of deviations from its mean
+layout(constant_id = 22) const bool HAS_NORMALIZER = false; // sums of observations are of deviations from its mean; POLICY_NETWORK has normalized ones
 layout(constant_id = 23) const bool APPLIED = false;    // trajectories store applied actions with their log-probabilities; else sampled ones
 layout(constant_id = 24) const bool MODE = false;       // the most likely action, without exploration, instead of a sample
 layout(constant_id = 26) const bool HAS_CAP = false;    // episodes are truncated at `cap` steps
@@ -29,8 +34,9 @@ layout(constant_id = 29) const bool HAS_SKIP = false;   // some members take no 
 layout(constant_id = 32) const bool HAS_ROWS = false;   // rows of parameters play seats; steps of seats that another row than the member's plays are void
 layout(constant_id = 33) const bool SCRIPTS = false;    // rows may be ROW_SCRIPT or ROW_RANDOM
 layout(constant_id = 34) const bool EACH_SEAT = false;  // with HAS_ROWS: no step is void for being another row's
+layout(constant_id = 35) const bool STEP = false;       // take steps; else begin episodes or observe. Drivers that skip no branch would do all of it.
 
-layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };       // [M, E, A, OUT], or given actions; optional
+layout(std430, set = 0, binding = 0) buffer Outputs { float outputs[]; };                // [M, E, A, OUT], or given actions; optional
 layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };         // [M, row], for the head's parameters; optional
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [M / share, 2, OBS_SIZE]: mean, 1 / std
 layout(std430, set = 0, binding = 3) readonly buffer ActionScale { float action_scale[]; }; // [2, ACTION_SIZE]: middle, half range
@@ -58,12 +64,15 @@ layout(std430, set = 0, binding = 21) writeonly buffer NextObs { float next_obs_
 layout(std430, set = 0, binding = 22) writeonly buffer Global { float global_out[]; };   // [T, M, E, GLOBAL_SIZE]; optional
 layout(std430, set = 0, binding = 23) writeonly buffer NextGlobal { float next_global_out[]; }; // as Global, before any reset; optional
 
+layout(std430, set = 0, binding = 24) readonly buffer Params4 { vec4 params4[]; };       // params, for POLICY_NETWORK; optional
+layout(set = 0, binding = 25, rgba32f) readonly uniform imageBuffer params_texels;       // the same
+
 layout(push_constant) uniform Push {
     uint members;
     uint environments;  // per member
-    uint steps;         // 0 or 1
-    uint first;         // index on the time axis of this step
-    bool begin;         // begin new episodes first, else continue from the state
+    uint steps;         // with STEP: at least 1; more than that with POLICY_NETWORK only
+    uint first;         // index on the time axis of the first of them
+    bool begin;         // without STEP: begin new episodes, else observe
     uint row;           // floats of a row of parameters
     uint head_base;     // offset of the head's parameters in the row
     uint seed;
@@ -75,9 +84,17 @@ layout(push_constant) uniform Push {
     uint draw_first;
     uint draw_step;
     uint share;         // number of consecutive members, or with EACH_SEAT rows, that share a normalizer and a cap
+    float obs_limit;    // normalized observations are clipped to +- this
+    uint stream_layers; // hidden layers of the network
+    uint stream_hidden[8]; // and their units
 };
 
+#define MLP_LOOP
+#include "engine/nn/mlp.glsl"
+#include "engine/nn/mlp_stream.glsl"
 #include "engine/nn/head.glsl"
+
+uint at; // the world's index in [M, E]
 
 #ifdef GLOBAL_SIZE
 #define GLOBAL_WRITE(to, i) \
@@ -95,10 +112,10 @@ float written = 0.0; // sum of what state and observations were set to: finite i
 uint show_at, show_next; // where an observation begins in `observed`, and in next_obs_out
 bool show_acted, shows_next; // it is acted on, else zeros are; it is a transition's next one, too
 
-float state(uint f) { return env_state[f * members * environments + gl_GlobalInvocationID.x]; }
+float state(uint f) { return env_state[f * members * environments + at]; }
 
 void set_state(uint f, float x) {
-    env_state[f * members * environments + gl_GlobalInvocationID.x] = x;
+    env_state[f * members * environments + at] = x;
     written += x;
 }
 
@@ -139,21 +156,20 @@ void store(STATE_PARAMETER(const) Episode world, const Episode seats[AGENTS], ui
     }
 }
 
-void main() {
-    unroll_apart();
-    uint at = gl_GlobalInvocationID.x, all = members * environments; // at: index in [M, E]
-    if (at >= all) return;
+// take takes a step, or begins episodes, or observes; now is its index on the time axis.
+void take(uint now) {
+    uint all = members * environments;
     uint member = at / environments, environment = at % environments, places = all * AGENTS;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
     bool hosts = POLICY == POLICY_GIVEN;
     uint source = hosts ? clock[0] : seed;
-    uint time = hosts ? clock[1] - 1u : clock[1] + first; // the host counts from 1, and 0 is a reset
+    uint time = hosts ? clock[1] - 1u : clock[1] + now; // the host counts from 1, and 0 is a reset
 
 #ifndef STATE_IN_BUFFER
     float s[STATE_SIZE];
 #endif
     Episode world, seats[AGENTS];
-    if (begin) {
+    if (!STEP && begin) {
         Rng rng = rng_new(source, env_stream, drawer, environment, hosts ? 0u : time);
         env_reset(STATE_ARGUMENT rng);
         seats_begin(STATE_ARGUMENT world, seats);
@@ -168,7 +184,7 @@ void main() {
         world = episode_unpack(world_step[at], 0.0);
         SEATS_LOOP(seat) seats[seat] = episode_unpack(episode_step[at * AGENTS + seat], episode_return[at * AGENTS + seat]);
     }
-    if (first == 0u) {
+    if (now == 0u) {
         SEATS_LOOP(seat) {
             uint place = at * AGENTS + seat;
             [[unroll]] for (uint f = 0u; f < 4u; f++) finished[f * places + place] = 0.0;
@@ -178,10 +194,10 @@ void main() {
         }
     }
     bool over = world.done != 0u;
-    bool idle = steps != 0u && over && AUTO_RESET == AUTO_RESET_DISABLED; // of a step after the end only the flags are written
-    if (TRAJECTORY && idle) SEATS_LOOP(seat) done_out[first * places + at * AGENTS + seat] = seats[seat].done | DONE_VOID;
+    bool idle = STEP && over && AUTO_RESET == AUTO_RESET_DISABLED; // of a step after the end only the flags are written
+    if (TRAJECTORY && idle) SEATS_LOOP(seat) done_out[now * places + at * AGENTS + seat] = seats[seat].done | DONE_VOID;
     if (idle && POLICY != POLICY_GIVEN) return;
-    if (steps == 0u || idle) {
+    if (!STEP || idle) {
         Episode next, nexts[AGENTS] = seats;
         if (over && AUTO_RESET != AUTO_RESET_DISABLED) seats_begin(STATE_ARGUMENT next, nexts); // the state belongs to the next episode already
         observe(STATE_ARGUMENT nexts, at);
@@ -196,7 +212,7 @@ void main() {
         return;
     }
     if (over) seats_begin(STATE_ARGUMENT world, seats);
-    GLOBAL_WRITE(global_out, first * all + at)
+    GLOBAL_WRITE(global_out, now * all + at)
 
     // Actions. An agent that left has the action 0, or the middle of the range.
 #if DISCRETE
@@ -214,7 +230,7 @@ void main() {
         broken[seat] = false; // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
         float y[OUT], kept[DIMS], log_prob = 0.0;
         UNROLL for (uint o = 0u; o < OUT; o++) {
-            y[o] = POLICY == POLICY_OUTPUTS && !fixed_player ? outputs[place * OUT + o] : 0.0;
+            y[o] = (POLICY == POLICY_OUTPUTS || POLICY == POLICY_NETWORK) && !fixed_player ? outputs[place * OUT + o] : 0.0;
             broken[seat] = broken[seat] || isnan(y[o]) || isinf(y[o]);
         }
         float exploration = EXPLORE ? noise[owner] : 0.0;
@@ -264,7 +280,7 @@ void main() {
 #endif
 #endif
         if (TRAJECTORY) {
-            uint i = first * places + place; // index in [T, M, E, A]
+            uint i = now * places + place; // index in [T, M, E, A]
             UNROLL for (uint o = 0u; o < DIMS; o++) action_out[i * DIMS + o] = acted[seat] ? kept[o] : 0.0;
             log_prob_out[i] = acted[seat] ? log_prob : 0.0;
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) obs_out[i * OBS_SIZE + k] = observed[place * OBS_SIZE + k];
@@ -297,7 +313,7 @@ void main() {
     SEATS_LOOP(seat) {
         if (!acted[seat]) continue;
         show_at = (at * AGENTS + seat) * OBS_SIZE;
-        show_next = first * places * OBS_SIZE + show_at;
+        show_next = now * places * OBS_SIZE + show_at;
         show_acted = shows_next = true;
         env_observe(seat);
         written += reward[seat];
@@ -313,7 +329,7 @@ void main() {
         env_observe(s, seat, next);
         sum = finite_sum(sum + reward[seat], next);
         if (TRAJECTORY) {
-            uint i = (first * places + at * AGENTS + seat) * OBS_SIZE;
+            uint i = (now * places + at * AGENTS + seat) * OBS_SIZE;
             TRANSFER_STORE(k, OBS_SIZE, next[k], next_obs_out[i + k] = carried)
         }
     }
@@ -327,11 +343,11 @@ void main() {
         seats[seat].ret += reward[seat];
         seats[seat].done |= world.done;
         if (!finite && TRAJECTORY) { // nothing bootstraps from it
-            uint i = (first * places + at * AGENTS + seat) * OBS_SIZE;
+            uint i = (now * places + at * AGENTS + seat) * OBS_SIZE;
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs_out[i + k] = 0.0;
         }
     }
-    GLOBAL_WRITE(next_global_out, first * all + at)
+    GLOBAL_WRITE(next_global_out, now * all + at)
 
     SEATS_LOOP(seat) {
         uint place = at * AGENTS + seat, ended = acted[seat] ? seats[seat].done : 0u;
@@ -347,7 +363,7 @@ void main() {
             finished[3u * places + place] += diverged ? 1.0 : 0.0;
         }
         if (TRAJECTORY) {
-            uint i = first * places + place;
+            uint i = now * places + place;
             reward_out[i] = acted[seat] ? paid * REWARD_SCALE : 0.0;
             uint flags = seats[seat].done | (acted[seat] && own[seat] ? 0u : DONE_VOID);
             done_out[i] = flags | (ended != 0u && diverged ? DONE_DIVERGED : 0u);
@@ -374,9 +390,43 @@ void main() {
     if (TRAJECTORY) { // the next observation of a step that takes no part is what is acted on next
         SEATS_LOOP(seat) {
             if (acted[seat]) continue;
-            uint place = at * AGENTS + seat, i = (first * places + place) * OBS_SIZE;
+            uint place = at * AGENTS + seat, i = (now * places + place) * OBS_SIZE;
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs_out[i + k] = observed[place * OBS_SIZE + k];
         }
     }
     store(STATE_ARGUMENT world, seats, at, all);
+}
+
+// networks evaluates the member's network for the seats of the worlds of the first `present` lanes; all lanes take part.
+void networks(uint member, uint present) {
+    uint owner = member % params_period, moments = owner / share * 2u * IN;
+    [[dont_unroll]] for (uint seat = 0u; seat < AGENTS; seat++) {
+        uint place = at * AGENTS + seat;
+        float x[IN], y[OUT];
+        UNROLL for (uint k = 0u; k < IN; k++) {
+            x[k] = observed[place * IN + k];
+            if (HAS_NORMALIZER) x[k] = clamp((x[k] - normalizer[moments + k]) * normalizer[moments + IN + k], -obs_limit, obs_limit);
+        }
+        UNROLL for (uint o = 0u; o < OUT; o++) y[o] = 0.0;
+        stream_forward(owner * row, x, present, y);
+        if (LANE < present) {
+            UNROLL for (uint o = 0u; o < OUT; o++) outputs[place * OUT + o] = y[o];
+        }
+    }
+}
+
+void main() {
+    unroll_apart();
+    if (POLICY != POLICY_NETWORK || !STEP) {
+        at = gl_GlobalInvocationID.x;
+        if (at < members * environments) take(first);
+        return;
+    }
+    uint chunks = (environments + LANES - 1u) / LANES, member = gl_WorkGroupID.x / chunks;
+    uint begins = gl_WorkGroupID.x % chunks * LANES, present = min(LANES, environments - begins);
+    at = member * environments + begins + min(LANE, present - 1u);
+    [[dont_unroll]] for (uint t = 0u; t < steps; t++) {
+        networks(member, present);
+        if (LANE < present) take(first + t);
+    }
 }
