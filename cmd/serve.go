@@ -31,6 +31,7 @@ type serveFlags struct {
 	host   string
 	port   int
 	expose bool
+	shared int
 	server evorl.PolicyServerConfig
 	vector vectorFlags
 }
@@ -48,6 +49,7 @@ func newServe(known *evorl.Catalog) *cobra.Command {
 			"It answers this machine alone, and authenticates nobody. --host with an address that other machines reach needs --expose.",
 			"GET /spec says what observations and actions are; POST /act takes an array of observations; POST /sessions begins a session for a policy with memory. "+
 				"docs/serve.md documents them.",
+			"--shared 64 answers the program that began it instead, for 64 environments at most, in memory that both map.",
 			"With --env it serves environments of evorl instead, over standard input and output, for Gymnasium's vector environments in Python: docs/python.md. "+
 				"With --protocol dm_env_rpc other programs' agents act in them by DeepMind's protocol, on --host and --port: docs/dm-env-rpc.md.",
 		),
@@ -67,6 +69,9 @@ func newServe(known *evorl.Catalog) *cobra.Command {
 			if len(args) == 0 {
 				return usagef("want one RUN_DIR, or --env ENV")
 			}
+			if cmd.Flags().Changed("shared") {
+				return f.runShared(cmd, args[0])
+			}
 			return f.run(cmd, args[0])
 		},
 	}
@@ -74,6 +79,7 @@ func newServe(known *evorl.Catalog) *cobra.Command {
 	cmd.Flags().StringVar(&f.host, "host", "127.0.0.1", "answer on `ADDRESS`, a number")
 	cmd.Flags().IntVar(&f.port, "port", 0, "answer on port `N` (0: any that is free)")
 	cmd.Flags().BoolVar(&f.expose, "expose", false, "let other machines in; nobody is authenticated")
+	cmd.Flags().IntVar(&f.shared, "shared", 0, "answer in shared memory for `N` environments, on standard input and output, instead of over HTTP")
 	cmd.Flags().BoolVar(&f.server.Draw, "draw", false, "draw actions where a request does not say, instead of the most likely ones")
 	cmd.Flags().IntVar(&f.chosen, "member", 0, "the policy of member `N` (default the best)")
 	cmd.Flags().BoolVar(&f.best, "best", false, "of the best state of the run, not its newest checkpoint: see evorl eval --help")
@@ -88,7 +94,7 @@ func (f *serveFlags) runVector(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("--env %s and the run %s; want one of the two", f.vector.env, args[0])
 	}
-	ofPolicies := []string{"draw", "member", "best", "seed", "episodes"}
+	ofPolicies := []string{"shared", "draw", "member", "best", "seed", "episodes"}
 	switch f.vector.protocol {
 	case protocolVector:
 		ofPolicies = append(ofPolicies, "host", "port", "expose")
@@ -140,8 +146,20 @@ func (f *serveFlags) run(cmd *cobra.Command, path string) error {
 		return fmt.Errorf("serve: %w", err)
 	}
 	defer listener.Close()
-	var handler *evorl.PolicyServer
-	var p *evorl.Policy
+	p, handler, err := f.policy(cmd, path)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if _, err := fmt.Fprintf(out, "http://%s\nmember %d of %s on %s at iteration %d; Ctrl-C ends it\n",
+		listener.Addr(), p.Member, p.Workflow, p.Env, p.Iteration); err != nil {
+		return err
+	}
+	return f.serve(cmd.Context(), listener, handler)
+}
+
+// policy reads the policy, and makes a server for it.
+func (f *serveFlags) policy(cmd *cobra.Command, path string) (p *evorl.Policy, handler *evorl.PolicyServer, err error) {
 	err = f.restored(cmd, path, func(ctx context.Context, restored *evorl.Restored) error {
 		for _, refused := range restored.Refused() {
 			warn(cmd.ErrOrStderr(), "%v", refused)
@@ -159,15 +177,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string) error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	out := cmd.OutOrStdout()
-	if _, err := fmt.Fprintf(out, "http://%s\nmember %d of %s on %s at iteration %d; Ctrl-C ends it\n",
-		listener.Addr(), p.Member, p.Workflow, p.Env, p.Iteration); err != nil {
-		return err
-	}
-	return f.serve(cmd.Context(), listener, handler)
+	return p, handler, err
 }
 
 // serve answers until the context ends, and then what has been asked.
