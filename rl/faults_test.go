@@ -241,8 +241,11 @@ func (r *faultRun) step() error {
 	return err
 }
 
-// order lets something go wrong in processes where all is well. What ends the run happens alone.
+// order lets something go wrong in processes where all is well, once they have been seen. What ends the run happens alone.
 func (r *faultRun) order() {
+	if !r.echoes[0].known {
+		return
+	}
 	for _, of := range r.processes {
 		if of.kind != nil || len(r.kinds) == 0 || r.rng.Float64() < 0.3 {
 			continue
