@@ -122,7 +122,7 @@ func testKills(t *testing.T, steps, n, split int) {
 	cfg, fails := testConfig(t), &Failures{}
 	cfg.Restarts = 1 << 20
 	c := newChecker(t, openHalved(t, "python:worlds:echo", cfg, fails, n, split))
-	every := steps / n / 10
+	every := min(steps/n/10, 625)
 	kills := 0
 	for k := range steps / n {
 		failed := -1
