@@ -56,7 +56,7 @@ func CheckLowRank(a Algorithm, problem Problem) error {
 	}
 	of, ok := problem.(LowRankProblem)
 	if !ok {
-		return fmt.Errorf("rank %d is for networks that act in an environment; %s has other candidates: want 0", Rank(a), problem.Name())
+		return fmt.Errorf("rank %d is for networks; %s has other candidates: want 0", Rank(a), problem.Name())
 	}
 	if err := of.CheckLowRank(); err != nil {
 		return fmt.Errorf("rank %d: %w", Rank(a), err)

@@ -101,7 +101,9 @@ func (a *Addition) model() nn.EncoderDecoder {
 // Space implements ec.Problem.
 func (a *Addition) Space(members int) ec.Space {
 	m := a.model()
-	return ec.Space{Members: members, Dim: m.Size(), Matrices: matrices(m, m.Size()), Neurons: neurons(m, m.Size())}
+	return ec.Space{
+		Members: members, Dim: m.Size(), Matrices: matrices(m, m.Size()), Neurons: neurons(m, m.Size()), Parameters: parameters(m, m.Size()),
+	}
 }
 
 // Start implements ec.Problem: initial networks.
@@ -125,6 +127,25 @@ func (a *Addition) New(_ context.Context, s *engine.State, clock engine.Clock, m
 	info, bytes := s.Engine().Device().Info(), a.model().RowBytes()*members*a.cfg.Batch
 	window, _ := chunk(info, bytes, population, 1)
 	window = max(1, min(window, int(info.Limits.MaxStorageRange)/bytes, int(info.Limits.MaxGroups[1])/members))
+	return a.newAdditions(s, clock, members, population, window, 0)
+}
+
+// CheckLowRank implements ec.LowRankProblem: networks that add have candidates of low rank.
+func (a *Addition) CheckLowRank() error { return nil }
+
+// NewLowRank implements ec.LowRankProblem.
+func (a *Addition) NewLowRank(
+	_ context.Context, s *engine.State, clock engine.Clock, members, population int, of *nn.LowRank,
+) (ec.LowRankEvaluation, error) {
+	info, m := s.Engine().Device().Info(), a.model()
+	bytes := m.PerturbedRowBytes(of.Rank) * members * a.cfg.Batch
+	window, _ := chunk(info, bytes+4*members*of.Draw(), population, 1)
+	window = max(1, min(window, int(info.Limits.MaxStorageRange)/bytes, m.MostRows(info)/a.cfg.Batch))
+	return a.newAdditions(s, clock, members, population, window, of.Rank)
+}
+
+// newAdditions makes what evaluates windows of candidates: rows or, with a rank, perturbations.
+func (a *Addition) newAdditions(s *engine.State, clock engine.Clock, members, population, window, rank int) (*additions, error) {
 	e := &additions{
 		Addition: a, apart: apart{state: s, members: members, batches: true}, clock: clock, population: population, window: window, stream: s.Stream("batch"),
 	}
@@ -132,7 +153,7 @@ func (a *Addition) New(_ context.Context, s *engine.State, clock engine.Clock, m
 		return e.newExam(of, solutions, s.Stream("test"), batches)
 	}
 	var err error
-	if e.scored, err = a.newAnswered(s.Sub("answered"), members, window); err != nil {
+	if e.scored, err = a.newAnswered(s.Sub("answered"), members, window, rank); err != nil {
 		return nil, err
 	}
 	e.accuracy = s.Scratch("accuracy", engine.Float32, engine.Members(members), engine.Axis("candidate", population))

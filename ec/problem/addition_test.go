@@ -69,7 +69,7 @@ func TestQuestions(t *testing.T) {
 			eng := engine.New(open(t), engine.Seed(9))
 			s := eng.NewState()
 			defer s.Close()
-			x, err := p.newAnswered(s, members, 1)
+			x, err := p.newAnswered(s, members, 1, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +206,7 @@ func TestAddition(t *testing.T) {
 	if e.window != population {
 		t.Fatalf("a window of %d of %d candidates", e.window, population)
 	}
-	e.scored, err = p.newAnswered(s.Sub("part"), members, window)
+	e.scored, err = p.newAnswered(s.Sub("part"), members, window, 0)
 	must(err)
 	candidates := s.Scratch("candidates", engine.Float32, engine.Members(members*window), engine.Axis("parameter", row))
 	fitness := s.Scratch("fitness", engine.Float32, engine.Members(members), engine.Axis("candidate", population))
@@ -263,7 +263,7 @@ func TestAddition(t *testing.T) {
 	must(solutions.WriteFloat32(t.Context(), y))
 	program, err := eng.Record("generation", func(r *engine.Recorder) {
 		e.scored.draw(r, e.stream, clock.Tensor(), true)
-		e.scored.score(r, candidates, scores{fitness: fitness, accuracy: e.accuracy, first: first, factor: 1})
+		e.scored.score(r, e.scored.rows(candidates), scores{fitness: fitness, accuracy: e.accuracy, first: first, factor: 1})
 		choose(r, chosen)
 		choose(r, each)
 		clock.Tick(r, 1, 0)

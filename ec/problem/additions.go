@@ -34,12 +34,17 @@ type answered struct {
 	terms     *engine.Tensor // [2, M, S, B]
 }
 
-// newAnswered makes what evaluates so many networks of every member.
-func (a *Addition) newAnswered(s *engine.State, members, stack int) (*answered, error) {
+// newAnswered makes what evaluates so many networks of every member, of low rank if that is not 0.
+func (a *Addition) newAnswered(s *engine.State, members, stack, rank int) (*answered, error) {
 	m, b, networks := engine.Members(members), engine.Axis("question", a.cfg.Batch), nn.Networks(stack)
 	x := &answered{cfg: a.cfg, members: members, stack: stack}
 	var err error
-	if x.pass, err = nn.NewTokenPass(s, a.model(), members, stack, a.cfg.Batch); err != nil {
+	if rank > 0 {
+		x.pass, err = nn.NewPerturbedTokenPass(s, a.model(), rank, members, stack, a.cfg.Batch)
+	} else {
+		x.pass, err = nn.NewTokenPass(s, a.model(), members, stack, a.cfg.Batch)
+	}
+	if err != nil {
 		return nil, err
 	}
 	x.questions = s.Scratch("questions", engine.Uint32, engine.Axis("token", a.cfg.question()), m, b)
@@ -71,10 +76,15 @@ type scores struct {
 	more              bool
 }
 
-// score records evaluating networks [M · S, row] on the batch.
-func (x *answered) score(r *engine.Recorder, networks *engine.Tensor, to scores) {
+// rows returns the weights of networks [M · S, row].
+func (x *answered) rows(networks *engine.Tensor) nn.Weights {
+	row := networks.Len() / (x.members * x.stack)
+	return nn.Weights{Params: networks.View(engine.Members(x.members), nn.Networks(x.stack), engine.Axis("parameter", row))}
+}
+
+// score records evaluating S networks of every member on the batch.
+func (x *answered) score(r *engine.Recorder, w nn.Weights, to scores) {
 	all, rows := x.members*x.stack, x.cfg.Batch
-	w := nn.Weights{Params: networks.View(engine.Members(x.members), nn.Networks(x.stack), engine.Axis("parameter", networks.Len()/all))}
 	x.pass.Encode(r, w, x.questions)
 	r.Fill(x.tokens, tokenEqual)
 	size, groups := r.Invocations(all * rows)
@@ -104,6 +114,11 @@ func (e *additions) Steps() (candidate, clock int) { return 0, 0 }
 func (e *additions) Init(context.Context) error { return nil }
 
 func (e *additions) Record(r *engine.Recorder, candidates *engine.Tensor, first int, fitness *engine.Tensor) {
+	e.RecordLowRank(r, e.scored.rows(candidates), first, fitness)
+}
+
+// RecordLowRank implements ec.LowRankEvaluation.
+func (e *additions) RecordLowRank(r *engine.Recorder, candidates nn.Weights, first int, fitness *engine.Tensor) {
 	if first == 0 {
 		e.scored.draw(r, e.stream, e.clock.Tensor(), true)
 	}
@@ -120,7 +135,7 @@ func (e *additions) Rows(m *engine.Metrics) func(*engine.Recorder) {
 
 // newExam makes, in s, what records the accuracy of solutions on each of so many batches, [M, batches], or their mean accuracy, [M].
 func (e *additions) newExam(s *engine.State, solutions *engine.Tensor, stream uint32, batches int) (engine.Fitness, error) {
-	x, err := e.newAnswered(s, e.members, 1)
+	x, err := e.newAnswered(s, e.members, 1, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +153,7 @@ func (e *additions) newExam(s *engine.State, solutions *engine.Tensor, stream ui
 			if each > 1 {
 				to.counter, to.factor = i.Tensor(), 1
 			}
-			x.score(r, solutions, to)
+			x.score(r, x.rows(solutions), to)
 		})
 	}, s.Err()
 }

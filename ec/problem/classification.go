@@ -88,7 +88,9 @@ func (c *Classification) model() nn.Model {
 // Space implements ec.Problem.
 func (c *Classification) Space(members int) ec.Space {
 	m := c.model()
-	return ec.Space{Members: members, Dim: m.Size(), Matrices: matrices(m, m.Size()), Neurons: neurons(m, m.Size())}
+	return ec.Space{
+		Members: members, Dim: m.Size(), Matrices: matrices(m, m.Size()), Neurons: neurons(m, m.Size()), Parameters: parameters(m, m.Size()),
+	}
 }
 
 // Start implements ec.Problem: initial networks.
@@ -107,6 +109,32 @@ func (c *Classification) New(_ context.Context, s *engine.State, clock engine.Cl
 	info := s.Engine().Device().Info()
 	model := c.model()
 	window, rows := chunk(info, nn.RowBytes(model, info)*members, population, c.cfg.Batch)
+	return c.newClassifiers(s, clock, members, population, window, func(s *engine.State) (*nn.Network, error) {
+		return nn.NewStack(s, model, members, window, rows)
+	})
+}
+
+// CheckLowRank implements ec.LowRankProblem: all classifiers have candidates of low rank.
+func (c *Classification) CheckLowRank() error { return nil }
+
+// NewLowRank implements ec.LowRankProblem.
+func (c *Classification) NewLowRank(
+	_ context.Context, s *engine.State, clock engine.Clock, members, population int, of *nn.LowRank,
+) (ec.LowRankEvaluation, error) {
+	info := s.Engine().Device().Info()
+	model := c.model()
+	// Of a candidate: its draw, and of each image logits and terms. Of the images that are computed at once: the layers of one candidate.
+	window, _ := chunk(info, 4*members*(of.Draw()+c.cfg.Batch*(c.images.Classes+2)), population, 1)
+	_, rows := chunk(info, nn.PerturbedBatchRowBytes(model, of.Rank, info)*members, 1, c.cfg.Batch)
+	return c.newClassifiers(s, clock, members, population, window, func(s *engine.State) (*nn.Network, error) {
+		return nn.NewPerturbedBatch(s, model, of.Rank, members, window, rows)
+	})
+}
+
+// newClassifiers makes what evaluates windows of candidates on batches, by networks of the given kind.
+func (c *Classification) newClassifiers(
+	s *engine.State, clock engine.Clock, members, population, window int, of func(*engine.State) (*nn.Network, error),
+) (*classifiers, error) {
 	e := &classifiers{
 		Classification: c, apart: apart{state: s, members: members, sums: c.images.Test.Count()}, clock: clock, population: population, window: window,
 		stream: s.Stream("batch"), train: newLabelled(s.Sub("train"), c.images, c.images.Train),
@@ -115,7 +143,7 @@ func (c *Classification) New(_ context.Context, s *engine.State, clock engine.Cl
 		return e.newTest(of, newLabelled(of, c.images, c.images.Test), solutions, c.images.Test.Count(), 1)
 	}
 	var err error
-	if e.scored, err = c.newScored(s.Sub("scored"), e.train, members, window, c.cfg.Batch, rows); err != nil {
+	if e.scored, err = c.newScored(s.Sub("scored"), e.train, members, window, c.cfg.Batch, of); err != nil {
 		return nil, err
 	}
 	e.accuracy = s.Scratch("accuracy", engine.Float32, engine.Members(members), engine.Axis("candidate", population))

@@ -65,12 +65,14 @@ type scored struct {
 	terms   *engine.Tensor // [2, M, S, B]
 }
 
-// newScored makes what evaluates networks on batches of the given number of images, of which rows are computed at once.
-func (c *Classification) newScored(s *engine.State, of labelled, members, stack, batch, rows int) (*scored, error) {
+// newScored makes what evaluates stack networks of every member on batches of the given number of images.
+func (c *Classification) newScored(
+	s *engine.State, of labelled, members, stack, batch int, networks func(*engine.State) (*nn.Network, error),
+) (*scored, error) {
 	m, b := engine.Members(members), engine.Axis("image", batch)
 	x := &scored{of: of, members: members, stack: stack}
 	var err error
-	if x.network, err = nn.NewStack(s, c.model(), members, stack, rows); err != nil {
+	if x.network, err = networks(s); err != nil {
 		return nil, err
 	}
 	x.inputs = s.Scratch("images", engine.Float32, m, b, engine.Axis("pixel", of.pixels))
@@ -103,13 +105,17 @@ func (x *scored) copy(r *engine.Recorder, k batchKernel) {
 	r.Dispatch(k.call(groups, 1, 1))
 }
 
-// score records evaluating networks [M · S, row] on the batch, into fitness and accuracy [M, N] from candidate first on: means, or what a factor
-// makes of them, added with more.
-func (x *scored) score(r *engine.Recorder, networks *engine.Tensor, first int, fitness, accuracy *engine.Tensor, factor float32, more bool) {
-	rows := x.wanted.Len() / x.members
+// rows returns the weights of networks [M · S, row].
+func (x *scored) rows(networks *engine.Tensor) nn.Weights {
 	row := networks.Len() / (x.members * x.stack)
-	x.network.Evaluate(r, nn.Weights{Params: networks.View(engine.Members(x.members), nn.Networks(x.stack), engine.Axis("parameter", row))},
-		nn.Inputs{Parts: []*engine.Tensor{x.inputs}}, x.logits)
+	return nn.Weights{Params: networks.View(engine.Members(x.members), nn.Networks(x.stack), engine.Axis("parameter", row))}
+}
+
+// score records evaluating S networks of every member on the batch, into fitness and accuracy [M, N] from candidate first on: means, or what a factor
+// makes of them, added with more.
+func (x *scored) score(r *engine.Recorder, networks nn.Weights, first int, fitness, accuracy *engine.Tensor, factor float32, more bool) {
+	rows := x.wanted.Len() / x.members
+	x.network.Evaluate(r, networks, nn.Inputs{Parts: []*engine.Tensor{x.inputs}}, x.logits)
 	size, groups := r.Invocations(x.members * x.stack * rows)
 	r.Dispatch(likelihoodKernel{
 		Logits: x.logits.Range(), Wanted: x.wanted.Range(), Terms: x.terms.Range(), Members: uint32(x.members), Networks: uint32(x.stack), Rows: uint32(rows),
@@ -128,6 +134,11 @@ func (e *classifiers) Steps() (candidate, clock int) { return 0, 0 }
 func (e *classifiers) Init(context.Context) error { return nil }
 
 func (e *classifiers) Record(r *engine.Recorder, candidates *engine.Tensor, first int, fitness *engine.Tensor) {
+	e.RecordLowRank(r, e.scored.rows(candidates), first, fitness)
+}
+
+// RecordLowRank implements ec.LowRankEvaluation.
+func (e *classifiers) RecordLowRank(r *engine.Recorder, candidates nn.Weights, first int, fitness *engine.Tensor) {
 	if first == 0 {
 		e.scored.draw(r, e.clock, e.stream)
 	}
@@ -150,7 +161,9 @@ func (e *classifiers) newTest(s *engine.State, of labelled, solutions *engine.Te
 	block := min(testBlock, images)
 	info := s.Engine().Device().Info()
 	_, rows := chunk(info, nn.RowBytes(e.model(), info)*e.members, 1, block)
-	x, err := e.newScored(s, of, e.members, 1, block, rows)
+	x, err := e.newScored(s, of, e.members, 1, block, func(s *engine.State) (*nn.Network, error) {
+		return nn.NewStack(s, e.model(), e.members, 1, rows)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +175,7 @@ func (e *classifiers) newTest(s *engine.State, of labelled, solutions *engine.Te
 		}
 		for first := 0; first < images; first += block {
 			x.batch(r, first, images)
-			x.score(r, solutions, 0, likelihood, hits, factor, first > 0)
+			x.score(r, x.rows(solutions), 0, likelihood, hits, factor, first > 0)
 		}
 	}, s.Err()
 }

@@ -42,11 +42,11 @@ type cell struct {
 
 func (c cell) units() int { return c.Kind.gates() * c.Out }
 
-// state records the products of rows of state h, a matrix, with the recurrent weights.
-func (c cell) state(r *engine.Recorder, b batch, rows int, h, to Matrix) {
-	Gemm{
+// stateProduct returns the products of rows of state h, a matrix, with the recurrent weights.
+func (c cell) stateProduct(b batch, rows int, h, to Matrix) Gemm {
+	return Gemm{
 		Members: c.networks, M: rows, N: c.units(), K: c.Out, A: h, B: c.recurrent(b), C: to, Precision: c.Precision,
-	}.Record(r)
+	}
 }
 
 // recurrent locates the weights of the state, a row of all gates for each unit.
@@ -62,12 +62,20 @@ func (c cell) rows(t *engine.Tensor, rows, width int) Matrix {
 // kernel returns the kernel of a step in the given number of rows, and its workgroups. inputs is nil if they are tokens.
 func (c cell) kernel(r *engine.Recorder, b batch, rows, steps int, memory, product, inputs, hidden *engine.Tensor) (k cellKernel, groups uint32) {
 	size, groups := r.Invocations(rows * c.Out)
-	return cellKernel{
+	k = cellKernel{
 		Inputs: optional(inputs), Product: product.Range(), Params: b.weights.Params.Range(), Memory: memory.Range(),
 		Next: memory.Range(), Hidden: hidden.Range(),
 		Units: uint32(c.Out), Rows: uint32(rows), Steps: uint32(steps), Row: uint32(b.row), Bias: uint32(b.weights.Base + c.RecurrentBias),
 		BeginsShared: 1, LocalSizeX: size, Gru: c.Kind == GRU,
-	}, groups
+	}
+	if p := b.weights.Perturbation; p != nil {
+		k.Vectors, k.Vector, k.Each = p.Vectors.Range(), uint32(p.Vectors.Size("float")), uint32(rows/p.Vectors.Size(NetworkAxis))
+		bias, ok := p.Layout.Vector(c.RecurrentBias)
+		if k.Bias = uint32(bias); !ok && c.Kind == GRU {
+			r.Fail(fmt.Errorf("nn: a perturbation of a GRU of %d units without its recurrent bias", c.Out))
+		}
+	}
+	return k, groups
 }
 
 // recurrent computes one step of networks with memory: the layers before the cell, the cell, the layers after it.
@@ -78,7 +86,9 @@ type recurrent struct {
 	gates         *engine.Tensor // [networks, rows, gates units]: the product of the cell's inputs
 	product       *engine.Tensor // likewise, of its state
 	hidden        *engine.Tensor // [networks, rows, units]: the state after the step
+	projections   *engine.Tensor // of the state, in networks of low rank: see layered.projections; else nil
 	capacity      int
+	state         *engine.State
 }
 
 // newRecurrent makes the scratch tensors for steps of up to rows rows per network.
@@ -87,7 +97,7 @@ func newRecurrent(s *engine.State, model Model, networks, rows int) (*recurrent,
 	if err != nil {
 		return nil, err
 	}
-	f := &recurrent{cell: cell{layer, networks}, model: model, capacity: rows}
+	f := &recurrent{cell: cell{layer, networks}, model: model, capacity: rows, state: s}
 	f.before, f.after = newLayered(s.Sub("before"), before, networks, rows), newLayered(s.Sub("after"), after, networks, rows)
 	n, b := engine.Members(networks), engine.Axis("row", rows)
 	f.gates = s.Scratch("gates", engine.Float32, n, b, engine.Axis("gate", f.units()))
@@ -115,12 +125,29 @@ func (f *recurrent) forward(r *engine.Recorder, b batch, _ *activations) {
 	in := b
 	in.outputs = f.gates
 	f.before.forward(r, in, nil)
-	f.state(r, b, b.inner, f.rows(b.memory, b.inner, f.Memory()), f.rows(f.product, b.inner, f.units()))
+	g := f.stateProduct(b, b.inner, f.rows(b.memory, b.inner, f.Memory()), f.rows(f.product, b.inner, f.units()))
+	if p := b.weights.Perturbation; p == nil {
+		g.Record(r)
+	} else {
+		f.perturbed(r, p, g)
+	}
 	k, groups := f.kernel(r, b, b.inner, 1, b.memory, f.product, f.gates, f.hidden)
 	b.begins.set(&k.Begins, &k.BeginsBits, &k.BeginsZero, &k.BeginsAlso, &k.BeginsShared, f.networks, b.stack, b.inner)
 	k.BeginsNetwork = uint32(b.inner)
 	r.Dispatch(k.call(groups, uint32(f.networks), 1))
 	f.after.forward(r, f.output(b, f.hidden), nil)
+}
+
+// perturbed records the product g of the state of all rows, with the weights of each row's network. It has no bias: the kernel of the step adds that of
+// GRUs, which only one gate has.
+func (f *recurrent) perturbed(r *engine.Recorder, p *Perturbation, g Gemm) {
+	of, err := p.product(g, f.Recurrent, noBias)
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	of.each, of.projections = g.M/p.Vectors.Size(NetworkAxis), f.projections
+	f.before.complete(r, g, of, false, nil)
 }
 
 // output is the batch of the layers after the cell; its inputs are the states [networks, rows, units] of a batch.

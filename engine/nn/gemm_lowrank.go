@@ -12,10 +12,22 @@ import (
 type lowRankRows struct {
 	*Perturbation
 	matrix      LowRankMatrix
-	bias        int            // where the layer's bias is among a network's vectors
+	bias        int            // where the layer's bias is among a network's vectors; noBias: there is none
 	first       int            // the first row's number among all rows of its member
 	each        int            // rows of a network
 	projections *engine.Tensor // s (A l): for every row of every member Rank floats, Align(Rank) apart
+	product     *engine.Tensor // A B, laid out like C, if that was computed before; else nil
+}
+
+// noBias is where products without a bias have theirs: a cell's memory.
+const noBias = -1
+
+// biases returns the vectors with the networks' biases, an empty range without a bias, and where the bias is.
+func (of *lowRankRows) biases() (vectors vk.Range, at uint32) {
+	if of.bias == noBias {
+		return vk.Range{}, 0
+	}
+	return of.Vectors.Range(), uint32(of.bias)
 }
 
 // takesLowRank reports whether a form completes the products of networks of low rank.
@@ -71,17 +83,18 @@ func (f panelForm) lowRankCall(g Gemm, begin, end int) vk.Call {
 	of, c := g.lowRank, g.C.Tensor.Range()
 	k := gemmPanelLowRankKernel{
 		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), Sums: c, SumQuads: c, C: c, C4: c, C8: c,
-		Projections: of.projections.Range(), Factors: of.Factors.Range(), Vectors: of.Vectors.Range(),
+		Projections: of.projections.Range(), Factors: of.Factors.Range(),
 		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Rows: uint32(f.rows), Begin: uint32(begin), End: uint32(end),
 		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row),
 		BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row), BShared: uint32(g.B.shared()),
 		CAt: uint32(g.C.At + g.First*g.C.Row), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row),
 		Component: uint32(of.Layout.Component), Draws: uint32(of.Draws()), Networks: uint32(of.Vectors.Size(NetworkAxis)),
-		Vector: uint32(of.Vectors.Size("float")), Bias: uint32(of.bias), Factor: uint32(of.matrix.B), FirstRow: uint32(of.first), First: uint32(of.First),
+		Vector: uint32(of.Vectors.Size("float")), Factor: uint32(of.matrix.B), FirstRow: uint32(of.first), First: uint32(of.First),
 		Lanes: f.lanes, Depth: f.depth, Columns: f.columns, Across: f.across, Deep: end-begin > int(f.depth), Edge: f.edge(g),
 		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: g.alignmentC(), Activation: uint32(g.Activation),
 		Each: uint32(of.each), Rank: uint32(of.Layout.Rank), Mirrored: of.Mirrored,
 	}
+	k.Vectors, k.Bias = of.biases()
 	if w := g.patches; g.ofPatches() {
 		k.Images = g.A.Tensor.Range()
 		k.Height, k.Width, k.Channels, k.Kernel, k.Stride = uint32(w.Height), uint32(w.Width), uint32(w.Channels), uint32(w.Kernel), uint32(w.Stride)
@@ -97,17 +110,18 @@ func (f tiledForm) lowRankCall(g Gemm) vk.Call {
 	of := g.lowRank
 	k := gemmLowRankKernel{
 		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), C: g.C.Tensor.Range(),
-		Projections: of.projections.Range(), Factors: of.Factors.Range(), Vectors: of.Vectors.Range(),
+		Projections: of.projections.Range(), Factors: of.Factors.Range(),
 		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K),
 		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row),
 		BAt: uint32(g.B.At), BStride: uint32(g.B.Stride), BRow: uint32(g.B.Row), BShared: uint32(g.B.shared()),
 		CAt: uint32(g.C.At + g.First*g.C.Row), CStride: uint32(g.C.Stride), CRow: uint32(g.C.Row),
 		Component: uint32(of.Layout.Component), Draws: uint32(of.Draws()), Networks: uint32(of.Vectors.Size(NetworkAxis)),
-		Vector: uint32(of.Vectors.Size("float")), Bias: uint32(of.bias), Factor: uint32(of.matrix.B), FirstRow: uint32(of.first), First: uint32(of.First),
+		Vector: uint32(of.Vectors.Size("float")), Factor: uint32(of.matrix.B), FirstRow: uint32(of.first), First: uint32(of.First),
 		Workgroup: f.workgroup, Rows: f.rows, Columns: f.columns, TileWidth: f.width,
 		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: g.alignedC(4) && g.N%4 == 0, Activation: uint32(g.Activation),
 		Each: uint32(of.each), Rank: uint32(of.Layout.Rank), Mirrored: of.Mirrored,
 	}
+	k.Vectors, k.Bias = of.biases()
 	if w := g.patches; g.ofPatches() {
 		k.Patches = true
 		k.Height, k.Width, k.Channels, k.Kernel, k.Stride = uint32(w.Height), uint32(w.Width), uint32(w.Channels), uint32(w.Kernel), uint32(w.Stride)

@@ -22,7 +22,7 @@ func TestGemmLowRank(t *testing.T) {
 			odd := func(most int) int { return 1 + 2*rand.IntN(most/2) }
 			for i, size := range [][3]int{{1, 1, 1}, {odd(40), odd(80), odd(70)}, {24, 64, 40}, {13, 4 * odd(20), 150}} {
 				lowRankCase{members: 1 + i%2, each: 1 + i%3, m: size[0], n: size[1], k: size[2], rank: []int{1, 4, 3, 6}[i], mirrored: i%2 == 1,
-					first: i, firstRow: 2 * (i % 2), aligned: i > 1, activation: []Activation{Linear, Tanh, ReLU, GELU}[i]}.run(t, form)
+					first: i, firstRow: 2 * (i % 2), aligned: i > 1, plain: i == 2, activation: []Activation{Linear, Tanh, ReLU, GELU}[i]}.run(t, form)
 			}
 			for i, c := range []struct {
 				image          Shape
@@ -48,6 +48,7 @@ type lowRankCase struct {
 	first, firstRow  int
 	mirrored         bool
 	aligned          bool
+	plain            bool // without a bias
 	activation       Activation
 	of               *Layer // a convolution, of whose patches A is, in images of this shape; nil: A is a matrix
 	image            Shape
@@ -98,8 +99,11 @@ func (c lowRankCase) run(t *testing.T, form gemmForm) {
 	fill(t, p.Factors, factors)
 	fill(t, p.Vectors, vectors)
 	m, bias := layout.Matrices[1], layout.Vectors[1].Offset
+	if c.plain {
+		bias = noBias
+	}
 	g.lowRank = &lowRankRows{p, m, bias, c.firstRow, c.each,
-		s.Scratch("projections", engine.Float32, engine.Members(c.members), engine.Axis("row", c.m), engine.Axis("component", Align(c.rank)))}
+		s.Scratch("projections", engine.Float32, engine.Members(c.members), engine.Axis("row", c.m), engine.Axis("component", Align(c.rank))), nil}
 	fill(t, g.lowRank.projections, nil)
 	info := s.Engine().Device().Info()
 	record(t, s, func(r *engine.Recorder) {
@@ -124,7 +128,10 @@ func (c lowRankCase) run(t *testing.T, form gemmForm) {
 			}
 			of, sigma := factors[(member*p.Draws()+draw)*c.rank*layout.Component:], sign*float64(deviations[member])/math.Sqrt(float64(c.rank))
 			for j := range c.n {
-				want, size := float64(vectors[(member*networks+network)*p.Vectors.Size("float")+bias+j]), 1.0
+				want, size := 0.0, 1.0
+				if !c.plain {
+					want = float64(vectors[(member*networks+network)*p.Vectors.Size("float")+bias+j])
+				}
 				for k := range c.k {
 					w := float64(bv[(member*c.k+k)*c.n+j])
 					for q := range c.rank {
@@ -155,16 +162,16 @@ func TestGemmLowRankErrors(t *testing.T) {
 	enough := s.Scratch("projections", engine.Float32, engine.Members(1), engine.Axis("row", 4), engine.Axis("component", 4))
 	few := s.Scratch("few", engine.Float32, engine.Members(1), engine.Axis("row", 1), engine.Axis("component", 4))
 	for name, g := range map[string]Gemm{
-		"bias": {Bias: x, lowRank: &lowRankRows{p, layout.Matrices[0], 0, 0, 1, enough}},
-		"few":  {lowRank: &lowRankRows{p, layout.Matrices[0], 0, 0, 1, few}},
-		"rows": {lowRank: &lowRankRows{p, LowRankMatrix{Parameter: Parameter{Rows: 3, Columns: 4}}, 0, 0, 1, enough}},
+		"bias": {Bias: x, lowRank: &lowRankRows{p, layout.Matrices[0], 0, 0, 1, enough, nil}},
+		"few":  {lowRank: &lowRankRows{p, layout.Matrices[0], 0, 0, 1, few, nil}},
+		"rows": {lowRank: &lowRankRows{p, LowRankMatrix{Parameter: Parameter{Rows: 3, Columns: 4}}, 0, 0, 1, enough, nil}},
 	} {
 		g.Members, g.M, g.N, g.K, g.A, g.B, g.C = 1, 4, 4, 4, of, of, of
 		if err := g.check(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	g := Gemm{Members: 1, M: 4, N: 4, K: 4, A: of, B: of, C: of, lowRank: &lowRankRows{p, layout.Matrices[0], 0, 0, 1, enough}}
+	g := Gemm{Members: 1, M: 4, N: 4, K: 4, A: of, B: of, C: of, lowRank: &lowRankRows{p, layout.Matrices[0], 0, 0, 1, enough, nil}}
 	_, err = s.Engine().Record("lanes", func(r *engine.Recorder) { g.record(r, tiledForm{form: formLanes, workgroup: 8, rows: 2, columns: 4}) })
 	if err == nil {
 		t.Error(fmt.Errorf("a form that completes no products of low rank is not refused"))

@@ -40,10 +40,19 @@ type batch struct {
 	limit        float32
 	outputs      *engine.Tensor
 	outer, inner int // a network's rows: inner rows in each of outer blocks
+	common       int // inputs that networks of low rank share: those of row r are r % common; 0: all rows have their own
 	stack        int // networks per member, consecutive
 	ends         *engine.Tensor
 	memory       *engine.Tensor
 	begins       Begins
+}
+
+// inputRows returns the rows of inputs in each block.
+func (b batch) inputRows() int {
+	if b.common > 0 {
+		return b.common
+	}
+	return b.inner
 }
 
 // part is one part of the inputs.
@@ -85,6 +94,9 @@ func (n *Network) batch(w Weights, in Inputs, outputs *engine.Tensor) (batch, er
 		return batch{}, fmt.Errorf("nn: %v: outputs %v; want [member %d, network %d, rows, %d]", n, outputs, n.members, n.stack, n.model.Outputs())
 	}
 	b.outer, b.inner = outer, inner/n.model.Outputs()
+	if n.common {
+		b.common = b.inner / n.perturbed
+	}
 	if err := n.parts(&b, in.Parts, in.Element); err != nil {
 		return batch{}, err
 	}
@@ -120,9 +132,9 @@ func (n *Network) parts(b *batch, tensors []*engine.Tensor, first Element) error
 			p.features = dims[len(dims)-1].Size
 		}
 		outer, shared, inner, ok := n.rowsOf(t)
-		if words := first.Words(p.features); !ok || outer != b.outer || inner != b.inner*words || first.Packed() && t.Type() != first.Word() {
+		if words := first.Words(p.features); !ok || outer != b.outer || inner != b.inputRows()*words || first.Packed() && t.Type() != first.Word() {
 			return fmt.Errorf("nn: %v: inputs %v to outputs %v; want %d blocks of member %d with %d rows of %d features (%v: %d words)",
-				n, t, b.outputs, b.outer, n.members, b.inner, p.features, first, words)
+				n, t, b.outputs, b.outer, n.members, b.inputRows(), p.features, first, words)
 		}
 		p.shared = shared
 		b.inputs, features = append(b.inputs, p), features+p.features

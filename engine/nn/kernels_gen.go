@@ -132,8 +132,13 @@ var cellShader = &vk.Shader{
 		{Name: "Kept", Index: 12, Access: vk.Write, Optional: true},
 		{Name: "Before", Index: 13, Access: vk.Write, Optional: true},
 		{Name: "Tokens", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "Vectors", Index: 15, Access: vk.Read, Optional: true},
+		{Name: "vectors_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Vectors"},
+		{Name: "Factors", Index: 17, Access: vk.Read, Optional: true},
+		{Name: "factors_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Factors"},
+		{Name: "Deviation", Index: 19, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 68,
+	PushBytes: 104,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "GRU", ID: 1, Default: 0},
@@ -142,6 +147,12 @@ var cellShader = &vk.Shader{
 		{Name: "HAS_KEPT", ID: 4, Default: 0, Has: "Kept"},
 		{Name: "HAS_PRODUCT", ID: 5, Default: 0, Has: "Product"},
 		{Name: "HAS_TOKENS", ID: 6, Default: 0, Has: "Tokens"},
+		{Name: "EACH", ID: 7, Default: 1},
+		{Name: "RANK", ID: 8, Default: 1},
+		{Name: "MIRRORED", ID: 9, Default: 0},
+		{Name: "HAS_VECTORS", ID: 10, Default: 0, Has: "Vectors"},
+		{Name: "HAS_FACTORS", ID: 11, Default: 0, Has: "Factors"},
+		{Name: "TOKENS_COMMON", ID: 12, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -150,39 +161,55 @@ var cellShader = &vk.Shader{
 
 // cellKernel is shaders/engine/nn/cell.comp.
 type cellKernel struct {
-	Step    vk.Range // readonly uint, optional
-	Inputs  vk.Range // readonly float, optional
-	Product vk.Range // readonly float, optional
-	Params  vk.Range // readonly float
-	Memory  vk.Range // readonly float
-	Begins  vk.Range // readonly uint, optional
-	Next    vk.Range // writeonly float
-	Hidden  vk.Range // writeonly float
-	Kept    vk.Range // writeonly float, optional
-	Before  vk.Range // writeonly float, optional
-	Tokens  vk.Range // readonly uint, optional
+	Step      vk.Range // readonly uint, optional
+	Inputs    vk.Range // readonly float, optional
+	Product   vk.Range // readonly float, optional
+	Params    vk.Range // readonly float
+	Memory    vk.Range // readonly float
+	Begins    vk.Range // readonly uint, optional
+	Next      vk.Range // writeonly float
+	Hidden    vk.Range // writeonly float
+	Kept      vk.Range // writeonly float, optional
+	Before    vk.Range // writeonly float, optional
+	Tokens    vk.Range // readonly uint, optional
+	Vectors   vk.Range // readonly float, optional
+	Factors   vk.Range // readonly float, optional
+	Deviation vk.Range // readonly float, optional
 
-	Units         uint32 // push constants, in order
-	Rows          uint32
-	Steps         uint32
-	Row           uint32
-	Bias          uint32
-	BeginsBits    uint32
-	BeginsZero    bool
-	BeginsAlso    uint32
-	BeginsLag     uint32
-	BeginsStep    uint32
-	BeginsNetwork uint32
-	BeginsShared  uint32
-	Weight        uint32
-	InputBias     uint32
-	Vocabulary    uint32
-	TokensAt      uint32
-	TokensShared  uint32
+	Units           uint32 // push constants, in order
+	Rows            uint32
+	Steps           uint32
+	Row             uint32
+	Bias            uint32
+	BeginsBits      uint32
+	BeginsZero      bool
+	BeginsAlso      uint32
+	BeginsLag       uint32
+	BeginsStep      uint32
+	BeginsNetwork   uint32
+	BeginsShared    uint32
+	Weight          uint32
+	InputBias       uint32
+	Vocabulary      uint32
+	TokensAt        uint32
+	TokensShared    uint32
+	Vector          uint32
+	Draws           uint32
+	Component       uint32
+	FactorA         uint32
+	FactorB         uint32
+	First           uint32
+	Scale           float32
+	DeviationStride uint32
+	DeviationAt     uint32
 
-	LocalSizeX uint32 // specialization constants, zero for their default 64
-	Gru        bool   // default false
-	TexelLoads uint32 // default 0
+	LocalSizeX   uint32 // specialization constants, zero for their default 64
+	Gru          bool   // default false
+	Each         uint32 // default 1
+	Rank         uint32 // default 1
+	Mirrored     bool   // default false
+	TokensCommon bool   // default false
+	TexelLoads   uint32 // default 0
 }
 
 // call dispatches x × y × z workgroups.
@@ -1116,8 +1143,8 @@ var gemmLowRankShader = &vk.Shader{
 		{Name: "projections_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Projections"},
 		{Name: "Factors", Index: 6, Access: vk.Read},
 		{Name: "factors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
-		{Name: "Vectors", Index: 8, Access: vk.Read},
-		{Name: "vectors_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
+		{Name: "Vectors", Index: 8, Access: vk.Read, Optional: true},
+		{Name: "vectors_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Vectors"},
 		{Name: "C", Index: 10, Access: vk.Write},
 		{Name: "C4", Index: 11, Access: vk.Write, View: "C"},
 	},
@@ -1130,6 +1157,7 @@ var gemmLowRankShader = &vk.Shader{
 		{Name: "ALIGNED_A", ID: 7, Default: 0},
 		{Name: "ALIGNED_B", ID: 8, Default: 0},
 		{Name: "ALIGNED_C", ID: 9, Default: 0},
+		{Name: "HAS_VECTORS", ID: 10, Default: 0, Has: "Vectors"},
 		{Name: "ACTIVATION", ID: 11, Default: 0},
 		{Name: "PATCHES", ID: 17, Default: 0},
 		{Name: "EACH", ID: 18, Default: 1},
@@ -1156,7 +1184,7 @@ type gemmLowRankKernel struct {
 	B           vk.Range // readonly vec4
 	Projections vk.Range // readonly vec4
 	Factors     vk.Range // readonly vec4
-	Vectors     vk.Range // readonly vec4
+	Vectors     vk.Range // readonly vec4, optional
 	C           vk.Range // writeonly float
 
 	M         uint32 // push constants, in order
@@ -1369,8 +1397,8 @@ var gemmPanelLowRankShader = &vk.Shader{
 		{Name: "projections_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Projections"},
 		{Name: "Factors", Index: 6, Access: vk.Read},
 		{Name: "factors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
-		{Name: "Vectors", Index: 8, Access: vk.Read},
-		{Name: "vectors_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
+		{Name: "Vectors", Index: 8, Access: vk.Read, Optional: true},
+		{Name: "vectors_texels", Index: 9, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Vectors"},
 		{Name: "Images", Index: 10, Access: vk.Read, Optional: true},
 		{Name: "images_texels", Index: 11, Access: vk.Read, Texel: vk.TexelFloat, Optional: true, View: "Images"},
 		{Name: "Sums", Index: 12, Access: vk.Read},
@@ -1390,6 +1418,7 @@ var gemmPanelLowRankShader = &vk.Shader{
 		{Name: "ALIGNED_B", ID: 6, Default: 0},
 		{Name: "ALIGNED_C", ID: 7, Default: 1},
 		{Name: "ACTIVATION", ID: 9, Default: 0},
+		{Name: "HAS_VECTORS", ID: 10, Default: 0, Has: "Vectors"},
 		{Name: "EDGE", ID: 12, Default: 0},
 		{Name: "DEEP", ID: 14, Default: 0},
 		{Name: "HAS_IMAGES", ID: 17, Default: 0, Has: "Images"},
@@ -1418,7 +1447,7 @@ type gemmPanelLowRankKernel struct {
 	B           vk.Range // readonly vec4
 	Projections vk.Range // readonly vec4
 	Factors     vk.Range // readonly vec4
-	Vectors     vk.Range // readonly vec4
+	Vectors     vk.Range // readonly vec4, optional
 	Images      vk.Range // readonly float, optional
 	Sums        vk.Range // readonly float
 	SumQuads    vk.Range // readonly vec4
@@ -1681,8 +1710,8 @@ var lowRankShader = &vk.Shader{
 		{Name: "product_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Product"},
 		{Name: "Factors", Index: 4, Access: vk.Read},
 		{Name: "factors_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
-		{Name: "Vectors", Index: 6, Access: vk.Read},
-		{Name: "vectors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
+		{Name: "Vectors", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "vectors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Vectors"},
 		{Name: "Deviation", Index: 8, Access: vk.Read},
 		{Name: "Outputs", Index: 9, Access: vk.Write},
 		{Name: "OutputQuads", Index: 10, Access: vk.Write},
@@ -1703,6 +1732,7 @@ var lowRankShader = &vk.Shader{
 		{Name: "FEW_OUTPUTS", ID: 8, Default: 0},
 		{Name: "ALIGNED_W", ID: 9, Default: 0},
 		{Name: "HAS_PROJECTIONS", ID: 10, Default: 0, Has: "Projections"},
+		{Name: "HAS_VECTORS", ID: 11, Default: 0, Has: "Vectors"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1714,7 +1744,7 @@ type lowRankKernel struct {
 	Inputs      vk.Range // readonly vec4
 	Product     vk.Range // readonly vec4
 	Factors     vk.Range // readonly vec4
-	Vectors     vk.Range // readonly vec4
+	Vectors     vk.Range // readonly vec4, optional
 	Deviation   vk.Range // readonly float
 	Outputs     vk.Range // writeonly float
 	OutputQuads vk.Range // writeonly vec4
@@ -1856,8 +1886,8 @@ var lowRankWideShader = &vk.Shader{
 		{Name: "product_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Product"},
 		{Name: "Factors", Index: 4, Access: vk.Read},
 		{Name: "factors_texels", Index: 5, Access: vk.Read, Texel: vk.TexelFloat4, View: "Factors"},
-		{Name: "Vectors", Index: 6, Access: vk.Read},
-		{Name: "vectors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, View: "Vectors"},
+		{Name: "Vectors", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "vectors_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Vectors"},
 		{Name: "Deviation", Index: 8, Access: vk.Read},
 		{Name: "Outputs", Index: 9, Access: vk.Write},
 		{Name: "OutputQuads", Index: 10, Access: vk.Write},
@@ -1878,6 +1908,7 @@ var lowRankWideShader = &vk.Shader{
 		{Name: "FEW_OUTPUTS", ID: 8, Default: 0},
 		{Name: "ALIGNED_W", ID: 9, Default: 0},
 		{Name: "HAS_PROJECTIONS", ID: 10, Default: 0, Has: "Projections"},
+		{Name: "HAS_VECTORS", ID: 11, Default: 0, Has: "Vectors"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1889,7 +1920,7 @@ type lowRankWideKernel struct {
 	Inputs      vk.Range // readonly vec4
 	Product     vk.Range // readonly vec4
 	Factors     vk.Range // readonly vec4
-	Vectors     vk.Range // readonly vec4
+	Vectors     vk.Range // readonly vec4, optional
 	Deviation   vk.Range // readonly float
 	Outputs     vk.Range // writeonly float
 	OutputQuads vk.Range // writeonly vector

@@ -25,6 +25,7 @@ type layered struct {
 	patches *engine.Tensor   // see layered.gathering; nil: nothing recorded so far gathers patches
 	// projections are those of low-rank perturbations: [networks, capacity · places, rank, rounded up to a multiple of four] (low_rank_project.comp)
 	projections *engine.Tensor
+	start       *batchStart // of networks of low rank that share a batch; else nil
 	state       *engine.State
 	apart       bool     // perturbations are added by kernels of their own, whatever products can take
 	holds       gathered // what the patches are, while a recording goes on
@@ -136,6 +137,10 @@ func (l *layered) forward(r *engine.Recorder, b batch, kept *activations) {
 	if kept == nil {
 		kept = l.passing(&b)
 	}
+	if l.start != nil {
+		l.start.forward(r, b, kept)
+		return
+	}
 	all := b.outer * b.inner
 	for first := 0; first < all; first += kept.rows {
 		l.chunk(r, b, kept, first, min(kept.rows, all-first))
@@ -164,25 +169,10 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 			}
 			continue
 		}
-		g := Gemm{
-			Members: l.networks, M: rows, N: layer.Out, K: layer.In, B: b.matrix(layer, 0), Precision: layer.Precision,
-			Bias: b.weights.Params, BiasAt: b.weights.Base + layer.Bias, BiasStride: b.row,
-		}
+		g := l.product(b, kept, i, first, rows)
 		switch {
-		case !layer.Hidden:
-			g.C = Matrix{Tensor: b.outputs, Stride: b.inner * layer.Out, Row: layer.Out}
-			g.First, g.Inner, g.Block = first, b.inner, l.networks*b.inner*layer.Out
-			if b.outer == 1 { // one block: no divisions
-				g.C.At, g.First, g.Inner, g.Block = first*layer.Out, 0, 0, 0
-			}
-		case layer.Norms:
-			g.C = kept.matrix(kept.affine[i], layer).byPlace(layer)
-		default:
-			g.C, g.Activation = kept.matrix(kept.hidden[i], layer).byPlace(layer), layer.Activation
-			g.Padded = l.pads(layer)
-			g.Kept = kept.affine[i]
-		}
-		switch {
+		case i == 0 && l.start.known():
+			g.A = l.start.inputs
 		case layer.Kind == Convolution:
 			whole, ok := l.implicit(r, g, layer, inputs[0].matrix)
 			if ok && b.weights.Perturbation != nil { // a kernel of its own reads patches in memory
@@ -211,6 +201,30 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 			l.norm(r, b, kept, i, rows)
 		}
 	}
+}
+
+// product returns layer i's product of rows without its A: rows of inputs, or of their patches, from input `first` on.
+func (l *layered) product(b batch, kept *activations, i, first, rows int) Gemm {
+	layer := l.layers[i]
+	g := Gemm{
+		Members: l.networks, M: rows, N: layer.Out, K: layer.In, B: b.matrix(layer, 0), Precision: layer.Precision,
+		Bias: b.weights.Params, BiasAt: b.weights.Base + layer.Bias, BiasStride: b.row,
+	}
+	switch {
+	case !layer.Hidden:
+		g.C = Matrix{Tensor: b.outputs, Stride: b.inner * layer.Out, Row: layer.Out}
+		g.First, g.Inner, g.Block = first, b.inner, l.networks*b.inner*layer.Out
+		if b.outer == 1 { // one block: no divisions
+			g.C.At, g.First, g.Inner, g.Block = first*layer.Out, 0, 0, 0
+		}
+	case layer.Norms:
+		g.C = kept.matrix(kept.affine[i], layer).byPlace(layer)
+	default:
+		g.C, g.Activation = kept.matrix(kept.hidden[i], layer).byPlace(layer), layer.Activation
+		g.Padded = l.pads(layer)
+		g.Kept = kept.affine[i]
+	}
+	return g
 }
 
 // first completes the first layer's product g with its inputs. If panels compute it, two parts are one product; else the

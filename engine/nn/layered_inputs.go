@@ -53,7 +53,7 @@ func (l *layered) take(r *engine.Recorder, b batch, kept *activations, first, co
 	}
 	var inputs []input
 	for _, p := range b.inputs {
-		m := Matrix{Tensor: p.tensor, At: first * p.features, Stride: b.inner * p.features, Row: p.features, Shared: p.shared}
+		m := Matrix{Tensor: p.tensor, At: first % b.inputRows() * p.features, Stride: b.inputRows() * p.features, Row: p.features, Shared: p.shared}
 		inputs = append(inputs, input{m, p.at, p.features})
 	}
 	return inputs

@@ -83,10 +83,16 @@ func (l *layered) regather(r *engine.Recorder, kept *activations, layer Layer, i
 
 // gather records gathering the patches of count images of each network, and returns them. Networks that share images share patches.
 func (l *layered) gather(r *engine.Recorder, kept *activations, layer Layer, images Matrix, count int) Matrix {
-	to, w := l.patchesOf(layer), layer.Window
+	to := l.patchesOf(layer)
 	to.Shared = images.shared()
-	l.holds = gathered{r, kept, w, images, count}
-	sets := uint32(ceil(l.networks, to.Shared))
+	l.holds = gathered{r, kept, layer.Window, images, count}
+	l.gatherTo(r, layer.Window, images, to, count)
+	return to
+}
+
+// gatherTo records gathering the patches of count images of each network into a matrix.
+func (l *layered) gatherTo(r *engine.Recorder, w Window, images, to Matrix, count int) {
+	sets := uint32(ceil(l.networks, to.shared()))
 	k := patchesKernel{
 		Images: images.Tensor.Range(), Patches: to.Tensor.Range(),
 		Rows: uint32(count), ImageAt: uint32(images.At), ImageStride: uint32(images.Stride), ImageRow: uint32(images.Row),
@@ -103,11 +109,10 @@ func (l *layered) gather(r *engine.Recorder, kept *activations, layer Layer, ima
 		} else {
 			r.Dispatch(patchesQuadKernel(k).call(groups, along, sets))
 		}
-		return to
+		return
 	}
 	k.LocalSizeX, groups = r.Invocations(w.places() * w.patch())
 	r.Dispatch(k.call(groups, along, sets))
-	return to
 }
 
 // slope completes a gradient at a layer's values: the activation with the derivative that it is multiplied by, its values and, where

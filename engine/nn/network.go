@@ -25,6 +25,7 @@ type Network struct {
 	rows    int // capacity of the form, in rows per network
 	// perturbed is the number of networks that a perturbation makes of each member's; 0: none. To the form their rows are those of one network.
 	perturbed int
+	common    bool // these networks share their inputs, a batch
 	form      form
 }
 

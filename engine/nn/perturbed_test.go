@@ -2,7 +2,6 @@ package nn
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -61,88 +60,132 @@ func TestPerturbed(t *testing.T) {
 	}
 }
 
-func (c perturbedCase) run(t *testing.T) {
+// perturbedNets are the networks of a case with random parameters.
+type perturbedNets struct {
+	perturbedCase
+	state           *engine.State
+	network         *Network
+	weights         Weights
+	row             int
+	sigma           []float32
+	params, factors []float32
+	vectors         []float32
+}
+
+// make makes a case's networks, by the given function.
+func (c perturbedCase) make(t *testing.T, of func(*engine.State) (*Network, error)) *perturbedNets {
+	t.Helper()
+	x := c.weigh(t, parametersOf(c.model, c.head), c.model.Size()+c.head)
+	var err error
+	if x.network, err = of(x.state); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// weigh makes random weights of networks of the given parameters, so many in all.
+func (c perturbedCase) weigh(t *testing.T, parameters []Parameter, size int) *perturbedNets {
+	t.Helper()
 	s := testState(t)
-	size := c.model.Size() + c.head
-	row := Align(size)
-	layout, err := NewLowRank(parametersOf(c.model, c.head), c.rank)
+	x := &perturbedNets{perturbedCase: c, state: s, row: Align(size)}
+	layout, err := NewLowRank(parameters, c.rank)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := NewPerturbed(s, c.model, c.rank, c.members, c.each, c.rows)
-	if err != nil {
-		t.Fatal(err)
+	params := s.Scratch("params", engine.Float32, engine.Members(c.members), engine.Axis("parameter", x.row))
+	x.sigma = []float32{0.3, 0.2, 0.4}[:c.members]
+	if c.diagonal {
+		x.sigma = make([]float32, c.members*x.row)
+		for i := range x.sigma {
+			x.sigma[i] = 0.1 + float32(i%x.row)/float32(x.row)
+		}
 	}
-	l := n.form.(*layered)
+	p := NewPerturbation(s, layout, c.members, c.each, vector(t, s, "deviation", len(x.sigma), x.sigma), c.mirrored)
+	p.First = c.first
+	x.params, x.factors, x.vectors = normals(params.Len()), normals(p.Factors.Len()), normals(p.Vectors.Len())
+	fill(t, params, x.params)
+	fill(t, p.Factors, x.factors)
+	fill(t, p.Vectors, x.vectors)
+	x.weights = Weights{Params: params, Perturbation: p}
+	return x
+}
+
+// formed returns the parameters of a network in float64.
+func (x *perturbedNets) formed(member, network int) []float64 {
+	draw, sign := network, 1.0
+	if x.mirrored {
+		draw, sign = (x.first+network)/2-x.first/2, 1-2*float64((x.first+network)%2)
+	}
+	p := x.weights.Perturbation
+	layout := p.Layout
+	factors := x.factors[(member*p.Draws()+draw)*layout.Rank*layout.Component:][:layout.Rank*layout.Component]
+	return layout.form(widened(x.params[member*x.row:][:x.row]), factors, x.vectors[(member*x.each+network)*p.Vectors.Size("float"):], func(m LowRankMatrix) float64 {
+		if x.diagonal {
+			return sign * float64(x.sigma[member*x.row+m.At])
+		}
+		return sign * float64(x.sigma[member])
+	})
+}
+
+// poisonScratch fills what layers leave behind with poison.
+func poisonScratch(t *testing.T, l *layered) {
+	t.Helper()
+	for _, scratch := range append(l.scratch, l.inputs, l.projections) {
+		fill(t, scratch, nil)
+	}
+}
+
+func (c perturbedCase) run(t *testing.T) {
+	x := c.make(t, func(s *engine.State) (*Network, error) {
+		return NewPerturbed(s, c.model, c.rank, c.members, c.each, c.rows)
+	})
+	s, m := x.state, engine.Members(c.members)
+	l := x.network.form.(*layered)
 	l.apart = c.apart
 	if c.capacity > 0 {
 		l.capacity = c.capacity
 	}
-	m := engine.Members(c.members)
-	params := s.Scratch("params", engine.Float32, m, engine.Axis("parameter", row))
-	sigma := []float32{0.3, 0.2, 0.4}[:c.members]
-	if c.diagonal {
-		sigma = make([]float32, c.members*row)
-		for i := range sigma {
-			sigma[i] = 0.1 + float32(i%row)/float32(row)
-		}
-	}
-	deviation := vector(t, s, "deviation", len(sigma), sigma)
-	p := NewPerturbation(s, layout, c.members, c.each, deviation, c.mirrored)
-	p.First = c.first
 	in, out := c.model.Inputs().Size(), c.model.Outputs()
 	inputs := s.Scratch("inputs", engine.Float32, m, Networks(c.each), engine.Axis("row", c.rows), engine.Axis("feature", in))
 	outputs := s.Scratch("outputs", engine.Float32, m, Networks(c.each), engine.Axis("row", c.rows), engine.Axis("output", out))
-	x, w, f, v := normals(inputs.Len()), normals(params.Len()), normals(p.Factors.Len()), normals(p.Vectors.Len())
-	fill(t, inputs, x)
-	fill(t, params, w)
-	fill(t, p.Factors, f)
-	fill(t, p.Vectors, v)
+	values := normals(inputs.Len())
+	fill(t, inputs, values)
 	fill(t, outputs, nil)
-	for _, scratch := range append(l.scratch, l.inputs, l.projections) {
-		fill(t, scratch, nil)
-	}
+	poisonScratch(t, l)
 	given := Inputs{Parts: []*engine.Tensor{inputs}}
 	moments := normals(c.members * 2 * in)
 	if c.normalize {
 		given.Normalizer, given.Limit = s.Scratch("normalizer", engine.Float32, m, engine.Axis("moment", 2), engine.Axis("feature", in)), 1.5
 		fill(t, given.Normalizer, moments)
 	}
-	record(t, s, func(r *engine.Recorder) { n.Evaluate(r, Weights{Params: params, Perturbation: p}, given, outputs) })
+	record(t, s, func(r *engine.Recorder) { x.network.Evaluate(r, x.weights, given, outputs) })
 	got := read(t, outputs)
 	for member := range c.members {
 		for network := range c.each {
-			draw, sign := network, 1.0
-			if c.mirrored {
-				draw, sign = (c.first+network)/2-c.first/2, 1-2*float64((c.first+network)%2)
-			}
-			factors := f[(member*p.Draws()+draw)*layout.Rank*layout.Component:][:layout.Rank*layout.Component]
-			ref := newReference(c.model, w[member*row:][:row])
-			formed := layout.form(ref.row, factors, v[(member*c.each+network)*p.Vectors.Size("float"):], func(m LowRankMatrix) float64 {
-				if c.diagonal {
-					return sign * float64(sigma[member*row+m.At])
-				}
-				return sign * float64(sigma[member])
-			})
-			ref.row = formed
+			ref := newReference(c.model, x.params)
+			ref.row = x.formed(member, network)
 			for i := range c.rows {
 				at := (member*c.each+network)*c.rows + i
 				sample := make([]float64, in)
 				for k := range sample {
-					sample[k] = float64(x[at*in+k])
+					sample[k] = float64(values[at*in+k])
 					if c.normalize {
 						mean, rstd := float64(moments[member*2*in+k]), float64(moments[(member*2+1)*in+k])
 						sample[k] = min(1.5, max(-1.5, (sample[k]-mean)*rstd))
 					}
 				}
-				var outcome []float64
-				for _, y := range got[at*out:][:out] {
-					outcome = append(outcome, float64(y))
-				}
-				closeTo(t, "outputs", outcome, ref.forward(sample))
+				closeTo(t, "outputs", widened(got[at*out:][:out]), ref.forward(sample))
 			}
 		}
 	}
+}
+
+// widened returns numbers in float64.
+func widened(x []float32) (wide []float64) {
+	for _, v := range x {
+		wide = append(wide, float64(v))
+	}
+	return wide
 }
 
 // form returns W + s A Bᵀ / √r for matrices, and the vectors in their places.
@@ -172,11 +215,6 @@ func (p *LowRank) form(row []float64, factors, vectors []float32, s func(LowRank
 
 // TestPerturbedErrors: what cannot be perturbed is refused.
 func TestPerturbedErrors(t *testing.T) {
-	s := testState(t)
-	model := Recurrent{In: 3, Out: 2, Cell: GRU, Units: 4}
-	if _, err := NewPerturbed(s, model, 1, 1, 2, 3); err == nil || !strings.Contains(err.Error(), "has memory") {
-		t.Errorf("%v: %v; want that it has memory", model, err)
-	}
 	if _, err := NewLowRank([]Parameter{{Columns: 4}}, 1); err == nil {
 		t.Error("parameters without a matrix have a perturbation of rank 1")
 	}

@@ -6,7 +6,7 @@ import "github.com/evorl/evorl/engine"
 func (q *Sequence) stepsForward(r *engine.Recorder, b batch) {
 	c := q.cell
 	r.Repeat(q.steps, func(r *engine.Recorder, i engine.Counter) {
-		c.state(r, b, q.rows, c.rows(q.memory, q.rows, c.Memory()), c.rows(q.product, q.rows, c.units()))
+		c.stateProduct(b, q.rows, c.rows(q.memory, q.rows, c.Memory()), c.rows(q.product, q.rows, c.units())).Record(r)
 		k, groups := c.kernel(r, b, q.rows, q.steps, q.memory, q.product, q.gates, q.hidden)
 		k.Step, k.Kept, k.Before = i.Tensor().Range(), q.kept.Range(), q.memories.Range()
 		if q.done != nil {

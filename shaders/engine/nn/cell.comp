@@ -3,6 +3,8 @@
 // A step of a recurrent cell in B rows of every network, after the products of its inputs and of its memory with their weights. The memory of a row
 // in which an episode begins counts as zero. Where the inputs are tokens (one-hot), their product is a row of W, and none is computed before.
 //
+// Many networks of low rank (low_rank.glsl) are one network here, of EACH rows after the other. Each has vectors of its own, and s A B' beside W.
+//
 // Groups: x = ceil(B units / local size), y = networks.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -15,6 +17,12 @@ layout(constant_id = 3) const bool HAS_BEGINS = false;
 layout(constant_id = 4) const bool HAS_KEPT = false;
 layout(constant_id = 5) const bool HAS_PRODUCT = false; // else the memory of all rows counts as zero
 layout(constant_id = 6) const bool HAS_TOKENS = false;
+layout(constant_id = 7) const uint EACH = 1; // rows of a network of low rank
+layout(constant_id = 8) const uint RANK = 1;
+layout(constant_id = 9) const bool MIRRORED = false; // networks 2 q and 2 q + 1 share a draw, the second with the opposite sign
+layout(constant_id = 10) const bool HAS_VECTORS = false; // there are networks of low rank
+layout(constant_id = 11) const bool HAS_FACTORS = false; // likewise, with tokens
+layout(constant_id = 12) const bool TOKENS_COMMON = false; // they share EACH tokens
 
 layout(std430, set = 0, binding = 0) readonly buffer Step { uint step[]; }; // [1]; optional
 layout(std430, set = 0, binding = 1) readonly buffer Inputs { float inputs[]; };   // [networks, steps B, GATES units]: x W + b; optional
@@ -31,13 +39,18 @@ layout(std430, set = 0, binding = 11) writeonly buffer Hidden { float hidden[]; 
 layout(std430, set = 0, binding = 12) writeonly buffer Kept { float kept[]; };     // [networks, steps B, FLOATS units]; optional
 layout(std430, set = 0, binding = 13) writeonly buffer Before { float before[]; }; // [networks, steps B, PARTS units]: the memory that counted; optional
 layout(std430, set = 0, binding = 14) readonly buffer Tokens { uint tokens[]; };   // [networks / tokens_shared, B], from tokens_at on; optional
+layout(std430, set = 0, binding = 15) readonly buffer Vectors { float vectors[]; }; // [networks, B / EACH, vector]; optional
+layout(set = 0, binding = 16, rgba32f) readonly uniform imageBuffer vectors_texels;
+layout(std430, set = 0, binding = 17) readonly buffer Factors { float factors[]; }; // [networks, draws, RANK, component]; optional
+layout(set = 0, binding = 18, rgba32f) readonly uniform imageBuffer factors_texels;
+layout(std430, set = 0, binding = 19) readonly buffer Deviation { float deviation[]; }; // [networks], or [networks, parameter]; optional
 
 layout(push_constant) uniform Push {
     uint units;
     uint rows;   // B
     uint steps;  // of inputs and of what is kept
     uint row;    // floats of a network's parameters
-    uint bias;   // offset of the recurrent bias
+    uint bias;   // offset of the recurrent bias among them or, of low rank, among vectors
     // begins.glsl; the word is that of `lag` steps ago; earlier, none begins.
     uint begins_bits;
     bool begins_zero;
@@ -46,13 +59,41 @@ layout(push_constant) uniform Push {
     uint begins_step;    // words from step to step
     uint begins_network; // words from network to network
     uint begins_shared;  // consecutive networks that share words
-    // With tokens: offsets of W and b in a network's parameters, and the rows of W. The product of another token is zero.
+    // With tokens: offsets of W in a network's parameters, and of b as of the recurrent bias, and the rows of W. The product of another token is zero.
     uint weight;
     uint input_bias;
     uint vocabulary;
     uint tokens_at;
     uint tokens_shared; // consecutive networks that share tokens
+    // Of low rank: floats of a network's vectors; with tokens draws of a network here, floats of a component, and where W's A and B are in one.
+    uint vector;
+    uint draws;
+    uint component;
+    uint factor_a, factor_b;
+    uint first;            // index of the first network in its population
+    float scale;           // 1 / sqrt(RANK)
+    uint deviation_stride; // from network to network here
+    uint deviation_at;     // where W's is
 };
+
+// A bias of row r of network n, by its offset.
+float cell_bias(uint n, uint r, uint at) {
+    if (!HAS_VECTORS) return LOAD(params, params_texels, n * row + at);
+    return LOAD(vectors, vectors_texels, (n * (rows / EACH) + r / EACH) * vector + at);
+}
+
+// What row r's network has beside an element of W.
+float cell_weight(uint n, uint r, uint token, uint column) {
+    uint network = r / EACH, candidate = first + network, draw = MIRRORED ? (candidate >> 1) - (first >> 1) : network;
+    uint begin = (n * draws + draw) * RANK * component;
+    float s = scale * deviation[n * deviation_stride + deviation_at], sum = 0.0;
+    if (MIRRORED && (candidate & 1u) != 0u) s = -s;
+    for (uint q = 0u; q < RANK; q++) {
+        uint at = begin + q * component;
+        sum += LOAD(factors, factors_texels, at + factor_a + token) * LOAD(factors, factors_texels, at + factor_b + column);
+    }
+    return s * sum;
+}
 
 void main() {
     uint i = gl_GlobalInvocationID.x, n = gl_WorkGroupID.y;
@@ -65,14 +106,17 @@ void main() {
         uint word = begins[(t - begins_lag) * begins_step + n / begins_shared * begins_network + r];
         keeps = keeps && !episode_begins(word, begins_bits, begins_zero, begins_also);
     }
-    uint token = HAS_TOKENS ? tokens[tokens_at + n / tokens_shared * rows + r] : 0u;
+    uint token = 0u;
+    if (HAS_TOKENS) token = tokens[tokens_at + (TOKENS_COMMON ? n * EACH + r % EACH : n / tokens_shared * rows + r)];
     uint m = now * PARTS * units + u;
     float h = keeps ? LOAD(memory, memory_texels, m) : 0.0;
     float x[FLOATS], y[FLOATS];
     for (uint g = 0u; g < GATES; g++) {
         if (HAS_TOKENS) {
-            float w = LOAD(params, params_texels, n * row + weight + (min(token, vocabulary - 1u) * GATES + g) * units + u);
-            x[g] = (token < vocabulary ? w : 0.0) + LOAD(params, params_texels, n * row + input_bias + g * units + u);
+            uint known = min(token, vocabulary - 1u);
+            float w = LOAD(params, params_texels, n * row + weight + (known * GATES + g) * units + u);
+            if (HAS_FACTORS) w += cell_weight(n, r, known, g * units + u);
+            x[g] = (token < vocabulary ? w : 0.0) + cell_bias(n, r, input_bias + g * units + u);
         } else {
             x[g] = LOAD(inputs, inputs_texels, (line * GATES + g) * units + u);
         }
@@ -80,7 +124,7 @@ void main() {
         y[g] = keeps ? p : 0.0;
     }
     float c = !GRU && keeps ? LOAD(memory, memory_texels, m + units) : 0.0;
-    if (GRU) y[2] += LOAD(params, params_texels, n * row + bias + u);
+    if (GRU) y[2] += cell_bias(n, r, bias + u);
     if (HAS_KEPT && !GRU) before[line * PARTS * units + units + u] = c;
     if (HAS_KEPT) before[line * PARTS * units + u] = h;
     float gate[FLOATS];

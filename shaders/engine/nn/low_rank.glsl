@@ -3,8 +3,9 @@
 //
 //     y = activate(product + s (x A) B' + bias), s = +- deviation / sqrt(RANK)
 //
-// with the A, B and bias of the row's network. The outputs may take the place of the products. Layers with few inputs or outputs have no product from
-// elsewhere: the kernel computes it. It also projects the outputs for the layer after it, as low_rank_project.comp does.
+// with the A, B and bias of the row's network; the product of a cell's memory has no bias. The outputs may take the place of the products. Layers with few
+// inputs or outputs have no product from elsewhere: the kernel computes it. It also projects the outputs for the layer after it, as low_rank_project.comp
+// does. Sums are in the order of low_rank_row.glsl, so that both give the same bits.
 //
 // Groups: x = ceil(rows * WIDTH / local size), y = members.
 
@@ -22,6 +23,7 @@ layout(constant_id = 8) const uint FEW_OUTPUTS = 0;     // the number of outputs
 layout(constant_id = 9) const bool ALIGNED_W = false;   // rows of weights begin at multiples of four floats; with FEW_OUTPUTS, the first one does
 
 layout(constant_id = 10) const bool HAS_PROJECTIONS = false; // compute s (y A) with the A of the next layer
+layout(constant_id = 11) const bool HAS_VECTORS = false;     // there is a bias
 
 layout(std430, set = 0, binding = 0) readonly buffer Inputs { vec4 inputs[]; };
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer inputs_texels;
@@ -29,7 +31,7 @@ layout(std430, set = 0, binding = 2) readonly buffer Product { vec4 product[]; }
 layout(set = 0, binding = 3, rgba32f) readonly uniform imageBuffer product_texels;
 layout(std430, set = 0, binding = 4) readonly buffer Factors { vec4 factors[]; };     // [M, draws, RANK, component]
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer factors_texels;
-layout(std430, set = 0, binding = 6) readonly buffer Vectors { vec4 vectors[]; };     // [M, networks, vector]
+layout(std430, set = 0, binding = 6) readonly buffer Vectors { vec4 vectors[]; };     // [M, networks, vector]; optional
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer vectors_texels;
 layout(std430, set = 0, binding = 8) readonly buffer Deviation { float deviation[]; }; // [M], or [M, parameter]
 layout(std430, set = 0, binding = 9) writeonly buffer Outputs { float outputs[]; };   // laid out like Product
@@ -113,11 +115,11 @@ void main() {
     [[unroll]] for (uint q = 0u; q < RANK; q++) projection[q] = 0.0;
     [[dont_unroll]] for (uint i = 4u * part; i < n; i += 4u * WIDTH) {
         uint rest = n - 1u - i, at = y_begin + i;
-        vec4 v = vec4(0.0);
+        vec4 v = HAS_VECTORS ? LOAD4(vectors, vectors_texels, (bias_begin + i) >> 2) : vec4(0.0);
         [[unroll]] for (uint q = 0u; q < RANK; q++) v += p[q] * LOAD4(factors, factors_texels, (factor + q * component + b + i) >> 2);
         if (!HAS_WEIGHTS) y = low_rank_product(at, rest);
         if (HAS_WEIGHTS && FEW_OUTPUTS == 0u) y = low_rank_few_inputs(x0, x1, w_begin, i);
-        v = activate(ACTIVATION, y + (v + LOAD4(vectors, vectors_texels, (bias_begin + i) >> 2)));
+        v = activate(ACTIVATION, y + v);
         if (ALIGNED) {
             output_quads[at >> 2] = quad(v);
         } else {

@@ -1,6 +1,7 @@
 // What networks of low rank add to a row of a product with shared weights, where it is finished (low_rank.glsl): s (x A) B' + bias, with the B and bias of
-// the row's network. A kernel before (low_rank_project.comp) has computed s (x A).
+// the row's network. A kernel before (low_rank_project.comp) has computed s (x A). The product of a cell's memory has no bias.
 
+layout(constant_id = 10) const bool HAS_VECTORS = false; // there is a bias
 layout(constant_id = 18) const uint EACH = 1;         // rows of a network
 layout(constant_id = 29) const uint RANK = 1;
 layout(constant_id = 30) const bool MIRRORED = false; // networks 2 q and 2 q + 1 share a draw
@@ -9,7 +10,7 @@ layout(std430, set = 0, binding = 4) readonly buffer Projections { vec4 projecti
 layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer projections_texels;
 layout(std430, set = 0, binding = 6) readonly buffer Factors { vec4 factors[]; };         // [M, draws, RANK, component]
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer factors_texels;
-layout(std430, set = 0, binding = 8) readonly buffer Vectors { vec4 vectors[]; };         // [M, networks, vector]
+layout(std430, set = 0, binding = 8) readonly buffer Vectors { vec4 vectors[]; };         // [M, networks, vector]; optional
 layout(set = 0, binding = 9, rgba32f) readonly uniform imageBuffer vectors_texels;
 
 // Push constants that these functions need.
@@ -45,7 +46,7 @@ LowRankRow low_rank_row(LowRank of, uint member, uint rows, uint row) {
 
 // Of four columns, from `column` on, a multiple of four: what they add to the product. What it is beyond the last column has no meaning.
 vec4 low_rank_columns(LowRankRow r, uint component, uint column) {
-    vec4 v = LOAD4(vectors, vectors_texels, r.bias + (column >> 2));
+    vec4 v = HAS_VECTORS ? LOAD4(vectors, vectors_texels, r.bias + (column >> 2)) : vec4(0.0);
     [[unroll]] for (uint f = 0u; f < PROJECTION_FOURS; f++) {
         vec4 p = LOAD4(projections, projections_texels, r.projection + f);
         [[unroll]] for (uint q = 0u; q < min(RANK - 4u * f, 4u); q++) {
