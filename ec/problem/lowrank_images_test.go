@@ -40,7 +40,7 @@ func TestLowRankAddition(t *testing.T) {
 
 // TestLowRankClassifierWindows: the same bits whatever part of a population is evaluated at once, and whatever part of the batch.
 func TestLowRankClassifierWindows(t *testing.T) {
-	const members, population, batch = 2, 7, 23
+	const members, population, batch = 2, 8, 23
 	var want []float32
 	for _, at := range [][2]int{{population, batch}, {population, batch}, {3, batch}, {1, 5}, {population, 1}} {
 		window, rows := at[0], at[1]
