@@ -695,13 +695,17 @@ var lowRankRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	"CartPoleSwingUp-easy",
 	"CartPoleSwingUp-hard",
 	"FaultMaze-v0",
+	"InvertedDoublePendulum-v5",
+	"InvertedPendulum-v5",
 	"MountainCar-v0",
 	"MountainCarContinuous-v0",
 	"Pendulum-v1",
 	"PendulumMasked-v1",
 	"Pong-v0",
+	"Reacher-v5",
 	"RepeatPrevious-v0",
 	"SlimeVolley-v0",
+	"Swimmer-v5",
 	"TMaze-v0",
 )
 

@@ -1,6 +1,7 @@
 package shaders
 
 import (
+	"fmt"
 	"io/fs"
 	"regexp"
 	"strconv"
@@ -39,17 +40,25 @@ func (e *Environment) Agents() int {
 // Bits reports whether the environment's observations are bits: its source defines OBS_WORDS.
 func (e *Environment) Bits() bool { return wordsLine.MatchString(e.Text) }
 
-// robot reports whether the environment's source includes the dynamics of a robot.
-func (e *Environment) robot() bool {
+// dynamics returns the bytes of the sources of robots' dynamics that the environment's source includes.
+func (e *Environment) dynamics(fsys fs.FS) (bytes int64, err error) {
 	for _, line := range lines(e.Text) {
 		if directive, rest := splitDirective(line); directive == "include" {
 			if name, err := strconv.Unquote(rest); err == nil && strings.HasPrefix(name, modelIncludes) {
-				return true
+				info, err := fs.Stat(fsys, name)
+				if err != nil {
+					return 0, fmt.Errorf("shaders: environment %s: %w", e.Name, err)
+				}
+				bytes += info.Size()
 			}
 		}
 	}
-	return false
+	return bytes, nil
 }
+
+// mostDynamics is the most bytes of a robot's dynamics in kernels with networks of low rank: with 17 KB, Swimmer's, such a module is optimized in
+// seconds. Those of other robots, with 57 KB to 776 KB, would take minutes and megabytes.
+const mostDynamics = 32 << 10
 
 // Stored reports whether the environment's state stays in the buffer: its source defines STATE_IN_BUFFER.
 func (e *Environment) Stored() bool { return storedLine.MatchString(e.Text) }
@@ -59,14 +68,16 @@ func (e *Environment) seated() bool { return e.Agents() > 1 || e.Stored() }
 
 // Takes reports whether a kernel is made for an environment: one that includes "ENVIRONMENT" takes environments of one agent whose observations
 // are floats or, if it includes envs/bits.glsl, bits; or, if it includes envs/seats.glsl, of several agents or whose state stays in the buffer. With networks
-// of low rank it takes those without a robot's dynamics, whose modules would take minutes to optimize and megabytes.
+// of low rank it takes those with little dynamics of a robot or none (mostDynamics).
 func Takes(fsys fs.FS, kernel string, environment *Environment) (bool, error) {
 	c, err := scan(fsys, kernel)
 	if err != nil {
 		return false, err
 	}
-	if c.done[shown(rankInclude)] && environment.robot() {
-		return false, nil
+	if c.done[shown(rankInclude)] {
+		if bytes, err := environment.dynamics(fsys); err != nil || bytes > mostDynamics {
+			return false, err
+		}
 	}
 	return c.usesEnvironment && c.seated() == environment.seated() && c.done[shown(bitsInclude)] == environment.Bits(), nil
 }
