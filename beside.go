@@ -3,9 +3,9 @@ package evorl
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/cluster"
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/replicas"
@@ -85,8 +85,14 @@ func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 		return fmt.Errorf("evorl: %w", err)
 	}
 	if r.cfg.divided() {
-		r.eng = engine.New(dev, engine.Seed(r.cfg.Run.Seed), engine.Beside(o.devices...))
-		return nil
+		if o.cluster != nil {
+			r.crew = cluster.NewCrew(others.Names()...)
+		}
+		r.eng = engine.New(dev, engine.Seed(r.cfg.Run.Seed), engine.Beside(o.devices...), engine.Assisted(r.crew))
+		if r.crew != nil {
+			r.machines, err = newMachines(r.cfg, dev, o)
+		}
+		return err
 	}
 	r.others = others
 	if r.eng, err = r.others.Engine(); err != nil || o.cluster == nil {
@@ -98,6 +104,9 @@ func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 
 // accompany makes the other devices take part in what follows. The returned function ends it.
 func (r *Run) accompany(ctx context.Context) (end func(), err error) {
+	if r.crew != nil {
+		return r.assisted(ctx)
+	}
 	if r.others == nil {
 		return func() {}, nil
 	}
@@ -121,18 +130,35 @@ func (r *Run) accompany(ctx context.Context) (end func(), err error) {
 	}, nil
 }
 
+// assisted lets workers elsewhere compute members. The returned function ends it.
+func (r *Run) assisted(ctx context.Context) (end func(), err error) {
+	r.crew.Open()
+	host, err := r.machines.serve(ctx, r.crew)
+	if err != nil {
+		r.crew.Close()
+		return nil, err
+	}
+	return func() {
+		if r.outcome == nil {
+			host.Finish()
+		}
+		r.crew.Close()
+		host.Close()
+	}, nil
+}
+
 // workersMetric is the number of devices that take part in an iteration of a shared run.
 const workersMetric = "workers"
 
 // Workers returns the devices that share a run (Beside), the first one first, with what they have done since Learn began; nil if it has one device.
 func (r *Run) Workers() (all []rundir.Worker) {
-	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok && len(r.eng.Devices()) > 1 {
-		counts := of.Count()
+	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok && (r.crew != nil || len(r.eng.Devices()) > 1) {
+		_, counts := of.Count()
 		for i, dev := range r.eng.Devices() {
 			info := dev.Info()
 			all = append(all, rundir.Worker{Device: info.Name, Driver: info.Driver, Slices: counts[i]})
 		}
-		return all
+		return r.crewed(all)
 	}
 	if r.others == nil {
 		return nil
@@ -156,14 +182,48 @@ func (r *Run) Workers() (all []rundir.Worker) {
 	return all
 }
 
+// crewed adds to the devices of this process the workers elsewhere that compute members. All have the slices of the last iteration.
+func (r *Run) crewed(all []rundir.Worker) []rundir.Worker {
+	if r.crew == nil {
+		return all
+	}
+	status, _ := r.crew.Status()
+	for i, of := range status {
+		if i < len(all) {
+			all[i].Slices, all[i].Seconds = of.Slices, of.Mean.Seconds()
+			continue
+		}
+		w := rundir.Worker{Name: of.Worker, Slices: of.Slices, Seconds: of.Mean.Seconds()}
+		w.Device, w.Driver = r.machines.identity(of.Worker)
+		if of.Cause != nil {
+			w.Outcome = of.Cause.Error()
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
 // shares describes what went wrong among the devices of a shared run.
 func (r *Run) shares() (texts []string) {
 	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok {
-		counts := of.Count()
-		if slices.Contains(counts, 0) {
-			texts = append(texts, fmt.Sprintf("%d members are in slices of %s = %s, and of %d devices some have none: they have nothing to do", r.cfg.Members(),
-				r.cfg.ShareKey(), r.cfg.slice(), len(counts)))
+		var left []string
+		devices, idle := len(r.eng.Devices()), true
+		if r.crew != nil {
+			devices, idle = 0, false
+			for _, w := range r.Workers() {
+				if w.Outcome == "" {
+					devices, idle = devices+1, idle || w.Slices == 0
+					continue
+				}
+				left = append(left, fmt.Sprintf("worker %s left the run, and its slices were computed again from their last state here: %s", w.Name, w.Outcome))
+			}
 		}
+		if all, _ := of.Count(); idle && all < devices {
+			texts = append(texts, fmt.Sprintf("%d members are in slices of %s = %s, and of %d devices some have none: they have nothing to do", r.cfg.Members(),
+				r.cfg.ShareKey(), r.cfg.slice(), devices))
+		}
+		texts = append(texts, left...)
+		texts = append(texts, r.machines.refused()...)
 	}
 	if r.others == nil {
 		return texts
@@ -183,8 +243,11 @@ func (r *Run) shares() (texts []string) {
 
 // Taking returns the number of devices that take part in a run: of those that share it (Beside), the ones that have compiled their kernels and have not failed.
 func (r *Run) Taking() (n int) {
+	if r.crew != nil {
+		n = len(r.crew.Hands())
+	}
 	if r.others == nil {
-		return max(1, len(r.eng.Devices()))
+		return max(1, len(r.eng.Devices())) + n
 	}
 	status, _ := r.others.Status()
 	for _, w := range status {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/cluster"
-	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/machines"
 	"github.com/evorl/evorl/internal/replicas"
 	"github.com/evorl/evorl/internal/traces"
@@ -39,17 +39,14 @@ func (c ClusterConfig) access() machines.Access {
 	return machines.Access{Login: c.Login, Credentials: c.Credentials, CA: c.CA, Cert: c.Cert, Key: c.Key}
 }
 
-// Clustered makes processes on other machines (Work) share a run. The run goes on with those that are there, and ends with the same bits for every number of
-// them. They need the same program, device and driver, unless the run is Loose, and an environment or problem that the program contains.
+// Clustered makes processes on other machines (Work) share a run, as other devices do (Beside): a population, or the members of agents. The run goes on with
+// those that are there, and ends with the same bits for every number of them. They need the same program, device and driver, unless the run is Loose, and an
+// environment or problem that the program contains.
 func Clustered(at ClusterConfig) RunOption { return func(o *runOptions) { o.cluster = &at } }
 
 // CheckClustered returns an error if processes on other machines cannot share runs of the configuration: where CheckShared has one, and if it needs files
 // or worlds outside of evorl.
 func (c *Config) CheckClustered() error {
-	if c.Divides() {
-		return config.Invalid("workflow", "members of %s are computed in one process, by --device 0,1: want a search such as workflow = \"openes\", "+
-			"or a run without --cluster", c.Run.Workflow)
-	}
 	if err := c.CheckShared(); err != nil {
 		return err
 	}
@@ -105,7 +102,9 @@ func digestOfText(text []byte) string {
 // serve begins to take workers.
 func (m *machinery) serve(ctx context.Context, link cluster.Link) (_ *machines.Host, err error) {
 	m.run.Trace = traces.Parent(ctx)
-	if of, ok := link.(*replicas.Set); ok {
+	if of, ok := link.(interface {
+		Status() ([]cluster.Status, cluster.Totals)
+	}); ok {
 		m.run.Status = of.Status
 	}
 	if m.host, err = machines.Serve(m.conn, m.run, link, m.timing); err != nil {
@@ -178,8 +177,9 @@ func workerAddress(address string) (machines.Address, error) {
 }
 
 // Work takes part in a run of another process (Clustered) until that is complete: it builds the workflow of the configuration that it is sent, and evaluates
-// the slices that it is given. It waits for the run to begin, and for one that was interrupted to be resumed. It executes only what this program contains:
-// known has its names, nil for the built-in ones. tell is called with what happens, each time in one line; nil: it is not told.
+// the slices of a population that it is given, or computes slices of the members. It waits for the run to begin, and for one that was interrupted to be
+// resumed. It executes only what this program contains: known has its names, nil for the built-in ones. tell is called with what happens, each time in one
+// line; nil: it is not told.
 //
 // Errors: of the device; of an address, files or a configuration; why the run refuses this worker; of a run that has failed. The end of ctx is its cause.
 func Work(ctx context.Context, dev *vk.Device, at ClusterConfig, known *Catalog, tell func(text string)) error {
@@ -287,6 +287,10 @@ func (w *remote) follow(ctx context.Context, hello *machines.Hello, text []byte)
 		return fmt.Errorf("evorl: the run's configuration, read by this program, has the digest %s and not %s: want the same version of evorl", digest, hello.Digest)
 	}
 	w.tell(fmt.Sprintf("%s on %s, %d iterations: compiling kernels", cfg.Run.Workflow, cfg.Run.Env, hello.Iterations))
+	if members, build := cfg.setup.Slice(cfg.Environment); build != nil {
+		eng := engine.New(w.dev, engine.Seed(hello.Seed))
+		return hybrid.Assist(ctx, eng, w.link, w.name, members, cfg.Evaluation.Episodes, build)
+	}
 	worker, err := cluster.NewWorker(w.name, w.link)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
@@ -121,5 +122,82 @@ func TestMembersRefused(t *testing.T) {
 		if _, err := evorl.Parse("x.toml", []byte(of.text)); err == nil || !strings.Contains(err.Error(), of.want) {
 			t.Errorf("%s: %v; want an error at %s", of.text, err, of.want)
 		}
+	}
+}
+
+// TestMembersClustered: PBT over agents ends with the same bits on one device and with workers elsewhere, one of which is stopped, and another of which joins
+// later; so does a run that is interrupted and resumed. Who took part is in its provenance.
+func TestMembersClustered(t *testing.T) {
+	dev, second, third := openDevice(t), openDevice(t), openDevice(t)
+	cfg, err := evorl.New("pbt", "CartPole-v1", evorl.Set("network.hidden=[4]"), evorl.Set("ppo.members=5"), evorl.Set("ppo.environments=2"),
+		evorl.Set("ppo.rollout_length=8"), evorl.Set("ppo.epochs=1"), evorl.Set("ppo.minibatches=2"), evorl.Set("members.slice=2"), evorl.Set("pbt.warmup=1"),
+		evorl.Set("pbt.interval=1"), evorl.Set("pbt.episodes=2"), evorl.Set("pbt.bottom=0.6"), evorl.Set("iterations=20"), evorl.Set("checkpoint.every=5"),
+		evorl.Set("evaluation.every=4"), evorl.Set("evaluation.episodes=3"), evorl.Set("evaluation.best_episodes=2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := filepath.Join(t.TempDir(), "alone")
+	if err := learn(t, evorl.Start, dev, cfg, alone).Close(); err != nil {
+		t.Fatal(err)
+	}
+	path, at := filepath.Join(t.TempDir(), "run"), evorl.ClusterConfig{Address: "nats://127.0.0.1:0"}
+	ended := make(chan error, 1)
+	for session, begin := range []func(context.Context, *vk.Device, *evorl.Config, string, ...evorl.RunOption) (*evorl.Run, error){evorl.Start, evorl.Resume} {
+		run, err := begin(t.Context(), dev, cfg, path, evorl.Clustered(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := evorl.ClusterConfig{Address: run.WorkersAddress()}
+		if session == 0 {
+			go func() { ended <- evorl.Work(t.Context(), second, address, nil, func(text string) { t.Log(text) }) }()
+			at.Address = "embed" + strings.TrimPrefix(address.Address, "nats")
+		}
+		short, stopWorker := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- evorl.Work(short, third, address, nil, nil) }()
+		ctx, stop := context.WithCancel(t.Context())
+		err = run.Learn(ctx, func(_ context.Context, r engine.Report) error {
+			for r.Iteration == 2+12*session && run.Taking() < 3 {
+				time.Sleep(time.Millisecond)
+			}
+			switch r.Iteration {
+			case 7, 17:
+				if w := run.Workers(); len(w) < 3 || w[0].Slices+w[1].Slices+w[2].Slices != 3 || w[1].Name == "" || w[1].Device != second.Info().Name {
+					t.Errorf("workers %+v; want three, two of them named, with a slice each", w)
+				}
+				stopWorker()
+			case 11:
+				stop()
+			}
+			return nil
+		})
+		stop()
+		if session == 0 != errors.Is(err, context.Canceled) || session == 1 && err != nil {
+			t.Errorf("session %d ends with %v", session, err)
+		}
+		if err := <-stopped; !errors.Is(err, context.Canceled) {
+			t.Errorf("the worker that is stopped ends with %v", err)
+		}
+		if result, err := run.Result(t.Context()); err != nil || len(result.Members) == 0 {
+			t.Errorf("result %+v, %v", result, err)
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+		stopWorker()
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the worker ends with %v", err)
+	}
+	if got, want := digestOf(t, path), digestOf(t, alone); got != want {
+		t.Errorf("with workers it ends with %s; want %s, as alone", got, want)
+	}
+	var provenance rundir.Provenance
+	data, err := os.ReadFile(filepath.Join(path, rundir.ProvenanceFile))
+	if err = errors.Join(err, json.Unmarshal(data, &provenance)); err != nil {
+		t.Fatal(err)
+	}
+	if w := provenance.Sessions[1].Workers; len(w) != 3 || w[1].Name == "" {
+		t.Errorf("provenance of the workers: %+v; want three, two of them named", w)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/cluster"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
@@ -33,6 +34,7 @@ type Run struct {
 	eng      *engine.Engine
 	named    time.Time     // when the workers were written to the run directory
 	others   *replicas.Set // the devices that share the run; nil: it has one
+	crew     *cluster.Crew // of workers elsewhere that compute members; nil: there are none
 	machines *machinery    // that lets processes elsewhere share it; nil: it has none
 	workflow engine.Workflow
 
@@ -169,7 +171,7 @@ func (r *Run) keep(ctx context.Context, report engine.Report) error {
 		now.Kernels = r.eng.Device().Variants()
 		noted = r.dir.WriteProvenance(r.provenance)
 	}
-	if r.others != nil && time.Since(r.named) > namedEvery { // for those that look at the run
+	if (r.others != nil || r.crew != nil) && time.Since(r.named) > namedEvery { // for those that look at the run
 		r.named = time.Now()
 		r.provenance.Sessions[len(r.provenance.Sessions)-1].Workers = r.Workers()
 		noted = errors.Join(noted, r.dir.WriteProvenance(r.provenance))
@@ -191,7 +193,7 @@ func (r *Run) values(ctx context.Context, report engine.Report) (map[string]floa
 	if rate, ok := r.pace.Rate(time.Now(), report.EnvSteps); ok {
 		values[StepsPerSecond] = rate
 	}
-	if n := r.Taking(); r.others != nil || n > 1 {
+	if n := r.Taking(); r.others != nil || r.crew != nil || n > 1 {
 		values[workersMetric] = float64(n)
 	}
 	if n := records.Evaluations(r.workflow, report.Iteration); n > 0 {

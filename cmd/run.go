@@ -53,7 +53,7 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 			"Searches run on several devices: --device 0,1 or all. Each evaluates slices of the population (search.slice, 64 without one), and the run ends with the "+
 				"same bits for every number of devices. So do agents and PBT of agents: each device computes slices of the members (members.slice, one for each "+
 				"device without one).",
-			"--cluster lets other machines evaluate slices too: evorl worker joins at the address that is shown.",
+			"--cluster lets other machines do slices too, of searches, agents and PBT of agents: evorl worker joins at the address that is shown.",
 		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
 			"  evorl run --resume --out runs/fast",
@@ -140,8 +140,6 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0 && f.hasSeeds():
 		return f.resumeSeeds(cmd)
-	case cmd.Flags().Changed("seeds") && f.cluster.address != "":
-		return usagef("--seeds with --cluster: want runs one after the other, or search.members for searches in one")
 	case cmd.Flags().Changed("seeds"):
 		return f.runSeeds(cmd, args)
 	}
@@ -152,13 +150,21 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 	return f.runOne(cmd, cfg)
 }
 
-// searchSlice is the slice of searches that several devices share, where the configuration has none.
-const searchSlice = 64
+// searchSlice is the slice of searches that several devices share, where the configuration has none, and machineSlices the number of slices of members that
+// several machines share.
+const (
+	searchSlice   = 64
+	machineSlices = 8
+)
 
-// defaultSlice is the setting of slices where the configuration has none: of searches searchSlice, and of members as many as give each device one slice.
+// defaultSlice is the setting of slices where the configuration has none: of searches searchSlice, and of members as many as give each device one slice, or
+// machineSlices if other machines may join.
 func (f *runFlags) defaultSlice(cfg *evorl.Config) (string, error) {
 	if cfg.Divides() {
 		n, err := count(f.device)
+		if f.cluster.address != "" {
+			n = max(n, machineSlices)
+		}
 		return fmt.Sprintf("%s=%d", cfg.ShareKey(), (cfg.Members()+n-1)/n), err
 	}
 	return fmt.Sprintf("%s=%d", cfg.ShareKey(), searchSlice), nil

@@ -16,7 +16,7 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 		return usagef("--seeds %d: want at least 1", f.seeds)
 	}
 	one := *f
-	one.device = "" // the repetitions may be members that several devices share
+	one.device, one.cluster.address = "", "" // the repetitions may be members that several devices share
 	cfg, err := one.config(cmd.Context(), args)
 	if err != nil {
 		return err
@@ -34,6 +34,9 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 	if several(f.device) {
 		return usagef("--device %s: the repetitions are runs one after the other, each on one device: want one device", f.device)
 	}
+	if err := f.alone(); err != nil {
+		return err
+	}
 	s, err := evorl.NewSweep(cfg, f.seeds)
 	if err != nil {
 		return err
@@ -45,6 +48,14 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return sweep.run(cmd, s)
+}
+
+// alone refuses other machines where repetitions are separate runs.
+func (f *runFlags) alone() error {
+	if f.cluster.address == "" {
+		return nil
+	}
+	return usagef("--cluster %s: the repetitions are runs one after the other, each on one machine: want a run without --cluster", f.cluster.address)
 }
 
 // errWatchSeeds is the error of --watch where repetitions are separate runs.
@@ -65,6 +76,9 @@ func (f *runFlags) resumeSeeds(cmd *cobra.Command) error {
 	}
 	if f.watch {
 		return errWatchSeeds
+	}
+	if err := f.alone(); err != nil {
+		return err
 	}
 	s, err := evorl.StoredSweep(f.out, evorl.Use(f.known))
 	if err != nil {

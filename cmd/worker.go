@@ -31,7 +31,7 @@ func (f *clusterFlags) add(cmd *cobra.Command) {
 
 // addRun adds the flags of a command whose run is shared.
 func (f *clusterFlags) addRun(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.address, "cluster", "", "share a search with evorl worker on other machines, over the NATS server at `URL`; "+
+	cmd.Flags().StringVar(&f.address, "cluster", "", "share a search, or members of agents, with evorl worker on other machines, over the NATS server at `URL`; "+
 		"embed or embed://HOST:PORT: a server in this process")
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "PEM `FILE` of the certificate of --cluster embed://HOST:PORT")
@@ -61,9 +61,10 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 	var quiet bool
 	cmd := &cobra.Command{
 		Use:   "worker [flags] URL",
-		Short: "Evaluate for a run on another machine",
+		Short: "Compute for a run on another machine",
 		Long: paragraphs(
-			"Take part in the run that evorl run --cluster coordinates at a URL, until it is complete: evaluate slices of its populations. "+
+			"Take part in the run that evorl run --cluster coordinates at a URL, until it is complete: evaluate slices of its populations, or compute slices of its "+
+				"members. "+
 				"The run ends with the same bits for every number of workers; they may come and go.",
 			"A worker waits for a run that has not begun, or that was interrupted. It needs the run's version of evorl, device and driver, and executes only "+
 				"what evorl itself contains.",

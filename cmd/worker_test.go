@@ -116,9 +116,10 @@ func TestWorker(t *testing.T) {
 		t.Errorf("inspect does not name the worker:\n%s", out)
 	}
 	b.write("ppo.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n")
+	b.write("pbt.toml", "workflow = \"pbt\"\nenv = \"CartPole-v1\"\n")
 	for _, of := range []struct{ args, want string }{
-		{"run --cluster embed ppo.toml", "a search such as"}, {"run --cluster embed://0.0.0.0:0 openes.toml", "a login"}, {"run --login f openes.toml", "--cluster"},
-		{"run --cluster embed --seeds 2 openes.toml", "--seeds"}, {"worker embed", "nats://host:4222"}, {"worker", "URL"},
+		{"run --cluster embed ppo.toml", "want more members"}, {"run --cluster embed://0.0.0.0:0 openes.toml", "a login"}, {"run --login f openes.toml", "--cluster"},
+		{"run --cluster embed --seeds 2 pbt.toml", "one after the other"}, {"worker embed", "nats://host:4222"}, {"worker", "URL"},
 	} {
 		if _, stderr, status := b.run(strings.Fields(of.args)...); status == 0 || !strings.Contains(stderr, of.want) {
 			t.Errorf("%s: status %d, want %q in\n%s", of.args, status, of.want, stderr)

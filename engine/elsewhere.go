@@ -43,12 +43,5 @@ func (s *State) Settle(ctx context.Context) error { return s.settle(ctx) }
 
 // Continue makes an iteration the next one, after the saved tensors were written one by one: as after a Load, the first Advance runs what OnResume was given.
 func (s *State) Continue(iteration int) error {
-	if err := s.Ready(); err != nil {
-		return err
-	}
-	if iteration < 0 {
-		return &IterationError{iteration, "at least 0"}
-	}
-	s.all.torn, s.all.next, s.all.resumed = 0, iteration, true
-	return nil
+	return s.MoveTo(iteration, true)
 }

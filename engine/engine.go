@@ -22,6 +22,7 @@ type Engine struct {
 
 	worker    *cluster.Worker // nil: the engine has its run for itself
 	beside    []*vk.Device    // see Beside
+	crew      *cluster.Crew   // see Assisted; nil: no others
 	first     int             // see Slice
 	nilOption bool            // New was given one; what takes the engine refuses it
 }
@@ -50,6 +51,9 @@ func Beside(devices ...*vk.Device) Option {
 	return func(e *Engine) { e.beside = append(e.beside, devices...) }
 }
 
+// Assisted lets workers elsewhere compute members in slices too (hybrid.Slices): those of the crew, which may come and go. The default, and nil, is none.
+func Assisted(by *cluster.Crew) Option { return func(e *Engine) { e.crew = by } }
+
 // New makes an engine on an open device. What is made with the engine of a nil device or option fails with a *NilError.
 // The caller closes the device after all workflows of the engine are closed.
 func New(dev *vk.Device, opts ...Option) *Engine {
@@ -69,6 +73,9 @@ func (e *Engine) Device() *vk.Device { return e.dev }
 
 // Devices returns the device given to New, and those of Beside.
 func (e *Engine) Devices() []*vk.Device { return append([]*vk.Device{e.dev}, e.beside...) }
+
+// Crew returns the crew given to Assisted; nil: no workers elsewhere take part.
+func (e *Engine) Crew() *cluster.Crew { return e.crew }
 
 // Slice returns the engine of a part of a run's members on one of the engine's devices: of those from the index first on. It has the run's seed and
 // streams of its own, except for evaluations: their episodes are those of the members' indices in the run (First).

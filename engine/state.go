@@ -16,6 +16,7 @@ import (
 //     member's elements of every saved tensor with a member axis, unless Tensor.Own excludes it.
 //   - Constant: the same in every run; neither saved nor changed.
 //   - Scratch: written before they are read within every step; not saved.
+//   - Unsaved: not saved either, although they go on from step to step.
 //   - Cleared: scratch; elements that no kernel writes are zero.
 //
 // A state is also the scope of names and random streams: each part of a workflow gets its own Sub.
@@ -33,6 +34,7 @@ type tensors struct {
 	named   []*Tensor
 	index   map[string]*Tensor
 	scratch []*Tensor
+	unsaved []*Tensor // of scratch, those of Unsaved
 	blocks  []*block
 	waiting []*block // without memory yet
 	err     error

@@ -2,22 +2,16 @@ package hybrid
 
 import (
 	"context"
-	"sync"
+	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/vk"
 )
 
 // Fitness implements engine.Trainable: a program for each slice.
 func (s *Slices) Fitness(ctx context.Context, _ *engine.State, episodes int) (engine.Fitness, error) {
-	const scope = "fitness"
-	of := make([]engine.Fitness, len(s.all))
-	for i, m := range s.all {
-		var err error
-		if of[i], err = m.of.Fitness(ctx, m.of.State().Sub(scope), episodes); err != nil {
-			return nil, err
-		}
-		if err := m.of.State().Allocate(); err != nil {
+	for _, m := range s.all {
+		if err := m.prepareFitness(ctx, episodes); err != nil {
 			return nil, err
 		}
 	}
@@ -25,33 +19,18 @@ func (s *Slices) Fitness(ctx context.Context, _ *engine.State, episodes int) (en
 		return nil, err
 	}
 	return func(r *engine.Recorder, fitness *engine.Tensor) {
-		each := fitness.Len() / s.common.Members // results of a member
-		results, programs := map[*memberSlice]*engine.Tensor{}, map[*memberSlice]*engine.Program{}
-		for i, m := range s.all {
-			state := m.of.State()
-			to := state.Sub(scope).Scratch("results", engine.Float32, engine.Members(m.members), engine.Axis("result", each))
-			program, err := state.Engine().Record("fitness of a slice", func(r *engine.Recorder) { of[i](r, to) })
-			if err != nil {
+		for _, m := range s.all {
+			if err := m.recordFitness(fitness.Len() / s.common.Members); err != nil {
 				r.Fail(err)
 				return
 			}
-			s.programs = append(s.programs, program)
-			results[m], programs[m] = to, program
 		}
 		r.Host("fitness of slices of members", func(ctx context.Context) error {
-			err := s.submit(ctx, func(m *memberSlice) (*vk.Ticket, error) { return programs[m].Submit(ctx) })
+			results, err := s.performAll(ctx, func(*memberSlice) sliceOp { return sliceOp{Kind: opFitness} })
 			if err != nil {
 				return err
 			}
-			var all []float32
-			for _, m := range s.all {
-				values, err := results[m].ReadFloat32(ctx)
-				if err != nil {
-					return m.failed(err)
-				}
-				all = append(all, values...)
-			}
-			return fitness.WriteFloat32(ctx, all)
+			return fitness.WriteFloat32(ctx, decodeFloats(slices.Concat(results...)))
 		})
 	}, nil
 }
@@ -77,29 +56,28 @@ func (s sliceEvaluator) Run(ctx context.Context, _ engine.Clock, episodes int) (
 	if err := s.follow(ctx); err != nil {
 		return all, err
 	}
-	of := map[*memberSlice]engine.Evaluation{}
-	var mu sync.Mutex
-	err = s.each(func(queue []*memberSlice) error {
-		for _, m := range queue {
-			e, err := m.of.Evaluate(ctx, episodes)
-			if err != nil {
-				return m.failed(err)
-			}
-			mu.Lock()
-			of[m] = e
-			mu.Unlock()
-		}
-		return nil
-	})
+	results, err := s.performAll(ctx, func(*memberSlice) sliceOp { return sliceOp{Kind: opEvaluate, N: episodes} })
 	if err != nil {
 		return all, err
 	}
-	for _, m := range s.all {
-		e := of[m]
+	for i, m := range s.all {
+		var e engine.Evaluation
+		if err := decodeGob(results[i], &e); err != nil {
+			return all, m.failed(err)
+		}
+		if !shaped(e.Returns, m.members, episodes) || !shaped(e.Lengths, m.members, episodes) || e.Seats != nil && len(e.Seats) != m.members ||
+			e.Others != nil && !shaped(e.Others, m.members, episodes) {
+			return all, m.failed(fmt.Errorf("an evaluation of %d members; want %d, of %d episodes each", len(e.Returns), m.members, episodes))
+		}
 		all.Returns, all.Lengths = append(all.Returns, e.Returns...), append(all.Lengths, e.Lengths...)
 		all.Seats, all.Others = append(all.Seats, e.Seats...), append(all.Others, e.Others...)
 	}
 	return all, nil
+}
+
+// shaped reports whether values are those of so many members and episodes.
+func shaped(values [][]float32, members, episodes int) bool {
+	return len(values) == members && !slices.ContainsFunc(values, func(row []float32) bool { return len(row) != episodes })
 }
 
 // Close implements engine.Evaluator; the slices' evaluators are closed with them.

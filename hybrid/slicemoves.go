@@ -2,11 +2,12 @@ package hybrid
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/vk"
 )
 
 // inherit records that members become copies of their sources [M] u32, also from one slice to another. The hyperparameters are the state's own, which the
@@ -36,26 +37,17 @@ func (s *Slices) inherit(r *engine.Recorder, source *engine.Tensor) {
 // inheritPolicies records that members take over the policies of their sources [M] u32 (engine.PolicyInheritor).
 func (s *Slices) inheritPolicies(r *engine.Recorder, source *engine.Tensor) {
 	var names []string
-	copied, programs := map[*memberSlice]*engine.Tensor{}, map[*memberSlice]*engine.Program{}
 	for i, m := range s.all {
-		of, ok := m.of.(engine.PolicyInheritor)
-		if !ok {
-			r.Fail(fmt.Errorf("hybrid: policies of %s are not copied alone", m.of.Describe().Workflow))
-			return
-		}
-		for _, t := range of.Policies() {
-			if i == 0 {
-				names = append(names, t.Name())
-			}
-		}
-		state := m.of.State()
-		copied[m] = state.Sub("policies").Scratch("copied", engine.Uint32, engine.Members(m.members))
-		program, err := state.Engine().Record("copied policies of a slice", func(r *engine.Recorder) { of.RenewPolicy(r, copied[m]) })
-		if err != nil {
+		if err := m.renew(); err != nil {
 			r.Fail(err)
 			return
 		}
-		programs[m], s.programs = program, append(s.programs, program)
+		if i > 0 {
+			continue
+		}
+		for _, t := range m.of.(engine.PolicyInheritor).Policies() {
+			names = append(names, t.Name())
+		}
 	}
 	r.Host("policies move between slices", func(ctx context.Context) error {
 		sources, err := s.sources(ctx, source)
@@ -65,19 +57,18 @@ func (s *Slices) inheritPolicies(r *engine.Recorder, source *engine.Tensor) {
 		if err != nil {
 			return err
 		}
-		return s.submit(ctx, func(m *memberSlice) (*vk.Ticket, error) {
-			from := make([]uint32, m.members)
-			for i := range from {
-				from[i] = uint32(i)
+		_, err = s.performAll(ctx, func(m *memberSlice) sliceOp {
+			op := sliceOp{Kind: opRenew}
+			for i := range m.members {
+				from := uint32(i)
 				if member := m.first + i; int(sources[member]) != member {
-					from[i]++ // another member, whichever
+					from++ // another member, whichever
 				}
+				op.Data = binary.LittleEndian.AppendUint32(op.Data, from)
 			}
-			if err := copied[m].WriteUint32(ctx, from); err != nil {
-				return nil, err
-			}
-			return programs[m].Submit(ctx)
+			return op
 		})
+		return err
 	})
 }
 
@@ -96,30 +87,42 @@ func (s *Slices) sources(ctx context.Context, source *engine.Tensor) ([]uint32, 
 	return sources, nil
 }
 
-// move copies members' elements of tensors, in the order of these and of members.
+// move copies members' elements of tensors, from and to where their slices are.
 func (s *Slices) move(ctx context.Context, names []string, sources []uint32) error {
 	for _, name := range names {
+		copied := map[int][]byte{} // by source
+		var tasks []*task
+		for to, from := range sources {
+			if int(from) == to || copied[int(from)] != nil {
+				continue
+			}
+			copied[int(from)] = []byte{}
+			tasks = append(tasks, &task{of: s.sliceOf(int(from)), ops: s.memberOf(int(from), name).reads(name)})
+		}
+		if err := s.perform(ctx, tasks); err != nil {
+			return err
+		}
+		k := 0
+		for to, from := range sources {
+			if int(from) != to && len(copied[int(from)]) == 0 {
+				copied[int(from)] = slices.Concat(tasks[k].results...)
+				k++
+			}
+		}
 		for to, from := range sources {
 			if int(from) == to {
 				continue
 			}
-			data, err := s.memberOf(int(from), name).read(ctx)
-			if err != nil {
-				return s.sliceOf(int(from)).failed(err)
-			}
-			if err := s.memberOf(to, name).write(ctx, data); err != nil {
-				return s.sliceOf(to).failed(err)
+			if err := s.memberOf(to, name).write(ctx, s.sliceOf(to), name, copied[int(from)]); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// memberRows are the elements of one member in a tensor of its slice: inner ones at each index of the axes before.
-type memberRows struct {
-	t                    *engine.Tensor
-	outer, stride, at, n int
-}
+// memberRows are the elements of one member in a tensor of its slice: n at each index of the axes before.
+type memberRows struct{ outer, stride, at, n int }
 
 // sliceOf returns the slice of a member.
 func (s *Slices) sliceOf(member int) *memberSlice {
@@ -129,32 +132,27 @@ func (s *Slices) sliceOf(member int) *memberSlice {
 // memberOf finds a member's elements in a tensor.
 func (s *Slices) memberOf(member int, name string) memberRows {
 	m := s.sliceOf(member)
-	t := m.of.State().Lookup(name)
-	outer, rows, inner, _ := t.Split(engine.MemberAxis)
+	outer, rows, inner, _ := m.of.State().Lookup(name).Split(engine.MemberAxis)
 	n := rows / m.members * inner
-	return memberRows{t: t, outer: outer, stride: rows * inner, at: (member - m.first) * n, n: n}
+	return memberRows{outer: outer, stride: rows * inner, at: (member - m.first) * n, n: n}
 }
 
-// part returns the view of the elements at an index of the axes before.
-func (m memberRows) part(o int) *engine.Tensor {
-	return m.t.Slice(o*m.stride+m.at, engine.Axis("element", m.n))
-}
-
-func (m memberRows) read(ctx context.Context) (data []byte, err error) {
+// reads returns the operations that read the elements.
+func (m memberRows) reads(name string) (ops []sliceOp) {
 	for o := range m.outer {
-		part, err := m.part(o).ReadBytes(ctx)
-		if err != nil {
-			return nil, err
-		}
-		data = append(data, part...)
+		ops = append(ops, sliceOp{Kind: opRead, Name: name, At: o*m.stride + m.at, N: m.n})
 	}
-	return data, nil
+	return ops
 }
 
-func (m memberRows) write(ctx context.Context, data []byte) error {
+// write sets the elements, in a slice.
+func (m memberRows) write(ctx context.Context, of *memberSlice, name string, data []byte) error {
 	size := 4 * m.n
+	if len(data) != m.outer*size {
+		return of.failed(fmt.Errorf("%d bytes of a member of tensor %q; want %d", len(data), name, m.outer*size))
+	}
 	for o := range m.outer {
-		if err := m.part(o).WriteBytes(ctx, data[o*size:(o+1)*size]); err != nil {
+		if err := of.write(ctx, name, o*m.stride+m.at, data[o*size:(o+1)*size]); err != nil {
 			return err
 		}
 	}

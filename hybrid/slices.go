@@ -2,49 +2,50 @@ package hybrid
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/engine/cluster"
 )
 
 // Slices is a workflow whose members are divided into slices, each of which is a workflow of its own with a part of the members, so that several devices can
-// compute them (engine.Beside). A slice stays on one device; of each iteration only metrics come to the host, and members move only where an enclosing
-// method copies them, as PBT does.
+// compute them (engine.Beside), and workers elsewhere (engine.Assisted). A slice stays where it is computed; of each iteration only metrics come to the host,
+// and members move only where an enclosing method copies them, as PBT does. The states of slices elsewhere come here at times, and when they are saved:
+// what a lost worker has done since is computed again.
 //
 // Results depend on the size of a slice, since a slice draws random numbers of its own, and not on the number of devices. Checkpoints have the tensors of all
 // members together, by the names that a workflow without slices has.
 type Slices struct {
 	engine.Base
-	all      []*memberSlice   // in the order of members
-	queues   [][]*memberSlice // the same by device
-	metrics  []string         // of the slices, in the order of rows
-	tensors  map[string]bool  // of the slices that the state has
-	common   engine.Description
-	programs []*engine.Program // of Fitness
+	all     []*memberSlice   // in the order of members
+	queues  [][]*memberSlice // the same by device
+	metrics []string         // of the slices, in the order of rows
+	tensors map[string]bool  // of the slices that the state has
+	common  engine.Description
+
+	crew   *cluster.Crew                   // workers elsewhere; nil: there are none
+	hands  []*cluster.Hand                 // that take part
+	shares []int                           // slices of each device, and then of each worker
+	times  []time.Duration                 // of a slice's iteration on each device; 0: unknown
+	paces  map[*cluster.Hand]time.Duration // the same of workers
+	homed  time.Time                       // when all states came here
+	homing time.Duration                   // how long it took
 
 	behind bool // the slices do not have the state's clock and steps yet: it was loaded
 	stale  bool // nor its hyperparameters
 	done   int  // iterations of the slices
 }
 
-// memberSlice is a part of the members with its workflow.
-type memberSlice struct {
-	first, members int
-	device         int // of the engine's devices
-	of             engine.Trainable
-}
-
 // NewSlices makes slices of the given number of members, the last one with what is left, of workflows that build makes with an engine and a number of members.
 // The engine's devices have equally many consecutive slices, or one more. Close it after use.
 //
 // Errors: sizes below 1, those of build, and workflows whose state cannot be divided by members.
-func NewSlices(
-	ctx context.Context, eng *engine.Engine, members, slice int, build func(ctx context.Context, eng *engine.Engine, members int) (engine.Trainable, error),
-) (*Slices, error) {
+func NewSlices(ctx context.Context, eng *engine.Engine, members, slice int, build BuildSlice) (*Slices, error) {
 	if err := engine.Require(map[string]any{"engine": eng, "function that builds slices": build}); err != nil {
 		return nil, fmt.Errorf("hybrid: members in slices: %w", err)
 	}
@@ -58,19 +59,22 @@ func NewSlices(
 	return s, nil
 }
 
-func (s *Slices) build(
-	ctx context.Context, eng *engine.Engine, members, slice int, build func(context.Context, *engine.Engine, int) (engine.Trainable, error),
-) error {
+func (s *Slices) build(ctx context.Context, eng *engine.Engine, members, slice int, build BuildSlice) error {
 	devices := eng.Devices()
+	s.crew = eng.Crew()
 	s.queues = make([][]*memberSlice, len(devices))
+	s.times, s.paces = make([]time.Duration, len(devices)), map[*cluster.Hand]time.Duration{}
 	count := (members + slice - 1) / slice
+	if s.crew != nil {
+		s.crew.Divided(count)
+	}
 	for i := range count {
 		m := &memberSlice{first: i * slice, members: min(slice, members-i*slice), device: i * len(devices) / count}
 		of, err := build(ctx, eng.Slice(devices[m.device], m.first), m.members)
 		if err != nil {
 			return err
 		}
-		m.of = of
+		m.of, m.names = of, of.Metrics().Names()
 		s.all, s.queues[m.device] = append(s.all, m), append(s.queues[m.device], m)
 		if n := of.Describe().Members; n != m.members {
 			return fmt.Errorf("a workflow of %d members; want %d", n, m.members)
@@ -122,25 +126,6 @@ func (s *Slices) each(f func(queue []*memberSlice) error) error {
 	return errors.Join(errs...)
 }
 
-// submit runs a program of every slice: those of one device are queued one behind the other.
-func (s *Slices) submit(ctx context.Context, f func(m *memberSlice) (*vk.Ticket, error)) error {
-	return s.each(func(queue []*memberSlice) error {
-		tickets := make([]*vk.Ticket, len(queue))
-		for i, m := range queue {
-			var err error
-			if tickets[i], err = f(m); err != nil {
-				return m.failed(err)
-			}
-		}
-		for i, t := range tickets {
-			if err := t.Wait(ctx); err != nil {
-				return queue[i].failed(err)
-			}
-		}
-		return nil
-	})
-}
-
 // init begins a run of every slice.
 func (s *Slices) init(ctx context.Context) error {
 	s.vary()
@@ -165,7 +150,8 @@ func (s *Slices) init(ctx context.Context) error {
 		}
 	}
 	s.behind, s.stale, s.done = false, true, 0
-	return errors.Join(s.settle(ctx), s.countSteps(ctx))
+	steps, err := s.steps(ctx)
+	return errors.Join(err, s.settle(ctx), s.countSteps(ctx, steps))
 }
 
 // vary tells the slices which hyperparameters differ between members, before they are recorded.
@@ -188,46 +174,51 @@ func (s *Slices) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 
 // step runs an iteration of every slice.
 func (s *Slices) step(ctx context.Context) error {
-	if err := s.spread(ctx); err != nil {
+	if err := errors.Join(s.spread(ctx), s.place(ctx)); err != nil {
 		return err
 	}
-	if err := s.submit(ctx, func(m *memberSlice) (*vk.Ticket, error) { return m.of.Step(ctx, s.done) }); err != nil {
+	results, err := s.performAll(ctx, func(*memberSlice) sliceOp { return sliceOp{Kind: opStep, N: s.done} })
+	if err != nil {
 		return err
 	}
 	s.done++
 	values := make([][]float32, len(s.metrics))
-	for _, m := range s.all {
-		of, err := m.of.Metrics().Read(s.done - 1)
-		if err != nil {
-			return err
+	var steps uint64
+	for i, m := range s.all {
+		if len(results[i]) != 4*len(s.metrics)*m.members+8 {
+			return m.failed(fmt.Errorf("%d bytes of metrics of an iteration; want those of %d metrics", len(results[i]), len(s.metrics)))
 		}
-		for i, name := range s.metrics {
-			values[i] = append(values[i], of[name]...)
+		of := decodeFloats(results[i])
+		for k := range s.metrics {
+			values[k] = append(values[k], of[k*m.members:(k+1)*m.members]...)
 		}
+		steps += binary.LittleEndian.Uint64(results[i][len(results[i])-8:])
 	}
-	return errors.Join(s.Metrics().Write(ctx, values), s.countSteps(ctx))
+	return errors.Join(s.Metrics().Write(ctx, values), s.countSteps(ctx, steps), s.guard(ctx))
 }
 
 // Config implements engine.Trainable.
 func (s *Slices) Config() any { return s.all[0].of.Config() }
 
-// Count returns the number of slices on each of the engine's devices.
-func (s *Slices) Count() (counts []int) {
+// Count returns the number of slices, and how many of them each of the engine's devices has.
+func (s *Slices) Count() (all int, here []int) {
 	for _, queue := range s.queues {
-		counts = append(counts, len(queue))
+		n := 0
+		for _, m := range queue {
+			if m.by == nil {
+				n++
+			}
+		}
+		here = append(here, n)
 	}
-	return counts
+	return len(s.all), here
 }
 
 // Close implements engine.Workflow.
 func (s *Slices) Close() error {
 	var errs []error
-	for _, p := range s.programs {
-		p.Free()
-	}
-	s.programs = nil
 	for _, m := range slices.Backward(s.all) {
-		errs = append(errs, m.of.Close())
+		errs = append(errs, m.close())
 	}
 	if s.State() != nil {
 		errs = append(errs, s.Base.Close())

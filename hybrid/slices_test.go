@@ -86,7 +86,8 @@ func slicedTD3(save bool) func(context.Context, *engine.Engine, int) (engine.Tra
 	}
 }
 
-// TestSlices: members in slices end with the same bits on one device, two and three, also if a run is resumed on another number of devices.
+// TestSlices: members in slices end with the same bits on one device, two and three, also if a run is resumed on another number of devices, and with a worker
+// elsewhere.
 func TestSlices(t *testing.T) {
 	const iterations, kept = 5, 2
 	for _, kind := range []sliced{
@@ -120,8 +121,15 @@ func TestSlices(t *testing.T) {
 					want = got
 				}
 			}
-			for _, devices := range []int{1, 3} {
-				w := kind.open(t, devices, 2)
+			for _, devices := range []int{1, 3, 0} {
+				var w engine.Workflow
+				if devices > 0 {
+					w = kind.open(t, devices, 2)
+				} else { // and a worker elsewhere
+					var c *crowd
+					w, c = kind.assisted(t)
+					c.join(immortal, true)
+				}
 				if err := w.State().Poison(t.Context()); err != nil {
 					t.Fatal(err)
 				}

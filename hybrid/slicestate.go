@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/evorl/evorl/engine"
@@ -75,13 +76,19 @@ func (s *Slices) fits(t *engine.Tensor, m *memberSlice) error {
 
 // gather returns a tensor of the slices, of all members together. One without a member axis is the same in all slices.
 func (s *Slices) gather(ctx context.Context, name string) ([]byte, error) {
+	tasks := make([]*task, len(s.all))
+	for i, m := range s.all {
+		tasks[i] = &task{of: m, ops: reads(m.of.State().Lookup(name))}
+	}
+	if err := s.perform(ctx, tasks); err != nil {
+		return nil, err
+	}
 	parts := make([][]byte, len(s.all))
 	outer, size := 1, make([]int, len(s.all)) // bytes of a slice, at each index of the axes before
 	for i, m := range s.all {
 		t := m.of.State().Lookup(name)
-		var err error
-		if parts[i], err = t.ReadBytes(ctx); err != nil {
-			return nil, m.failed(err)
+		if parts[i] = slices.Concat(tasks[i].results...); len(parts[i]) != 4*t.Len() {
+			return nil, m.failed(fmt.Errorf("%d bytes of tensor %v; want its elements", len(parts[i]), t))
 		}
 		n, _, _, ok := t.Split(engine.MemberAxis)
 		if !ok && !bytes.Equal(parts[i], parts[0]) {
@@ -109,8 +116,8 @@ func (s *Slices) scatter(ctx context.Context, name string, data []byte) error {
 		t := m.of.State().Lookup(name)
 		outer, _, _, ok := t.Split(engine.MemberAxis)
 		if !ok {
-			if err := t.WriteBytes(ctx, data); err != nil {
-				return m.failed(err)
+			if err := m.write(ctx, name, 0, data); err != nil {
+				return err
 			}
 			continue
 		}
@@ -119,8 +126,8 @@ func (s *Slices) scatter(ctx context.Context, name string, data []byte) error {
 		for o := range outer {
 			part = append(part, data[o*stride+at:o*stride+at+size]...)
 		}
-		if err := t.WriteBytes(ctx, part); err != nil {
-			return m.failed(err)
+		if err := m.write(ctx, name, 0, part); err != nil {
+			return err
 		}
 		at += size
 	}
@@ -132,6 +139,7 @@ func (s *Slices) zero(ctx context.Context) error {
 	s.behind, s.stale = true, true
 	return s.each(func(queue []*memberSlice) error {
 		for _, m := range queue {
+			m.elsewhere = elsewhere{}
 			if err := m.of.State().Zero(ctx); err != nil {
 				return m.failed(err)
 			}
@@ -174,10 +182,13 @@ func (s *Slices) follow(ctx context.Context) error {
 	return nil
 }
 
-// settle takes over the slices' clock, whose steps the program of an iteration does not count.
+// settle brings the states of slices here, and takes over their clock, whose steps the program of an iteration does not count.
 func (s *Slices) settle(ctx context.Context) error {
 	if s.behind {
 		return nil
+	}
+	if err := s.home(ctx); err != nil {
+		return err
 	}
 	for _, m := range s.all {
 		if err := m.of.State().Settle(ctx); err != nil {
@@ -191,19 +202,27 @@ func (s *Slices) settle(ctx context.Context) error {
 	return s.Clock().Tensor().WriteBytes(ctx, clock)
 }
 
-// countSteps adds up the environment steps of all slices.
-func (s *Slices) countSteps(ctx context.Context) error {
+// steps returns the environment steps of all slices, which are here.
+func (s *Slices) steps(ctx context.Context) (sum uint64, err error) {
+	for _, m := range s.all {
+		of := m.of.State().Lookup(stepsTensor)
+		if of == nil {
+			return 0, nil
+		}
+		data, err := of.ReadBytes(ctx)
+		if err != nil {
+			return 0, m.failed(err)
+		}
+		sum += binary.LittleEndian.Uint64(data)
+	}
+	return sum, nil
+}
+
+// countSteps sets the environment steps of all slices.
+func (s *Slices) countSteps(ctx context.Context, sum uint64) error {
 	to := s.State().Lookup(stepsTensor)
 	if to == nil {
 		return nil
-	}
-	var sum uint64
-	for _, m := range s.all {
-		steps, err := m.of.State().Lookup(stepsTensor).ReadBytes(ctx)
-		if err != nil {
-			return m.failed(err)
-		}
-		sum += binary.LittleEndian.Uint64(steps)
 	}
 	return to.WriteBytes(ctx, binary.LittleEndian.AppendUint64(nil, sum))
 }

@@ -73,7 +73,7 @@ func DefaultReplay() ReplayConfig {
 // keep makes a tensor that lives as long as the replay. own: a copied member keeps its own.
 func (c ReplayConfig) keep(s *engine.State, own bool, name string, typ engine.DType, dims ...engine.Dim) *engine.Tensor {
 	if !c.Save {
-		return s.Scratch(name, typ, dims...)
+		return s.Unsaved(name, typ, dims...)
 	}
 	t := s.Tensor(name, typ, dims...)
 	if own {

@@ -6,7 +6,8 @@
 // alone, a few bytes for each candidate of a search (T. Salimans et al., "Evolution Strategies as a Scalable Alternative to Reinforcement Learning", 2017).
 //
 // A Coordinator hands out slices and keeps their results. A Worker does those it is given, and gets the results of all. Between them is a Link.
-// The package knows no device.
+//
+// Where each worker holds a part of the state, a Crew hands out jobs for it, by way of Jobs. The package knows no device.
 package cluster
 
 import "context"

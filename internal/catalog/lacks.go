@@ -42,8 +42,7 @@ var lacks = []lack{
 	},
 	{
 		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x`),
-		"searches, agents and PBT of agents share several devices of a machine (--device 0,1), other hybrids do not, and only searches share several " +
-			"machines (--cluster)",
+		"searches, agents and PBT of agents share several devices of a machine (--device 0,1) and several machines (--cluster), other hybrids do not",
 	},
 	{
 		regexp.MustCompile(`muzero|alpha-?zero|mcts|dreamer|world-?model|mbpo|td-?mpc|planet$`),

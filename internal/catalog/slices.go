@@ -18,14 +18,19 @@ const membersSection = "members"
 
 // MembersConfig is [members], of agents: how their members are divided.
 type MembersConfig struct {
-	Slice int `min:"0" max:"1048576" doc:"Members that one program computes, with random numbers of its own, so that several devices can share a run; 0: all."`
+	Slice int `min:"0" max:"1048576" doc:"Members that one program computes, with random numbers of its own: devices and machines can share a run; 0: all."`
 }
 
 // inSlices makes the agents of a workflow in slices of members.
 func (a *agent) inSlices(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error) {
-	all := *a.size
-	defer func() { *a.size = all }()
-	return workflowOf(hybrid.NewSlices(ctx, eng, all, a.slices.Slice, func(ctx context.Context, eng *engine.Engine, members int) (engine.Trainable, error) {
+	return workflowOf(hybrid.NewSlices(ctx, eng, *a.size, a.slices.Slice, a.slice(env, options)))
+}
+
+// slice returns what makes the agents of one slice.
+func (a *agent) slice(env *envs.Environment, options envs.Options) hybrid.BuildSlice {
+	return func(ctx context.Context, eng *engine.Engine, members int) (engine.Trainable, error) {
+		all := *a.size
+		defer func() { *a.size = all }()
 		*a.size = members
 		w, err := a.build(ctx, eng, env, options)
 		if err != nil {
@@ -36,7 +41,16 @@ func (a *agent) inSlices(ctx context.Context, eng *engine.Engine, env *envs.Envi
 			return nil, errors.Join(fmt.Errorf("evorl: members of %s cannot be divided", a.name), w.Close())
 		}
 		return of, nil
-	}))
+	}
+}
+
+// Slice returns the number of members in the first slice, and what makes a slice; nil: members are not in slices.
+func (s *Setup) Slice(environment envs.Options) (members int, build hybrid.BuildSlice) {
+	a, ok := innermost(s.Settings).(*agent)
+	if !ok || a.slices == nil || a.slices.Slice < 1 {
+		return 0, nil
+	}
+	return min(a.slices.Slice, *a.size), a.slice(s.Env, environment)
 }
 
 // checkSlices checks that what an agent is made with can be divided by members.
@@ -92,7 +106,7 @@ func (s *Setup) CheckShared() error {
 	case searches && of.cfg.Slice == 0:
 		return config.Invalid("search.slice", "several devices share the evaluation of candidates in slices: want at least 1, such as 64")
 	case agents != nil && *members == 1:
-		return config.Invalid(membersKey, "one member computes on one device, and several are given: want more members, or one device")
+		return config.Invalid(membersKey, "one member computes on one device, and several are to share the run: want more members, or one device")
 	case agents != nil && agents.Slice == 0:
 		return config.Invalid(SliceKey, "several devices compute the members in slices: want at least 1, such as the number of members on each device")
 	case s.outside != nil || s.remote != nil:

@@ -30,7 +30,7 @@ func (h *Host) answer(call string, q request, rest []byte) (reply, []byte) {
 	if !ok {
 		return reply{Status: statusLeft, Text: "it was given up, or joined anew"}, nil
 	}
-	if (call == callExchange || call == callSync) && !h.hasJoined(g) {
+	if (call == callExchange || call == callSync || call == callNext) && !h.hasJoined(g) {
 		return refused("worker %q has not joined the run", q.Worker), nil
 	}
 	switch call {
@@ -49,6 +49,8 @@ func (h *Host) answer(call string, q request, rest []byte) (reply, []byte) {
 		return h.exchange(g, q, rest)
 	case callSync:
 		return h.sync(q)
+	case callNext:
+		return h.next(g, q, rest)
 	case callLeave:
 		return h.leave(g, q), nil
 	}
@@ -132,21 +134,9 @@ func (h *Host) joined(g *guest, q request) (reply, []byte) {
 
 func (h *Host) exchange(g *guest, q request, rest []byte) (reply, []byte) {
 	r := cluster.Report{Worker: q.Worker, Step: q.Step, Slices: q.Slices, State: q.State, Done: q.Done, Held: q.Held, Early: q.Early}
-	h.mu.Lock()
-	select {
-	case <-g.join.done:
-		g.join.state = nil // it has it
-	default:
-	}
-	if q.Put {
-		rest, g.put = g.put, nil
-	}
-	h.mu.Unlock()
-	if q.Put && len(rest) != q.Size {
+	var ok bool
+	if r.Result, ok = h.result(g, q, rest); !ok {
 		return reply{Status: statusGone}, nil
-	}
-	if q.Result {
-		r.Result = append([]byte{}, rest...)
 	}
 	ctx, cancel := h.poll()
 	defer cancel()
@@ -159,6 +149,50 @@ func (h *Host) exchange(g *guest, q request, rest []byte) (reply, []byte) {
 		return h.cast(q, castResults, r, func() []byte { return joined(o.Results) })
 	}
 	return reply{Status: statusOK, Slice: o.Slice}, nil
+}
+
+// result returns the result that a request brings, nil if it brings none; ok is false if its parts were lost. The worker has joined.
+func (h *Host) result(g *guest, q request, rest []byte) (result []byte, ok bool) {
+	h.mu.Lock()
+	select {
+	case <-g.join.done:
+		g.join.state = nil // it has it
+	default:
+	}
+	if q.Put {
+		rest, g.put = g.put, nil
+	}
+	h.mu.Unlock()
+	if q.Put && len(rest) != q.Size {
+		return nil, false
+	}
+	if q.Result {
+		result = append([]byte{}, rest...)
+	}
+	return result, true
+}
+
+// next takes the result of a worker's job, and gives it the next one. Without one, the reply has the number of the last job: the result has come, and is not
+// sent again.
+func (h *Host) next(g *guest, q request, rest []byte) (reply, []byte) {
+	jobs, ok := h.link.(cluster.Jobs)
+	if !ok {
+		return refused("the run has no jobs for workers: want the same version of evorl"), nil
+	}
+	result, ok := h.result(g, q, rest)
+	if !ok {
+		return reply{Status: statusGone}, nil
+	}
+	ctx, cancel := h.poll()
+	defer cancel()
+	number, job, err := jobs.Next(ctx, q.Worker, q.Done, result)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && !h.finished():
+		return reply{Status: statusOK, Step: q.Done}, nil
+	case err != nil:
+		return h.failed(err), nil
+	}
+	return reply{Status: statusOK, Step: number}, job
 }
 
 func (h *Host) sync(q request) (reply, []byte) {

@@ -1,5 +1,5 @@
 // Package machines connects the workers of a run on other machines with its coordinator, over NATS: a Host serves the coordinator's link, and a Link is a
-// worker's end of it.
+// worker's end of it. The link is one of slices of a search, or of a crew's jobs.
 //
 // It uses core NATS alone: every message is a request with one reply, which may be repeated, and nothing is kept by the server. The checkpoint of the
 // coordinator is the truth. A run's subjects are evorl.NAME.CALL.

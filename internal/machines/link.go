@@ -13,7 +13,8 @@ import (
 	"github.com/evorl/evorl/engine/cluster"
 )
 
-// Link is a worker's connection to the Host of a run. It implements cluster.Link. Calls wait for a host that does not answer, until their context ends.
+// Link is a worker's connection to the Host of a run. It implements cluster.Link and cluster.Jobs. Calls wait for a host that does not answer, until their
+// context ends.
 type Link struct {
 	conn     *nats.Conn
 	run      string
@@ -127,6 +128,17 @@ func (l *Link) Sync(ctx context.Context, _ string, step int, _ func() ([]byte, e
 	}
 	_, state, err := l.fetch(ctx, callSync, castState, request{Step: step}, nil)
 	return state, err
+}
+
+// Next implements cluster.Jobs.
+func (l *Link) Next(ctx context.Context, _ string, done int, result []byte) (number int, job []byte, err error) {
+	for {
+		r, job, err := l.ask(ctx, callNext, request{Done: done, Result: result != nil}, result)
+		if err != nil || r.Step != done {
+			return r.Step, job, err
+		}
+		result = nil // it was taken
+	}
 }
 
 // Leave implements cluster.Link. The host hears it at once, if it can.

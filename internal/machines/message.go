@@ -12,6 +12,7 @@ const (
 	callJoin     = "join"     // cluster.Link.Join
 	callExchange = "exchange" // cluster.Link.Exchange
 	callSync     = "sync"     // cluster.Link.Sync
+	callNext     = "next"     // cluster.Jobs.Next
 	callLeave    = "leave"    // cluster.Link.Leave
 	callBeat     = "beat"     // a sign of life
 	callPut      = "put"      // a part of a large request
@@ -31,7 +32,7 @@ type request struct {
 	Identity *Identity `json:",omitempty"` // of hello
 	Cause    string    `json:",omitempty"` // of leave
 
-	Step, Slices, Done int    `json:",omitempty"` // cluster.Report
+	Step, Slices, Done int    `json:",omitempty"` // cluster.Report; of next, Done is the job's number
 	State              string `json:",omitempty"`
 	Held               []int  `json:",omitempty"`
 	Early              bool   `json:",omitempty"`
@@ -51,7 +52,7 @@ type reply struct {
 	Text   string `json:",omitempty"` // of an error
 
 	Hello  *Hello `json:",omitempty"`
-	Step   int    `json:",omitempty"`
+	Step   int    `json:",omitempty"` // to next, the job's number
 	Slice  int    `json:",omitempty"`
 	Next   int    `json:",omitempty"` // cluster.Order
 	Done   bool   `json:",omitempty"` // the step is complete

@@ -63,6 +63,9 @@ func (e *DifferentError) Error() string {
 	return fmt.Sprintf("%s and %s do not compute the same bits: want equal devices, or a loose run", e.First, e.Other)
 }
 
+// Names returns the devices' names among the workers.
+func (s *Set) Names() []string { return s.names }
+
 // Engine makes the engine of the run's own workflow.
 func (s *Set) Engine() (*engine.Engine, error) { return s.engine(0) }
 

@@ -1,0 +1,216 @@
+package hybrid
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/evorl/evorl/engine/cluster"
+)
+
+// elsewhere is where a slice goes on that a worker elsewhere computes. The workflow here then has an earlier state: done are the operations since, which are
+// repeated, here or by another worker, if this one is lost.
+type elsewhere struct {
+	by     *cluster.Hand // nil: the slice goes on here
+	moved  bool          // the worker has the state that is here
+	done   []sliceOp     // those that have changed the slice since the state that is here
+	behind int           // of them, those that the worker has not been told yet
+}
+
+// leave takes a slice from its worker.
+func (m *memberSlice) leave() { m.by, m.moved, m.behind = nil, false, len(m.done) }
+
+// here reports whether the workflow here has the slice's state.
+func (m *memberSlice) here() bool { return m.by == nil && len(m.done) == 0 }
+
+// catchUp repeats here what has changed the slice elsewhere.
+func (m *memberSlice) catchUp(ctx context.Context) error {
+	for _, op := range m.done {
+		if _, err := m.run(ctx, op); err != nil {
+			return m.failed(err)
+		}
+	}
+	m.done, m.behind = nil, 0
+	return nil
+}
+
+// write sets elements of a tensor: elsewhere together with the next operation.
+func (m *memberSlice) write(ctx context.Context, name string, at int, data []byte) error {
+	op := sliceOp{Kind: opWrite, Name: name, At: at, Data: data}
+	if !m.here() {
+		m.done, m.behind = append(m.done, op), m.behind+1
+		return nil
+	}
+	_, err := m.run(ctx, op)
+	return m.failed(err)
+}
+
+// task is what a slice has to do.
+type task struct {
+	of      *memberSlice
+	ops     []sliceOp
+	results [][]byte // nil: they have not come
+}
+
+// perform has operations of slices done where these are, at once on all devices and workers. What a lost worker had is placed anew.
+func (s *Slices) perform(ctx context.Context, tasks []*task) error {
+	for tries, left := 1, tasks; len(left) > 0; tries++ {
+		if err := s.try(ctx, left); err != nil {
+			return err
+		}
+		left = slices.DeleteFunc(slices.Clone(left), func(t *task) bool { return t.results != nil })
+		if len(left) == 0 {
+			break
+		}
+		if err := s.place(ctx); err != nil {
+			return err
+		}
+		if tries >= mostTries {
+			for _, t := range left {
+				t.of.leave()
+			}
+		}
+	}
+	return nil
+}
+
+// mostTries is how often workers fail at a task before it is done here.
+const mostTries = 3
+
+// performAll has an operation of all slices done, and returns the results in the order of members.
+func (s *Slices) performAll(ctx context.Context, op func(m *memberSlice) sliceOp) ([][]byte, error) {
+	tasks := make([]*task, len(s.all))
+	for i, m := range s.all {
+		tasks[i] = &task{of: m, ops: []sliceOp{op(m)}}
+	}
+	if err := s.perform(ctx, tasks); err != nil {
+		return nil, err
+	}
+	results := make([][]byte, len(tasks))
+	for i, t := range tasks {
+		results[i] = t.results[0]
+	}
+	return results, nil
+}
+
+// group is tasks of one device, or of one worker.
+type group struct {
+	device int
+	by     *cluster.Hand // nil: the device's
+	tasks  []*task
+	sent   bool // slices were sent first
+	took   time.Duration
+	err    error
+}
+
+// groups divides tasks by where their slices are, in a fixed order.
+func groups(tasks []*task) (all []*group) {
+	for _, t := range tasks {
+		i := slices.IndexFunc(all, func(g *group) bool { return g.by == t.of.by && (g.by != nil || g.device == t.of.device) })
+		if i < 0 {
+			i, all = len(all), append(all, &group{device: t.of.device, by: t.of.by})
+		}
+		all[i].tasks = append(all[i].tasks, t)
+	}
+	return all
+}
+
+// try has tasks done; those of workers that are lost have no results then.
+func (s *Slices) try(ctx context.Context, tasks []*task) error {
+	began, late := time.Now(), newLate()
+	all := groups(tasks)
+	var wait sync.WaitGroup
+	for _, g := range all {
+		wait.Go(func() {
+			if g.by == nil {
+				g.err = s.here(ctx, g.tasks)
+			} else {
+				g.err = s.there(ctx, g, late)
+			}
+			g.took = time.Since(began)
+			late.one()
+		})
+	}
+	wait.Wait()
+	late.end()
+	var failed []error
+	for _, g := range all {
+		switch {
+		case g.err == nil:
+			s.note(g)
+		case g.by == nil:
+			failed = append(failed, g.err)
+		case ctx.Err() != nil:
+			g.by.Leave(nil)
+			failed = append(failed, context.Cause(ctx))
+		default:
+			g.by.Leave(g.err) // unless it has left with a cause of its own
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// here does tasks of the slices of one device, one behind the other: the device has the next one when it ends one.
+func (s *Slices) here(ctx context.Context, tasks []*task) error {
+	ends := make([][]ending, len(tasks))
+	for i, t := range tasks {
+		if err := t.of.catchUp(ctx); err != nil {
+			return err
+		}
+		for _, op := range t.ops {
+			end, err := t.of.begin(ctx, op)
+			if err != nil {
+				return t.of.failed(err)
+			}
+			ends[i] = append(ends[i], end)
+		}
+	}
+	for i, t := range tasks {
+		results := make([][]byte, len(t.ops))
+		for k, end := range ends[i] {
+			var err error
+			if results[k], err = end(ctx); err != nil {
+				return t.of.failed(err)
+			}
+		}
+		t.results = results
+	}
+	return nil
+}
+
+// there has a worker do tasks.
+func (s *Slices) there(ctx context.Context, g *group, late *late) error {
+	by, tasks := g.by, g.tasks
+	ctx, stop := late.watch(ctx)
+	defer stop()
+	for _, t := range tasks {
+		if !t.of.moved {
+			g.sent = true
+			if err := s.send(ctx, by, t.of); err != nil {
+				return err
+			}
+		}
+	}
+	jobs := make([]sliceTask, len(tasks))
+	for i, t := range tasks {
+		m := t.of
+		jobs[i] = sliceTask{First: m.first, Ops: slices.Concat(m.done[len(m.done)-m.behind:], t.ops)}
+	}
+	results, err := s.order(ctx, by, jobs)
+	if err != nil {
+		return err
+	}
+	for i, t := range tasks {
+		m := t.of
+		t.results = results[i][m.behind:]
+		for _, op := range t.ops {
+			if op.changes() {
+				m.done = append(m.done, op)
+			}
+		}
+		m.behind = 0
+	}
+	return nil
+}
