@@ -119,7 +119,8 @@ func (x *perturbedNets) formed(member, network int) []float64 {
 	p := x.weights.Perturbation
 	layout := p.Layout
 	factors := x.factors[(member*p.Draws()+draw)*layout.Rank*layout.Component:][:layout.Rank*layout.Component]
-	return layout.form(widened(x.params[member*x.row:][:x.row]), factors, x.vectors[(member*x.each+network)*p.Vectors.Size("float"):], func(m LowRankMatrix) float64 {
+	mean, vectors := widened(x.params[member*x.row:][:x.row]), x.vectors[(member*x.each+network)*p.Vectors.Size("float"):]
+	return layout.form(mean, factors, vectors, func(m LowRankMatrix) float64 {
 		if x.diagonal {
 			return sign * float64(x.sigma[member*x.row+m.At])
 		}
