@@ -150,8 +150,8 @@ func (p *Perturbation) product(g Gemm, weight, bias int) (*lowRankRows, error) {
 
 // complete records a product with the weights of each row's network: the projections of the rows, unless they are there (projected), and the product with
 // the shared weights, which is completed where its sums are. Narrow layers take one kernel for both; forms of products that cannot complete them leave it
-// to that kernel, as does a product that was computed before. next is the matrix that the outputs are multiplied by, nil if that is not known; complete
-// reports whether it has computed the projections of it.
+// to that kernel, as does a product that was computed before. It reports whether it has computed the projections of the matrix that the outputs are
+// multiplied by next; nil: that is not known.
 func (l *layered) complete(r *engine.Recorder, g Gemm, of *lowRankRows, projected bool, next *LowRankMatrix) (projects bool) {
 	activation, product := g.Activation, g.C.Tensor
 	if g.Activation = Linear; of.product != nil {
