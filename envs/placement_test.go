@@ -141,6 +141,15 @@ func TestSeatsPlacementErrors(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "placement stream") || !strings.Contains(err.Error(), "networks of their own; want stepped") {
 		t.Errorf("of candidates that play together: error %v", err)
 	}
+	f.policy.Placement = PlacementStream
+	random, err := NewRollout(t.Context(), f.state.Sub("random"), env, RolloutConfig{Members: 1, Environments: 2, Horizon: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eng.Record("test", func(r *engine.Recorder) { random.Record(r, f.clock, f.policy) }); err == nil ||
+		!strings.Contains(err.Error(), "want one of those that the rollout was made for") {
+		t.Errorf("a policy in a rollout that was made for none: error %v", err)
+	}
 	software, gpu := eng.Device().Info(), eng.Device().Info()
 	software.Type, gpu.Type = vk.CPU, vk.DiscreteGPU
 	f.policy.Placement = Automatic

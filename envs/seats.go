@@ -192,6 +192,10 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 		k.ParamsPeriod = policy.owners()
 		k.Params, k.Row, k.HeadBase = policy.head()
 		if n.placement == PlacementStream {
+			if st.outputs == nil || st.outputs.Size("output") != policy.Network.Outputs() {
+				return k, fmt.Errorf("envs: a policy of %d outputs acts in %q; want one of those that the rollout was made for (RolloutConfig.Policy)",
+					policy.Network.Outputs(), ro.env.Name)
+			}
 			of := n.stream
 			k.Policy, k.Outputs, k.ObsLimit = seatsNetwork, st.outputs.Range(), policy.ObsLimit
 			k.Hidden1, k.Activation, k.LayerNorm = 1, of.Activation, of.LayerNorm
