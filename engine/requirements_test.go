@@ -19,7 +19,7 @@ func TestMissing(t *testing.T) {
 		"bytes of push constants; the device allows 64":        func(i *vk.Info) { i.Limits.MaxPushBytes = 64 },
 		"workgroups of 256 invocations; the device allows 128": func(i *vk.Info) { i.Limits.MaxInvocations = 128 },
 		"needs the SPIR-V capability GroupNonUniformShuffle":   func(i *vk.Info) { i.SubgroupOps &^= vk.SubgroupShuffle },
-		"kernel envs/rollout.":                                 func(i *vk.Info) { i.Limits.MaxBindings = 4 },
+		"kernel envs/seats_rollout.":                           func(i *vk.Info) { i.Limits.MaxBindings = 4 },
 		"Vulkan 1.1 is needed; the device has 1.0":             func(i *vk.Info) { i.API = vk.MakeVersion(1, 0, 200) },
 	} {
 		less := info
