@@ -30,7 +30,7 @@ type Policy struct {
 // the velocity before it moves a parameter, which would be a second pass over the moments.
 //
 // A member's updates are one workgroup, and so one thread's. Threads share large minibatches of a single member in the other form: SimpleSpread's 6144
-// transitions, four epochs in minibatches of 1536, take 52 ms then on two processors, and 65 ms so.
+// transitions, four epochs in minibatches of 1536, take 49 ms then on two processors, and 65 ms so.
 func PlanPolicy(info vk.Info, m *Minibatches, rule optim.Rule, alike bool, actor nn.Model) *Policy {
 	transitions := m.Members * m.Environments * m.Horizon * m.Epochs
 	lanes, err := nn.LanesOf(actor, info)
