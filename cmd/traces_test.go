@@ -3,7 +3,6 @@ package cmd
 import (
 	"encoding/hex"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -69,14 +68,7 @@ func TestTraces(t *testing.T) {
 	b.env = append(b.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
 	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 60\n[openes]\npopulation = 64\n[search]\nslice = 8\n"+
 		"[evaluation]\nevery = 20\nepisodes = 2\n[checkpoint]\nevery = 30\n[environment]\ntime_limit = 50\n")
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	at := freeAddress(t)
 	worker, _, said := b.command("worker", "nats://"+at)
 	if err := worker.Start(); err != nil {
 		t.Fatal(err)

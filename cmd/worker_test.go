@@ -39,20 +39,26 @@ func until(t *testing.T, what string, said *heard, met func() bool) {
 	}
 }
 
+// freeAddress returns an address of this machine at which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return free.Addr().String()
+}
+
 // Workers wait for a run, go through it together with its coordinator, wait again when that is killed, and end when it is resumed and complete, although one
 // of them is killed. The run ends as on one device.
 func TestWorker(t *testing.T) {
 	b := newBox(t)
 	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 600\n[openes]\npopulation = 512\n"+
 		"[search]\nslice = 64\n[network]\nhidden = [32]\n[evaluation]\nepisodes = 2\n[checkpoint]\nevery = 20\n[environment]\ntime_limit = 100\n")
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := free.Addr().String()
-	if err := free.Close(); err != nil {
-		t.Fatal(err)
-	}
+	at := freeAddress(t)
 	said := &heard{}
 	lives, _, _ := b.command("worker", "nats://"+at+"/x")
 	lives.Stderr = said
