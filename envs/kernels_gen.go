@@ -725,8 +725,8 @@ type lowRankRolloutKernel struct {
 	Vectors       vk.Range // readonly vec4
 	Deviation     vk.Range // readonly float
 	Units         vk.Range // readonly vec4, optional
-	UnitQuads     vk.Range // writeonly vector, optional
-	UnitEights    vk.Range // writeonly vector, optional
+	UnitQuads     vk.Range // writeonly u64vec2, optional
+	UnitEights    vk.Range // writeonly u64vec4, optional
 
 	Members      uint32 // push constants, in order
 	Steps        uint32

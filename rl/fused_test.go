@@ -2,18 +2,23 @@ package rl
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
 )
 
-// TestFused: updates in one dispatch and in many give the same parameters, moments, losses and counts, and both leave a
+// TestFused: updates in one dispatch, with actor and critic apart, and in many give the same parameters, moments, losses and counts, and both leave a
 // member alone if its gradient is not finite.
 func TestFused(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
+	if !eng.Device().Info().Features.Has(vk.Int64 | vk.DeviceScope) {
+		t.Skip("the device has no 64-bit integers, or no atomics of device scope: updates are separate there")
+	}
 	for name, c := range map[string]func(*NetworkConfig, *PPOConfig) envs.Space{
 		"categorical": func(n *NetworkConfig, c *PPOConfig) envs.Space {
 			n.Hidden, n.Activation, n.LayerNorm, n.NormalizeObs, n.ObsLimit = []int{33}, nn.ELU, true, true, 1
@@ -65,8 +70,10 @@ func TestFused(t *testing.T) {
 			write(t, p.Clock().Tensor(), []float64{11, 10}) // a third of the annealing
 			actor, critic := p.agent.actor.optimizer, p.agent.critic.optimizer
 			results := map[string]map[string][]float64{}
-			for _, form := range []string{"separate", "fused", "fused, moments held"} {
-				p.form.On, p.form.Held = form != "separate", form == "fused, moments held"
+			patience := map[string]uint32{"apart": 20000} // otherwise they leave, unless they come at once
+			for _, form := range []string{"separate", "fused", "fused, moments held", "apart", "apart, impatient"} {
+				p.form.On, p.form.Held, p.form.Apart = form != "separate", form == "fused, moments held", strings.HasPrefix(form, "apart")
+				p.form.Patience = patience[form]
 				p.joint("params").write(t, g.params)
 				for _, name := range []string{"optimizer/first_moment", "optimizer/second_moment", "optimizer/updates", "optimizer/refused"} {
 					zero(t, p.joint(name).actor, p.joint(name).critic)
@@ -91,6 +98,16 @@ func TestFused(t *testing.T) {
 						a, b := result[what][m*n:(m+1)*n], want[m*n:(m+1)*n]
 						if d := deviation(a, b); !(d <= 5e-6) && deviation(b, make([]float64, len(b))) > 0 {
 							t.Errorf("%s of member %d, %s: they deviate by %g of the largest of %d", what, m, form, d, n)
+						}
+					}
+				}
+			}
+			for what, want := range results["fused"] {
+				for _, form := range []string{"apart", "apart, impatient"} {
+					for i, got := range results[form][what] {
+						if got != want[i] && !(math.IsNaN(got) && math.IsNaN(want[i])) {
+							t.Errorf("%s: element %d of %s is %g, and %g by one workgroup", form, i, what, got, want[i])
+							break
 						}
 					}
 				}

@@ -71,11 +71,12 @@ const (
 	PipelineStatistics  // registers and spills per pipeline
 	MemoryBudget        // the memory left by other processes
 	CooperativeMatrix
+	DeviceScope // atomics that all workgroups see
 )
 
 var featureNames = [...]string{"float64", "int64", "int16", "float16", "int8", "storage16", "storage8", "subgroup_extended_types",
 	"timeline_semaphore", "memory_model", "subgroup_size_control", "full_subgroups", "float_atomic_add", "pipeline_statistics",
-	"memory_budget", "cooperative_matrix"}
+	"memory_budget", "cooperative_matrix", "device_scope"}
 
 // Has reports whether the set contains all of f.
 func (s Features) Has(f Features) bool { return s&f == f }
@@ -152,6 +153,7 @@ type Info struct {
 	MemoryBytes   uint64 // device-local memory
 	Unified       bool   // host and device share all memory
 	ResizableBAR  bool   // a discrete device whose whole memory is host-visible
+	Threads       int    // workgroups that a software driver computes at the same time; 0 on GPUs
 	// SubgroupSize is the size to make kernels for: the driver's default, but the smallest on Intel's GPUs, where lanes share the
 	// registers of a hardware thread (128 each in the smallest subgroups, 32 in Xe's largest), if kernels may pin it. Kernels that do not pin
 	// theirs get the driver's default.

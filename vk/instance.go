@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"sync"
 	"unsafe"
@@ -204,8 +205,12 @@ func (in *instance) describe(index int) (*physical, error) {
 	if period := float64(limits.TimestampPeriod); p.timestampBits > 0 && period > 0 && !math.IsInf(period, 0) {
 		p.info.Limits.TimestampPeriod = period
 	}
+	if p.info.Type == CPU {
+		p.info.Threads = runtime.NumCPU()
+	}
 	if p.info.Type == CPU && strings.HasPrefix(p.info.Driver, "llvmpipe") {
 		p.info.Limits.MaxLoopIterations = lavapipeLoopIterations
+		p.info.Threads = mesaThreads()
 	}
 	if p.info.Features.Has(CooperativeMatrix) {
 		var err error

@@ -44,6 +44,15 @@ func setThreads(oneThread bool) {
 	_ = os.Setenv(threadsVariable, ownThreads.value) // the name is valid
 }
 
+// mesaThreads returns how many workgroups the software driver computes at the same time.
+func mesaThreads() int {
+	n, err := strconv.Atoi(os.Getenv(threadsVariable))
+	if err != nil || n < 0 {
+		return runtime.NumCPU()
+	}
+	return max(1, min(n, runtime.NumCPU())) // 0: the thread of the queue computes
+}
+
 // separateCaches gives Mesa's software driver a cache for each width of vectors that LP_NATIVE_VECTOR_WIDTH asks for.
 // The driver's cache knows compiled code by the kernel alone (lp_cs_get_ir_cache_key in Mesa 22.3 and later): with
 // another width it would run code of the earlier one, whose subgroups are of another size than the driver reports. Where no cache can be

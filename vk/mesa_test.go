@@ -44,6 +44,9 @@ func TestThreadsOfSoftwareDriver(t *testing.T) {
 	for _, oneThread := range []bool{false, true, false} {
 		setThreads(oneThread)
 		n, err := strconv.Atoi(os.Getenv(threadsVariable))
+		if got, want := mesaThreads(), map[bool]int{false: runtime.NumCPU(), true: 1}[oneThread]; got != want {
+			t.Errorf("%d threads compute at the same time, want %d", got, want)
+		}
 		if err != nil || oneThread != (n == 0) || !oneThread && n <= runtime.NumCPU() {
 			t.Errorf("%s is %q, want more than %d processors, or 0 for one thread: %v", threadsVariable, os.Getenv(threadsVariable), runtime.NumCPU(), oneThread)
 		}

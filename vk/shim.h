@@ -24,6 +24,7 @@ enum {
   EVK_PIPELINE_STATISTICS = 1 << 13,
   EVK_MEMORY_BUDGET = 1 << 14,
   EVK_COOPERATIVE_MATRIX = 1 << 15,
+  EVK_DEVICE_SCOPE = 1 << 16,
 };
 
 // Validation modes of evk_create_instance.

@@ -96,7 +96,8 @@ static void link_features(feature_chain *c, const int known[X_COUNT]) {
   X(EVK_FULL_SUBGROUPS, (c)->size_control.computeFullSubgroups)               \
   X(EVK_FLOAT_ATOMIC_ADD, (c)->atomic.shaderBufferFloat32AtomicAdd)           \
   X(EVK_PIPELINE_STATISTICS, (c)->statistics.pipelineExecutableInfo)          \
-  X(EVK_COOPERATIVE_MATRIX, (c)->matrix.cooperativeMatrix)
+  X(EVK_COOPERATIVE_MATRIX, (c)->matrix.cooperativeMatrix)                    \
+  X(EVK_DEVICE_SCOPE, (c)->model.vulkanMemoryModelDeviceScope)
 
 VkResult evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *out) {
   memset(out, 0, sizeof *out);
@@ -159,6 +160,7 @@ VkResult evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *ou
   FOR_EACH_FEATURE(&c)
 #undef X
   if (known[X_BUDGET]) out->features |= EVK_MEMORY_BUDGET;
+  if (!(out->features & EVK_MEMORY_MODEL)) out->features |= EVK_DEVICE_SCOPE; // only that model restricts it
   if (!(matrix.cooperativeMatrixSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT)) out->features &= ~(uint32_t)EVK_COOPERATIVE_MATRIX;
   if (out->features & EVK_SUBGROUP_SIZE_CONTROL) {
     out->min_subgroup_size = control.minSubgroupSize;

@@ -82,7 +82,7 @@ func (g Gemm) project(workgroup, width, subgroup uint32) vk.Call {
 func (f panelForm) lowRankCall(g Gemm, begin, end int) vk.Call {
 	of, c := g.lowRank, g.C.Tensor.Range()
 	k := gemmPanelLowRankKernel{
-		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), Sums: c, SumQuads: c, C: c, C4: c, C8: c,
+		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), Sums: c, SumQuads: c, C: c, C8: c,
 		Projections: of.projections.Range(), Factors: of.Factors.Range(),
 		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Rows: uint32(f.rows), Begin: uint32(begin), End: uint32(end),
 		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row),

@@ -127,7 +127,7 @@ func (g Gemm) followed() bool {
 func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 	c := g.C.Tensor.Range()
 	k := gemmPanelKernel{
-		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), Sums: c, SumQuads: c, C: c, C4: c, C8: c,
+		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), Sums: c, SumQuads: c, C: c, C8: c,
 		M: uint32(g.rowsOfC()), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Rows: uint32(f.rows),
 		Chunk: uint32(g.chunk()), Begin: uint32(begin), End: uint32(end),
 		AAt: uint32(g.A.At), AStride: uint32(g.A.Stride), ARow: uint32(g.A.Row), AShared: uint32(g.A.shared()),
@@ -144,7 +144,7 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 		k.Bias, k.BiasAt, k.BiasStride = g.Bias.Range(), uint32(g.BiasAt), uint32(g.BiasStride)
 	}
 	if g.Kept != nil {
-		k.Kept, k.Kept4, k.Kept8 = g.Kept.Range(), g.Kept.Range(), g.Kept.Range()
+		k.Kept, k.Kept8 = g.Kept.Range(), g.Kept.Range()
 	}
 	if w := g.patches; g.ofPatches() {
 		k.Images = g.A.Tensor.Range()

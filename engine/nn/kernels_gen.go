@@ -574,17 +574,17 @@ var cellScanBackwardLanesShader = &vk.Shader{
 		{Name: "Before", Index: 7, Access: vk.Read},
 		{Name: "before_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "Before"},
 		{Name: "AtInputs", Index: 9, Access: vk.Write},
-		{Name: "AtInputs4", Index: 10, Access: vk.Write},
+		{Name: "AtInputs4", Index: 10, Access: vk.Write, View: "AtInputs"},
 		{Name: "AtInner", Index: 11, Access: vk.Write, Optional: true},
-		{Name: "AtInner4", Index: 12, Access: vk.Write, Optional: true},
+		{Name: "AtInner4", Index: 12, Access: vk.Write, Optional: true, View: "AtInner"},
 		{Name: "Carried", Index: 13, Access: vk.Read},
 		{Name: "carried_texels", Index: 14, Access: vk.Read, Texel: vk.TexelFloat4, View: "Carried"},
 		{Name: "Direct", Index: 15, Access: vk.Read},
 		{Name: "direct_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4, View: "Direct"},
 		{Name: "ToCarried", Index: 17, Access: vk.Write},
-		{Name: "ToCarried4", Index: 18, Access: vk.Write},
+		{Name: "ToCarried4", Index: 18, Access: vk.Write, View: "ToCarried"},
 		{Name: "ToDirect", Index: 19, Access: vk.Write},
-		{Name: "ToDirect4", Index: 20, Access: vk.Write},
+		{Name: "ToDirect4", Index: 20, Access: vk.Write, View: "ToDirect"},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
@@ -602,21 +602,17 @@ var cellScanBackwardLanesShader = &vk.Shader{
 
 // cellScanBackwardLanesKernel is shaders/engine/nn/cell_scan_backward_lanes.comp.
 type cellScanBackwardLanesKernel struct {
-	Ends       vk.Range // readonly uint, optional
-	Weights    vk.Range // readonly vec4
-	AtHidden   vk.Range // readonly vec4
-	Kept       vk.Range // readonly vec4
-	Before     vk.Range // readonly vec4
-	AtInputs   vk.Range // writeonly float
-	AtInputs4  vk.Range // writeonly vector
-	AtInner    vk.Range // writeonly float, optional
-	AtInner4   vk.Range // writeonly vector, optional
-	Carried    vk.Range // readonly vec4
-	Direct     vk.Range // readonly vec4
-	ToCarried  vk.Range // writeonly float
-	ToCarried4 vk.Range // writeonly vector
-	ToDirect   vk.Range // writeonly float
-	ToDirect4  vk.Range // writeonly vector
+	Ends      vk.Range // readonly uint, optional
+	Weights   vk.Range // readonly vec4
+	AtHidden  vk.Range // readonly vec4
+	Kept      vk.Range // readonly vec4
+	Before    vk.Range // readonly vec4
+	AtInputs  vk.Range // writeonly float
+	AtInner   vk.Range // writeonly float, optional
+	Carried   vk.Range // readonly vec4
+	Direct    vk.Range // readonly vec4
+	ToCarried vk.Range // writeonly float
+	ToDirect  vk.Range // writeonly float
 
 	Units       uint32 // push constants, in order
 	Rows        uint32
@@ -652,13 +648,13 @@ var cellScanLanesShader = &vk.Shader{
 		{Name: "Memory", Index: 5, Access: vk.Read},
 		{Name: "memory_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Memory"},
 		{Name: "Next", Index: 7, Access: vk.Write},
-		{Name: "Next4", Index: 8, Access: vk.Write},
+		{Name: "Next4", Index: 8, Access: vk.Write, View: "Next"},
 		{Name: "Hidden", Index: 9, Access: vk.Write},
-		{Name: "Hidden4", Index: 10, Access: vk.Write},
+		{Name: "Hidden4", Index: 10, Access: vk.Write, View: "Hidden"},
 		{Name: "Kept", Index: 11, Access: vk.Write},
-		{Name: "Kept4", Index: 12, Access: vk.Write},
+		{Name: "Kept4", Index: 12, Access: vk.Write, View: "Kept"},
 		{Name: "Before", Index: 13, Access: vk.Write},
-		{Name: "Before4", Index: 14, Access: vk.Write},
+		{Name: "Before4", Index: 14, Access: vk.Write, View: "Before"},
 	},
 	PushBytes: 32,
 	Spec: []vk.SpecConstant{
@@ -681,13 +677,9 @@ type cellScanLanesKernel struct {
 	Inputs  vk.Range // readonly vec4
 	Memory  vk.Range // readonly vec4
 	Next    vk.Range // writeonly float
-	Next4   vk.Range // writeonly vector
 	Hidden  vk.Range // writeonly float
-	Hidden4 vk.Range // writeonly vector
 	Kept    vk.Range // writeonly float
-	Kept4   vk.Range // writeonly vector
 	Before  vk.Range // writeonly float
-	Before4 vk.Range // writeonly vector
 
 	Units       uint32 // push constants, in order
 	Rows        uint32
@@ -793,7 +785,7 @@ var convolutionPoolShader = &vk.Shader{
 type convolutionPoolKernel struct {
 	Images vk.Range // readonly vec4
 	Params vk.Range // readonly vec4
-	Values vk.Range // writeonly vector
+	Values vk.Range // writeonly u64vec2
 
 	Rows         uint32 // push constants, in order
 	N            uint32
@@ -1259,10 +1251,10 @@ var gemmPanelShader = &vk.Shader{
 		{Name: "SumQuads", Index: 14, Access: vk.Read},
 		{Name: "sum_quads_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, View: "SumQuads"},
 		{Name: "C", Index: 16, Access: vk.Write},
-		{Name: "C4", Index: 17, Access: vk.Write},
+		{Name: "C4", Index: 17, Access: vk.Write, View: "C"},
 		{Name: "C8", Index: 18, Access: vk.Write},
 		{Name: "Kept", Index: 19, Access: vk.Write, Optional: true},
-		{Name: "Kept4", Index: 20, Access: vk.Write, Optional: true},
+		{Name: "Kept4", Index: 20, Access: vk.Write, Optional: true, View: "Kept"},
 		{Name: "Kept8", Index: 21, Access: vk.Write, Optional: true},
 		{Name: "Images", Index: 22, Access: vk.Read, Optional: true},
 		{Name: "images_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat, Optional: true, View: "Images"},
@@ -1315,11 +1307,9 @@ type gemmPanelKernel struct {
 	Sums     vk.Range // readonly float
 	SumQuads vk.Range // readonly vec4
 	C        vk.Range // writeonly float
-	C4       vk.Range // writeonly vector
-	C8       vk.Range // writeonly vector
+	C8       vk.Range // writeonly u64vec4
 	Kept     vk.Range // writeonly float, optional
-	Kept4    vk.Range // writeonly vector, optional
-	Kept8    vk.Range // writeonly vector, optional
+	Kept8    vk.Range // writeonly u64vec4, optional
 	Images   vk.Range // readonly float, optional
 
 	M           uint32 // push constants, in order
@@ -1406,7 +1396,7 @@ var gemmPanelLowRankShader = &vk.Shader{
 		{Name: "SumQuads", Index: 14, Access: vk.Read},
 		{Name: "sum_quads_texels", Index: 15, Access: vk.Read, Texel: vk.TexelFloat4, View: "SumQuads"},
 		{Name: "C", Index: 16, Access: vk.Write},
-		{Name: "C4", Index: 17, Access: vk.Write},
+		{Name: "C4", Index: 17, Access: vk.Write, View: "C"},
 		{Name: "C8", Index: 18, Access: vk.Write},
 	},
 	PushBytes: 96,
@@ -1452,8 +1442,7 @@ type gemmPanelLowRankKernel struct {
 	Sums        vk.Range // readonly float
 	SumQuads    vk.Range // readonly vec4
 	C           vk.Range // writeonly float
-	C4          vk.Range // writeonly vector
-	C8          vk.Range // writeonly vector
+	C8          vk.Range // writeonly u64vec4
 
 	M         uint32 // push constants, in order
 	N         uint32
@@ -1923,7 +1912,7 @@ type lowRankWideKernel struct {
 	Vectors     vk.Range // readonly vec4, optional
 	Deviation   vk.Range // readonly float
 	Outputs     vk.Range // writeonly float
-	OutputQuads vk.Range // writeonly vector
+	OutputQuads vk.Range // writeonly u64vec2
 	Weights     vk.Range // readonly vec4, optional
 	Projections vk.Range // writeonly float, optional
 
@@ -2006,7 +1995,7 @@ type narrowBackwardKernel struct {
 	Hidden vk.Range // readonly vec4
 	Affine vk.Range // readonly vec4, optional
 	Params vk.Range // readonly vec4
-	Below  vk.Range // writeonly vector
+	Below  vk.Range // writeonly u64vec2
 	Sums   vk.Range // writeonly float, optional
 
 	Units    uint32 // push constants, in order
@@ -2466,7 +2455,7 @@ var patchesBackwardQuadWideShader = &vk.Shader{
 // patchesBackwardQuadWideKernel is shaders/engine/nn/patches_backward_quad_wide.comp.
 type patchesBackwardQuadWideKernel struct {
 	Patches vk.Range // readonly vec4
-	Images  vk.Range // writeonly vector
+	Images  vk.Range // writeonly u64vec2
 	Outputs vk.Range // readonly vec4, optional
 	Inputs  vk.Range // readonly vec4, optional
 
@@ -2580,7 +2569,7 @@ var patchesQuadWideShader = &vk.Shader{
 // patchesQuadWideKernel is shaders/engine/nn/patches_quad_wide.comp.
 type patchesQuadWideKernel struct {
 	Images  vk.Range // readonly vec4
-	Patches vk.Range // writeonly vector
+	Patches vk.Range // writeonly u64vec2
 
 	Rows        uint32 // push constants, in order
 	ImageAt     uint32
@@ -2861,7 +2850,7 @@ var poolBackwardQuadWideShader = &vk.Shader{
 type poolBackwardQuadWideKernel struct {
 	AtValues vk.Range // readonly vec4
 	Images   vk.Range // readonly vec4, optional
-	AtImages vk.Range // writeonly vector
+	AtImages vk.Range // writeonly u64vec2
 	Addend   vk.Range // readonly vec4, optional
 	Outputs  vk.Range // readonly vec4, optional
 	Inputs   vk.Range // readonly vec4, optional
@@ -2982,7 +2971,7 @@ var poolQuadWideShader = &vk.Shader{
 // poolQuadWideKernel is shaders/engine/nn/pool_quad_wide.comp.
 type poolQuadWideKernel struct {
 	Images vk.Range // readonly vec4
-	Values vk.Range // writeonly vector
+	Values vk.Range // writeonly u64vec2
 
 	Rows        uint32 // push constants, in order
 	ImageAt     uint32

@@ -142,9 +142,9 @@ func (q *Sequence) scanForward(r *engine.Recorder, b batch) {
 	q.scanParts(func(first, last uint32) {
 		if f.lanes > 0 {
 			k := cellScanLanesKernel{
-				Weights: q.packed.Range(), Inputs: q.gates.Range(), Memory: q.memory.Range(), Next: q.memory.Range(), Next4: q.memory.Range(),
-				Hidden: q.hidden.Range(), Hidden4: q.hidden.Range(), Kept: q.kept.Range(), Kept4: q.kept.Range(),
-				Before: q.memories.Range(), Before4: q.memories.Range(),
+				Weights: q.packed.Range(), Inputs: q.gates.Range(), Memory: q.memory.Range(), Next: q.memory.Range(),
+				Hidden: q.hidden.Range(), Kept: q.kept.Range(),
+				Before: q.memories.Range(),
 				Units: uint32(c.Out), Rows: uint32(q.rows), Steps: uint32(q.steps), First: first, Last: last,
 				Lanes: uint32(f.lanes), Gru: c.Kind == GRU, ScanRows: uint32(f.rows), Quads: uint32(f.quads), Aligned: c.Out%4 == 0,
 			}
@@ -171,9 +171,9 @@ func (q *Sequence) scanBackward(r *engine.Recorder, b batch) {
 		if f.lanes > 0 {
 			k := cellScanBackwardLanesKernel{
 				Weights: q.packed.Range(), AtHidden: q.atHidden.Range(), Kept: q.kept.Range(), Before: q.memories.Range(),
-				AtInputs: q.gates.Range(), AtInputs4: q.gates.Range(), AtInner: optional(q.inner), AtInner4: optional(q.inner),
-				Carried: q.carried.Range(), ToCarried: q.carried.Range(), ToCarried4: q.carried.Range(),
-				Direct: q.direct.Range(), ToDirect: q.direct.Range(), ToDirect4: q.direct.Range(),
+				AtInputs: q.gates.Range(), AtInner: optional(q.inner),
+				Carried: q.carried.Range(), ToCarried: q.carried.Range(),
+				Direct: q.direct.Range(), ToDirect: q.direct.Range(),
 				Units: uint32(c.Out), Rows: uint32(q.rows), Steps: uint32(q.steps), First: first, Last: last,
 				Lanes: uint32(f.lanes), Gru: c.Kind == GRU, ScanRows: uint32(f.rows), Quads: uint32(f.quads), Aligned: c.Out%4 == 0,
 			}

@@ -312,16 +312,16 @@ var updatePairWideShader = &vk.Shader{
 
 // updatePairWideKernel is shaders/engine/optim/update_pair_wide.comp.
 type updatePairWideKernel struct {
-	Params        vk.Range // read-write vector
+	Params        vk.Range // read-write u64vec2
 	Gradient      vk.Range // readonly vec4
-	First         vk.Range // read-write vector
-	Second        vk.Range // read-write vector
+	First         vk.Range // read-write u64vec2
+	Second        vk.Range // read-write u64vec2
 	LearningRate  vk.Range // readonly float
 	Factors       vk.Range // readonly vec4
-	Params2       vk.Range // read-write vector
+	Params2       vk.Range // read-write u64vec2
 	Gradient2     vk.Range // readonly vec4
-	First2        vk.Range // read-write vector
-	Second2       vk.Range // read-write vector
+	First2        vk.Range // read-write u64vec2
+	Second2       vk.Range // read-write u64vec2
 	LearningRate2 vk.Range // readonly float
 	Factors2      vk.Range // readonly vec4
 
@@ -377,13 +377,13 @@ var updateWideShader = &vk.Shader{
 
 // updateWideKernel is shaders/engine/optim/update_wide.comp.
 type updateWideKernel struct {
-	Params       vk.Range // read-write vector
+	Params       vk.Range // read-write u64vec2
 	Gradient     vk.Range // readonly vec4
-	First        vk.Range // read-write vector
-	Second       vk.Range // read-write vector
+	First        vk.Range // read-write u64vec2
+	Second       vk.Range // read-write u64vec2
 	LearningRate vk.Range // readonly float
 	Factors      vk.Range // readonly vec4
-	Target       vk.Range // read-write vector, optional
+	Target       vk.Range // read-write u64vec2, optional
 	Tau          vk.Range // readonly float, optional
 
 	Splits      uint32 // push constants, in order

@@ -18,7 +18,7 @@ type binding struct {
 }
 
 // Naming conventions for another view of the storage buffer whose array is x: a texel buffer x_texels, and a storage
-// buffer whose array of vec4 is x4.
+// buffer whose array of vec4, or of u64vec2 (shaders/engine/store.glsl), is x4.
 const (
 	texelSuffix = "_texels"
 	foursSuffix = "4"
@@ -75,7 +75,7 @@ func viewedBy(b spirv.Binding, arrays map[string]spirv.Binding) (of spirv.Bindin
 		return of, true, nil
 	}
 	array, ok := strings.CutSuffix(b.Array, foursSuffix)
-	if of, view = arrays[array]; !ok || !view || of.Element != "float" || b.Element != "vec4" {
+	if of, view = arrays[array]; !ok || !view || of.Element != "float" || b.Element != "vec4" && b.Element != "u64vec2" {
 		return b, false, nil
 	}
 	if of.Access != b.Access {

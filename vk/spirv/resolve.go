@@ -155,7 +155,7 @@ func (d *declarations) typeName(id uint32) string {
 	t := d.results[id]
 	switch t.op {
 	case opTypeVector:
-		prefix := map[string]string{"float": "vec", "uint": "uvec", "int": "ivec", "float16_t": "f16vec"}[d.typeName32(t.args[0])]
+		prefix := map[string]string{"float": "vec", "uint": "uvec", "int": "ivec", "float16_t": "f16vec", "uint64_t": "u64vec"}[d.typeName32(t.args[0])]
 		if prefix != "" && t.args[1] >= 2 && t.args[1] <= 4 {
 			return prefix + string(rune('0'+t.args[1]))
 		}

@@ -80,7 +80,7 @@ var deterministicUpdateShader = &vk.Shader{
 // deterministicUpdateKernel is shaders/rl/internal/lane/deterministic_update.comp.
 type deterministicUpdateKernel struct {
 	Params        vk.Range // readonly float
-	Updated4      vk.Range // writeonly vector
+	Updated4      vk.Range // writeonly u64vec2
 	Obs           vk.Range // readonly float
 	NextObs       vk.Range // readonly float
 	Action        vk.Range // readonly float
@@ -211,7 +211,7 @@ var dqnUpdateShader = &vk.Shader{
 // dqnUpdateKernel is shaders/rl/internal/lane/dqn_update.comp.
 type dqnUpdateKernel struct {
 	Params       vk.Range // readonly float
-	Updated4     vk.Range // writeonly vector
+	Updated4     vk.Range // writeonly u64vec2
 	Obs          vk.Range // readonly float
 	NextObs      vk.Range // readonly float
 	Action       vk.Range // readonly float
@@ -514,12 +514,14 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "advantages_texels", Index: 27, Access: vk.Read, Texel: vk.TexelFloat4, View: "Advantage"},
 		{Name: "targets_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
 		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Value"},
-		{Name: "CriticUpdates", Index: 30, Access: vk.Write},
+		{Name: "CriticUpdates", Index: 30, Access: vk.ReadWrite},
 		{Name: "CriticRefused", Index: 31, Access: vk.ReadWrite},
 		{Name: "Order", Index: 32, Access: vk.Read, Optional: true},
 		{Name: "order_texels", Index: 33, Access: vk.Read, Texel: vk.TexelUint4, Optional: true, View: "Order"},
+		{Name: "Meeting", Index: 34, Access: vk.ReadWrite, Optional: true},
+		{Name: "Squares", Index: 35, Access: vk.ReadWrite, Optional: true},
 	},
-	PushBytes: 92,
+	PushBytes: 96,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -534,6 +536,8 @@ var policyUpdateShader = &vk.Shader{
 		{Name: "MOMENTS_HELD", ID: 11, Default: 0},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 16},
 		{Name: "RULE", ID: 13, Default: 0},
+		{Name: "APART", ID: 14, Default: 0},
+		{Name: "HAS_MEETING", ID: 15, Default: 0, Has: "Meeting"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
 		{Name: "RATIO_IN_ADVANTAGE", ID: 51, Default: 0},
@@ -575,9 +579,11 @@ type policyUpdateKernel struct {
 	Refused       vk.Range // read-write uint
 	ActorLosses   vk.Range // writeonly float
 	CriticLosses  vk.Range // writeonly float
-	CriticUpdates vk.Range // writeonly uint
+	CriticUpdates vk.Range // read-write uint
 	CriticRefused vk.Range // read-write uint
 	Order         vk.Range // readonly uint, optional
+	Meeting       vk.Range // read-write uint, optional
+	Squares       vk.Range // read-write float, optional
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32
@@ -592,6 +598,7 @@ type policyUpdateKernel struct {
 	Minibatches  uint32
 	First        uint32
 	Last         uint32
+	Patience     uint32
 	ObsLimit     float32
 	MaxNorm      float32
 	Beta1        float32
@@ -614,6 +621,7 @@ type policyUpdateKernel struct {
 	MomentsHeld      bool    // default false
 	LocalSizeX       uint32  // default 16
 	Rule             uint32  // default 0
+	Apart            bool    // default false
 	TexelLoads       uint32  // default 0
 	Trajectories     bool    // default false
 	RatioInAdvantage bool    // default false
@@ -710,7 +718,7 @@ var softUpdateShader = &vk.Shader{
 // softUpdateKernel is shaders/rl/internal/lane/soft_update.comp.
 type softUpdateKernel struct {
 	Params             vk.Range // readonly float
-	Updated4           vk.Range // writeonly vector
+	Updated4           vk.Range // writeonly u64vec2
 	Obs                vk.Range // readonly float
 	NextObs            vk.Range // readonly float
 	Action             vk.Range // readonly float

@@ -8,35 +8,42 @@ import (
 )
 
 const (
-	policyBindings  = 25
+	policyBindings  = 28
 	heldTransitions = 1 << 19 // with as many, moments stay in registers: faster, but twice as long to compile
-	sharedRows      = 1024    // minibatches of a single member that all threads share instead
+	apartRows       = 32      // of minibatches of a single member, whose actor and critic have a thread each
+	sharedRows      = 2048    // of minibatches of a single member that all threads share instead
+	patience        = 8192    // turns of loops in which actor and critic wait for each other in a dispatch, half a microsecond each
 )
 
 // Policy makes all updates of an iteration of PPO in a few dispatches of policy_update.comp, if it is on; otherwise each is a few dispatches of its
 // own. nil is off.
 type Policy struct {
-	On   bool
-	Held bool // moments stay in registers
-	Both bool // for tests: off, but with the networks in one buffer, so that On can be set
+	On       bool
+	Held     bool   // moments stay in registers
+	Apart    bool   // actor and critic are computed side by side
+	Patience uint32 // turns in which they wait for each other in a dispatch
+	Both     bool   // for tests: off, but with all that On and Apart need, so that they can be set
 
-	lanes nn.Lanes
-	model nn.Model
-	rows  int
+	lanes   nn.Lanes
+	model   nn.Model
+	rows    int
+	meeting *engine.Tensor // [M]: where actor and critic are; nil if they are not apart
+	squares *engine.Tensor // [2, 2, M]: of the gradients of even and odd updates, of actors and critics; nil as well
 }
 
 // PlanPolicy decides by the sizes of an iteration and the networks of actors whether updates are made so: on software drivers, with small
 // networks and enough work to repay the longer compilation. The other form takes two to four times as long per update. ClipUp needs the norm of
 // the velocity before it moves a parameter, which would be a second pass over the moments.
 //
-// A member's updates are one workgroup, and so one thread's. Threads share large minibatches of a single member in the other form: SimpleSpread's 6144
-// transitions, four epochs in minibatches of 1536, take 49 ms then on two processors, and 65 ms so.
+// A member's updates are one workgroup, and so one thread's. Of a single member, actor and critic are one each, and all threads share very large minibatches
+// in the other form.
 func PlanPolicy(info vk.Info, m *Minibatches, rule optim.Rule, alike bool, actor nn.Model) *Policy {
 	transitions := m.Members * m.Environments * m.Horizon * m.Epochs
 	lanes, err := nn.LanesOf(actor, info)
-	p := &Policy{Held: transitions >= heldTransitions, lanes: lanes, model: actor, rows: m.Rows}
-	p.On = alike && info.Type == vk.CPU && transitions >= Worth && (m.Members > 1 || m.Rows < sharedRows) && rule != optim.ClipUp &&
-		info.Limits.MaxBindings >= policyBindings && err == nil && lanes.Lanes%blockRows == 0 && p.iterations() <= maxIterations
+	p := &Policy{Held: transitions >= heldTransitions, Patience: patience, lanes: lanes, model: actor, rows: m.Rows}
+	p.Apart = m.Members == 1 && m.Rows >= apartRows && info.Threads > 1 && info.Features.Has(vk.DeviceScope)
+	p.On = alike && info.Type == vk.CPU && transitions >= Worth && (m.Members > 1 || m.Rows < sharedRows) && rule != optim.ClipUp && info.Features.Has(vk.Int64) &&
+		info.Limits.MaxBindings >= policyBindings && err == nil && lanes.Lanes%blockRows == 0 && p.iterations() <= maxIterations-patience
 	return p
 }
 
@@ -59,6 +66,10 @@ func (p *Policy) Begin(s *engine.State, m *Minibatches, actor *engine.Tensor) {
 	p.On = p.On && !p.Both && bindable(s.Engine().Device().Info(), actor)
 	if p.On {
 		m.StoreOrder(s)
+	}
+	if p.On && p.Apart || p.Both {
+		p.meeting = s.Scratch("meeting", engine.Uint32, engine.Members(m.Members))
+		p.squares = s.Scratch("squares", engine.Float32, engine.Axis("parity", 2), engine.Axis("network", 2), engine.Members(m.Members))
 	}
 }
 
@@ -85,10 +96,19 @@ func (p *Policy) Record(r *engine.Recorder, m *Minibatches, actor, critic *optim
 	if m.Order != nil {
 		k.Order = m.Order.Range()
 	}
+	if p.Apart {
+		r.Fill(p.meeting, 0)
+		k.Meeting, k.Squares = p.meeting.Range(), p.squares.Range()
+	}
 	updates := m.Epochs * m.Count
-	step := max(1, maxIterations/p.iterations())
+	step := max(1, (maxIterations-patience)/p.iterations())
 	for first := 0; first < updates; first += step {
 		k.First, k.Last = uint32(first), uint32(min(first+step, updates))
+		if p.Apart {
+			apart := k
+			apart.Apart, apart.Patience, apart.LocalSizeX = true, p.Patience, p.lanes.Lanes
+			dispatch(r, apart.call(uint32(m.Members), 2, 1), p.lanes.Lanes)
+		}
 		dispatch(r, k.call(uint32(m.Members), 1, 1), p.lanes.Lanes)
 	}
 	return true

@@ -6,6 +6,8 @@
 //
 // Groups: x = networks of all members, y = splits that the rows are divided into; split s writes gradient[s].
 
+#include "engine/store.glsl"
+
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
@@ -24,7 +26,7 @@ layout(set = 0, binding = 5, rgba32f) readonly uniform imageBuffer inputs_texels
 layout(std430, set = 0, binding = 6) readonly buffer AtOutputs { float at_outputs[]; }; // [networks, rows, OUT]
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer at_outputs_texels;
 layout(std430, set = 0, binding = 8) writeonly buffer Gradient { float gradient[]; };   // [splits, networks, row]
-layout(std430, set = 0, binding = 9) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
+layout(std430, set = 0, binding = 9) writeonly buffer Gradient4 { Quad gradient4[]; };  // the same
 layout(std430, set = 0, binding = 10) writeonly buffer AtInputs { float at_inputs[]; };     // [networks, rows, IN_1]: after normalization
 layout(std430, set = 0, binding = 11) readonly buffer Inputs2 { float inputs_2[]; };        // [networks / shared_2, rows, IN - IN_1]; optional
 layout(set = 0, binding = 12, rgba32f) readonly uniform imageBuffer inputs_2_texels;

@@ -1,5 +1,5 @@
 // Back-propagation through the perceptron of mlp.glsl, one sample at a time, gradients summed in the lanes'
-// registers. The includer declares before the buffers `float gradient[]` and `vec4 gradient4[]`, two views of the
+// registers. The includer declares before the buffers `float gradient[]` and `Quad gradient4[]` (engine/store.glsl), two views of the
 // same gradients.
 
 float mlp_g1[IN * UNITS_1], mlp_gb1[UNITS_1], mlp_gscale1[NORM_UNITS_1], mlp_gshift1[NORM_UNITS_1];
@@ -118,7 +118,7 @@ void mlp_backward(const float dy[OUT]) { mlp_back(dy, true); }
     if (wide) {                                                                                           \
         UNROLL for (uint q = 0u; q < (units); q += 4u) {                                              \
             gradient4[((offset) + q * LANES) / 4u + LANE] =                                               \
-                vec4(from[(at) + q], from[(at) + q + 1u], from[(at) + q + 2u], from[(at) + q + 3u]);      \
+                quad(vec4(from[(at) + q], from[(at) + q + 1u], from[(at) + q + 2u], from[(at) + q + 3u])); \
         }                                                                                                 \
     } else {                                                                                              \
         UNROLL_AT(1u) for (uint q = 0u; q < (units); q++) {                                           \

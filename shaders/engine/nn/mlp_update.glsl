@@ -40,8 +40,8 @@ MLP_UPDATE_ONE(vec4)
             mlp_update_one(w, vec4(g[i], g[i + 1u], g[i + 2u], g[i + 3u]), first, second, s);                         \
             to[i] = w.x; to[i + 1u] = w.y; to[i + 2u] = w.z; to[i + 3u] = w.w;                                        \
             if (s.taken) {                                                                                            \
-                if (HAS_FIRST) gradient4[from] = first;                                                               \
-                if (HAS_SECOND) gradient4[from + stride / 4u] = second;                                               \
+                if (HAS_FIRST) gradient4[from] = quad(first);                                                               \
+                if (HAS_SECOND) gradient4[from + stride / 4u] = quad(second);                                               \
             }                                                                                                         \
         }                                                                                                             \
     } else {                                                                                                          \

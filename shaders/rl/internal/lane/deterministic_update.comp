@@ -7,7 +7,6 @@
 //
 // Groups: x = members.
 
-#extension GL_ARB_gpu_shader_int64 : require
 #include "engine/optim/constants.glsl"
 #include "engine/rng.glsl"
 #include "rl/internal/lane/rows.glsl"

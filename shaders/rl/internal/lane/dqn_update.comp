@@ -6,7 +6,6 @@
 //
 // Groups: x = members.
 
-#extension GL_ARB_gpu_shader_int64 : require
 #include "engine/optim/constants.glsl"
 
 layout(constant_id = 9) const bool DOUBLE = false;   // the network chooses the next action

@@ -7,6 +7,7 @@
 //
 // Groups: x = members, y = splits; split s writes gradient[s].
 
+#include "engine/store.glsl"
 #include "rl/internal/lane/policy.glsl"
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
@@ -20,7 +21,7 @@ layout(std430, set = 0, binding = 1) readonly buffer Params4 { vec4 params4[]; }
 layout(std430, set = 0, binding = 2) readonly buffer Normalizer { float normalizer[]; }; // [M, 2, IN]
 layout(std430, set = 0, binding = 3) readonly buffer Obs { float inputs[]; };            // [T, M, E, IN]
 layout(std430, set = 0, binding = 12) writeonly buffer Gradient { float gradient[]; };   // [splits, M, row]
-layout(std430, set = 0, binding = 13) writeonly buffer Gradient4 { vec4 gradient4[]; };  // the same
+layout(std430, set = 0, binding = 13) writeonly buffer Gradient4 { Quad gradient4[]; };  // the same
 layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer params_texels;
 layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer inputs_texels;
 

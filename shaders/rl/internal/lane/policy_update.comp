@@ -5,18 +5,25 @@
 // What policy_gradient.comp and the optimizer do in three dispatches an update, without most of the memory between:
 // for drivers whose memory is dear beside their registers. The losses are in rl/loss.glsl.
 //
-// Groups: x = members.
+// A workgroup is one thread's. For a single member actor and critic are workgroups of their own (APART), which meet at each update; a dispatch without APART
+// then makes the updates that are left when they do not.
+//
+// Groups: x = members, y = 2 with APART.
 
+#define QUADS_64
+#include "engine/store.glsl"
 #include "engine/rng.glsl"
 #include "engine/optim/constants.glsl"
 #include "rl/internal/lane/policy.glsl"
 #include "rl/internal/lane/rows.glsl"
 
-layout(local_size_x = 16, local_size_x_id = 12) in; // two subgroups
+layout(local_size_x = 16, local_size_x_id = 12) in; // two subgroups, one with APART
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 1;
 layout(constant_id = 6) const uint OUT = 1;       // of the actor
 layout(constant_id = 7) const bool HAS_NORMALIZER = false; // observations pass the running normalizer
+layout(constant_id = 14) const bool APART = false;
+layout(constant_id = 15) const bool HAS_MEETING = false;
 
 layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };         // [3, M, row]: actors, from `critic` on critics
 layout(std430, set = 0, binding = 1) coherent readonly buffer Params4 { vec4 params4[]; };        // the same
@@ -26,18 +33,20 @@ layout(std430, set = 0, binding = 10) readonly buffer LearningRate { float learn
 layout(std430, set = 0, binding = 12) readonly buffer ActorWeight { float actor_weight[]; };     // [M]
 layout(std430, set = 0, binding = 13) readonly buffer CriticWeight { float critic_weight[]; };   // [M]
 layout(std430, set = 0, binding = 16) coherent writeonly buffer Updated { float gradient[]; };    // as Params; named as mlp_backward.glsl wants it
-layout(std430, set = 0, binding = 17) coherent writeonly buffer Updated4 { vec4 gradient4[]; };   // the same
+layout(std430, set = 0, binding = 17) coherent writeonly buffer Updated4 { Quad gradient4[]; };   // the same
 layout(std430, set = 0, binding = 18) writeonly buffer Norm { float norm[]; };           // [M]: of the last gradient; -1: not finite
 layout(std430, set = 0, binding = 19) buffer Updates { uint updates[]; };                // [M]: made
 layout(std430, set = 0, binding = 20) buffer Refused { uint refused[]; };                // [M]: gradients that were not finite
 layout(std430, set = 0, binding = 21) writeonly buffer ActorLosses { float actor_losses[]; };   // [4, M]: the sums of rl/loss.glsl
 layout(std430, set = 0, binding = 22) writeonly buffer CriticLosses { float critic_losses[]; }; // [4, M]: loss, 0, 0, 0
-layout(std430, set = 0, binding = 30) writeonly buffer CriticUpdates { uint critic_updates[]; }; // [M]: as Updates, which are the actors'
+layout(std430, set = 0, binding = 30) buffer CriticUpdates { uint critic_updates[]; };   // [M]: as Updates, which are the actors'
 layout(std430, set = 0, binding = 31) buffer CriticRefused { uint critic_refused[]; }; // [M]: as Refused
 layout(set = 0, binding = 23, rgba32f) coherent readonly uniform imageBuffer params_texels;
 layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer inputs_texels;
 layout(std430, set = 0, binding = 32) readonly buffer Order { uint order[]; };           // [epochs, M, T * E]; optional
 layout(set = 0, binding = 33, rgba32ui) readonly uniform uimageBuffer order_texels;
+layout(std430, set = 0, binding = 34) coherent buffer Meeting { uint meeting[]; };       // [M]; optional
+layout(std430, set = 0, binding = 35) coherent buffer Squares { float squares_apart[]; }; // [2, 2, M]: even and odd updates, actors and critics; optional
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -47,8 +56,9 @@ layout(push_constant) uniform Push {
     uint seed;
     uint stream; // of the permutations
     uint minibatches; // an epoch
-    uint first;  // update of this dispatch, counted over epochs and minibatches
+    uint first;  // update of this dispatch, counted over epochs and minibatches; with a meeting and without APART, those made by then are left out
     uint last;   // one behind the last update
+    uint patience; // turns of waiting in this dispatch; used with APART
     float obs_limit;
     float max_norm; // 0: no limit
     ADAM_CONSTANTS
@@ -67,14 +77,17 @@ uint outputs; // of this subgroup's network
 #include "engine/optim/bias.glsl"
 #include "rl/loss.glsl"
 #include "rl/order.glsl"
+#include "rl/internal/lane/meeting.glsl"
 
 shared float squares[2];
 
 void main() {
     unroll_apart();
+    uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x, start = first;
+    if (HAS_MEETING && !APART) start = meeting_updates(member);
     barrier(); // software drivers compile code before the first barrier twice
-    uint member = gl_WorkGroupID.x, members = gl_NumWorkGroups.x;
-    bool is_critic = gl_SubgroupID != 0u;
+    meeting_patience = patience;
+    bool is_critic = (APART ? gl_WorkGroupID.y : gl_SubgroupID) != 0u;
     outputs = is_critic ? 1u : OUT;
     uint base = is_critic ? critic + member * critic_row : member * actor_row, stride = is_critic ? critic_stride : actor_stride;
     mlp_update_load(base, stride);
@@ -89,13 +102,14 @@ void main() {
     }
     float clip = clip_epsilon[member], rate = learning_rate[member];
     float weight = is_critic ? critic_weight[member] : actor_weight[member], bonus = entropy_weight[member];
-    uint done = updates[member], refusals = 0u;
+    uint done = is_critic ? critic_updates[member] : updates[member], refusals = 0u; // apart, the other may have counted already
     LossSums sums;
-    float share, size;
+    float share, size = -1.0;
+    bool goes_on = true;
 
     // Loops test their condition at the end: if it is at the start, software drivers run the body once more, masked.
-    uint update = first;
-    [[dont_unroll]] do {
+    uint update = start;
+    if (!HAS_MEETING || APART || start < last) [[dont_unroll]] do {
         Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update / minibatches, update % minibatches, minibatches);
         share = 1.0 / float(mb.count);
         LossSettings settings = LossSettings(clip, weight, bonus, share);
@@ -143,10 +157,18 @@ void main() {
         if (LOG_STD_PARAMETERS && !is_critic) {
             UNROLL for (uint o = 0u; o < DIMS; o++) square += g_deviation[o] * g_deviation[o];
         }
-        if (subgroupElect()) squares[gl_SubgroupID] = square;
-        barrier();
-        square = squares[0] + squares[1];
-        barrier(); // before the next update writes them
+        if (APART) {
+            uint at = (update & 1u) * 2u * members + member;
+            if (subgroupElect()) squares_apart[at + (is_critic ? members : 0u)] = square;
+            goes_on = meet(member, update, update == first);
+            square = squares_apart[at] + squares_apart[at + members];
+        } else {
+            if (subgroupElect()) squares[gl_SubgroupID] = square;
+            barrier();
+            square = squares[0] + squares[1];
+            barrier(); // before the next update writes them
+        }
+        if (!goes_on) break;
         size = sqrt(square);
         bool finite = !isnan(square) && !isinf(square);
         float t = float(done + 1u);
@@ -163,8 +185,10 @@ void main() {
         update++;
     } while (update < last);
 
+    if (HAS_MEETING && start == last) return;
     mlp_update_store(base, stride);
     if (LANE == 0u && is_critic) {
+        if (HAS_MEETING && !APART) meeting[member] = 2u * last; // where the next dispatch goes on
         critic_updates[member] = done;
         critic_refused[member] += refusals;
         critic_losses[member] = sums.loss * share;

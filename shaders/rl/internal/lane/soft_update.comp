@@ -7,7 +7,6 @@
 //
 // Groups: x = members.
 
-#extension GL_ARB_gpu_shader_int64 : require
 #include "engine/optim/constants.glsl"
 #include "engine/rng.glsl"
 #include "rl/internal/lane/rows.glsl"
@@ -153,6 +152,6 @@ void main() {
     if (HAS_TEMPERATURE_REFUSED) temperature_refused[member] += refusals[1];
     if (HAS_TEMPERATURE_UPDATES) {
         temperature_updates[member] = heats;
-        UNROLL for (uint i = 0u; i < 3u; i++) updated4[(logarithms + i * logarithm_stride) / 4u + member] = pack(vec4(heat[i], 0.0, 0.0, 0.0));
+        UNROLL for (uint i = 0u; i < 3u; i++) updated4[(logarithms + i * logarithm_stride) / 4u + member] = quad(vec4(heat[i], 0.0, 0.0, 0.0));
     }
 }

@@ -7,6 +7,9 @@
 // The includer declares before the push constants count, together and those of engine/optim/constants.glsl, and defines
 // row_gradient and row_end.
 
+#define QUADS_64
+#include "engine/store.glsl"
+
 layout(local_size_x = 8, local_size_x_id = 12) in; // one subgroup
 layout(constant_id = 0) const uint LANES = 8;
 layout(constant_id = 5) const uint IN = 2;      // of the networks, the largest number
@@ -15,7 +18,7 @@ layout(constant_id = 8) const uint BATCH = 64;
 
 layout(std430, set = 0, binding = 0) coherent readonly buffer Params { float params[]; };  // all that updates change
 layout(std430, set = 0, binding = 1) coherent readonly buffer Params4 { vec4 params4[]; }; // the same
-layout(std430, set = 0, binding = 2) coherent writeonly buffer Updated4 { u64vec2 updated4[]; }; // the same, two floats in 64 bits
+layout(std430, set = 0, binding = 2) coherent writeonly buffer Updated4 { Quad updated4[]; };    // the same
 layout(std430, set = 0, binding = 3) readonly buffer Obs { float obs[]; };            // [updates, M, BATCH, OBS]
 layout(std430, set = 0, binding = 4) readonly buffer NextObs { float next_obs[]; };   // [updates, M, BATCH, OBS]
 layout(std430, set = 0, binding = 5) readonly buffer Action { float actions[]; };     // [updates, M, BATCH, dimensions]
@@ -29,7 +32,7 @@ layout(std430, set = 0, binding = 12) writeonly buffer Norm { float norm[]; };  
 layout(std430, set = 0, binding = 13) writeonly buffer Value { float values[]; };     // of the last update
 layout(std430, set = 0, binding = 14) writeonly buffer Loss { float loss[]; };        // [M, BATCH]: of the last update
 layout(std430, set = 0, binding = 15) coherent writeonly buffer Gradient { float gradient[]; };  // [M, row]
-layout(std430, set = 0, binding = 16) coherent writeonly buffer Gradient4 { vec4 gradient4[]; }; // the same
+layout(std430, set = 0, binding = 16) coherent writeonly buffer Gradient4 { Quad gradient4[]; }; // the same
 layout(std430, set = 0, binding = 17) coherent readonly buffer Summed { vec4 summed[]; };        // the same
 layout(set = 0, binding = 18, rgba32f) coherent readonly uniform imageBuffer summed_texels;
 layout(set = 0, binding = 19, rgba32f) coherent readonly uniform imageBuffer params_texels;
@@ -137,10 +140,6 @@ void exchange() {
     if (LANES >= 16u) subgroupBarrier();
 }
 
-u64vec2 pack(vec4 v) {
-    return u64vec2(packUint2x32(floatBitsToUint(v.xy)), packUint2x32(floatBitsToUint(v.zw)));
-}
-
 // One update of a row of parameters.
 struct Adam {
     uint base, stride, target, gradient, fours; // where they begin, in floats, and how many fours there are
@@ -164,11 +163,11 @@ void adam(Adam a) {
         vec4 next = w - a.rate * m / (sqrt(v * a.correction_2) + epsilon);
         if (begin + LANE < a.fours) {
             if (a.finite) {
-                updated4[at] = pack(next);
-                updated4[at + stride] = pack(m);
-                updated4[at + 2u * stride] = pack(v);
+                updated4[at] = quad(next);
+                updated4[at + stride] = quad(m);
+                updated4[at + 2u * stride] = quad(v);
             }
-            if (a.follows) updated4[target] = pack(follow(to, a.finite ? next : w, a.tau));
+            if (a.follows) updated4[target] = quad(follow(to, a.finite ? next : w, a.tau));
         }
         begin += LANES;
     } while (begin < a.fours);
