@@ -14,6 +14,7 @@
 #extension GL_KHR_shader_subgroup_arithmetic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
+#include "engine/after.glsl"
 #include "engine/load.glsl"
 #include "engine/unroll.glsl"
 #include "engine/nn/activation.glsl"
@@ -62,6 +63,8 @@ const uint ROWS_2 = HIDDEN_2 == 0u ? 1u : LANES * UNITS_2; // registers of the s
 const uint MATRIX_2 = HIDDEN_2 == 0u ? 1u : UNITS_1 * ROWS_2;
 
 const float NORM_EPSILON = 1e-6; // of layer normalization, as in Flax
+
+const bool MLP_LONG = IN >= 8u; // a pass is so long that the compiler has to be told in which order to compute (engine/after.glsl)
 
 #define LANE gl_SubgroupInvocationID
 
@@ -186,9 +189,11 @@ void mlp_forward() {
     ACTIVATE(ACTIVATION, mlp_h1, mlp_z1, UNITS_1)
     if (HIDDEN_2 != 0u) {
         UNROLL for (uint q = 0u; q < UNITS_2; q++) mlp_z2[q] = mlp_b2[q];
+        float before[4] = {mlp_h1[0], mlp_h1[0], mlp_h1[0], mlp_h1[0]};
         UNROLL for (uint u = 0u; u < UNITS_1; u++) {
             UNROLL for (uint p = 0u; p < LANES; p++) {
-                float h = subgroupShuffle(mlp_h1[u], p);
+                float h = subgroupShuffle(MLP_LONG ? after(mlp_h1[u], before[p % 4u]) : mlp_h1[u], p);
+                before[p % 4u] = mlp_z2[p % UNITS_2];
                 UNROLL for (uint q = 0u; q < UNITS_2; q++) mlp_z2[q] += h * mlp_w2[(u * LANES + p) * UNITS_2 + q];
             }
         }

@@ -85,16 +85,20 @@ void mlp_back(const float dy[OUT], const bool add_w2) {
     if (HIDDEN_2 != 0u) {
         if (LAYER_NORM) MLP_NORMALIZE_BACK(dl, mlp_n2, mlp_rstd2, mlp_scale2, mlp_gscale2, mlp_gshift2, UNITS_2, WIDE_2, HIDDEN_2)
         UNROLL for (uint q = 0u; q < UNITS_2; q++) mlp_gb2[q] += mlp_d2[q] = dl[q];
+        float before[LANES];
+        UNROLL for (uint i = 0u; i < LANES; i++) before[i] = dl[0];
         UNROLL for (uint u = 0u; u < UNITS_1; u++) {
             float d = 0.0;
             UNROLL for (uint i = 0u; i < LANES; i++) {
                 uint p = mlp_reduced(i);
                 float h = add_w2 ? subgroupShuffle(mlp_h1[u], p) : 0.0;
+                if (MLP_LONG) dl[i % UNITS_2] = after(dl[i % UNITS_2], before[i]);
                 d = 0.0;
                 UNROLL for (uint q = 0u; q < UNITS_2; q++) {
                     d += mlp_w2[(u * LANES + p) * UNITS_2 + q] * dl[q];
                     if (add_w2) mlp_g2[(u * LANES + p) * UNITS_2 + q] += h * dl[q];
                 }
+                before[i] = d;
                 MLP_REDUCE(i, d)
             }
             mlp_d1[u] = d * activate_slope(ACTIVATION, mlp_z1[u], mlp_h1[u]);
