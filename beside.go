@@ -45,8 +45,13 @@ func (c *Config) CheckShared() error {
 // ShareKey returns the dotted key of the setting by which several devices can share runs of the configuration: search.slice or members.slice; "": they cannot.
 func (c *Config) ShareKey() string { return c.setup.ShareKey() }
 
-// Divides reports whether several devices share runs by the members, and not by candidates of a search.
-func (c *Config) Divides() bool { return c.setup.Slices() != nil }
+// Divides returns what several devices that share runs divide among them: rundir.Members or, of searches, rundir.Candidates.
+func (c *Config) Divides() string {
+	if c.setup.Slices() != nil {
+		return rundir.Members
+	}
+	return rundir.Candidates
+}
 
 // divided reports whether the members are in slices.
 func (c *Config) divided() bool {
@@ -190,10 +195,10 @@ func (r *Run) crewed(all []rundir.Worker) []rundir.Worker {
 	status, _ := r.crew.Status()
 	for i, of := range status {
 		if i < len(all) {
-			all[i].Slices, all[i].Seconds = of.Slices, of.Mean.Seconds()
+			all[i].Slices, all[i].Seconds = of.Has, of.Mean.Seconds()
 			continue
 		}
-		w := rundir.Worker{Name: of.Worker, Slices: of.Slices, Seconds: of.Mean.Seconds()}
+		w := rundir.Worker{Name: of.Worker, Slices: of.Has, Seconds: of.Mean.Seconds()}
 		w.Device, w.Driver = r.machines.identity(of.Worker)
 		if of.Cause != nil {
 			w.Outcome = of.Cause.Error()

@@ -76,7 +76,7 @@ func newMachines(cfg *Config, dev *vk.Device, o runOptions) (*machinery, error) 
 		return nil, err
 	}
 	m := &machinery{run: machines.Run{Name: at.Run, Config: text, Digest: digestOfText(text), Seed: cfg.Run.Seed, Iterations: cfg.Run.Iterations, Loose: o.loose,
-		Identity: machines.IdentityOf(dev.Info())}}
+		Divides: cfg.Divides(), Identity: machines.IdentityOf(dev.Info())}}
 	if at.Embed {
 		if m.server, err = machines.Listen(at, o.cluster.access()); err != nil {
 			return nil, fmt.Errorf("evorl: %w", err)

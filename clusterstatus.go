@@ -12,7 +12,8 @@ import (
 type ClusterStatus struct {
 	Run        string          `json:"run"` // its name at the server
 	Iterations int             `json:"iterations"`
-	Slices     int             `json:"slices"`       // of a population; 0: unknown
+	Divides    string          `json:"divides"`      // rundir.Candidates or rundir.Members
+	Slices     int             `json:"slices"`       // of them; 0: unknown
 	Done       int64           `json:"done"`         // slices of all workers
 	Again      int64           `json:"again"`        // of them, those done twice
 	ToAll      int64           `json:"bytes_to_all"` // sent to all workers, of one copy
@@ -26,6 +27,7 @@ type ClusterWorker struct {
 	Device    string  `json:"device"`
 	Iteration int     `json:"iteration"`     // in which it is, from 0; -1: it has not begun
 	Slices    int     `json:"slices"`        // that it has done
+	Has       int     `json:"has"`           // slices of members that are its own; 0 in a search
 	SliceTime float64 `json:"slice_seconds"` // of one, lately; 0: unknown
 	Received  int64   `json:"bytes_in"`      // by the coordinator; 0 of its own devices
 	Sent      int64   `json:"bytes_out"`     // to this worker alone
@@ -49,10 +51,10 @@ func ReadClusterStatus(ctx context.Context, at ClusterConfig) (*ClusterStatus, e
 	if err != nil {
 		return nil, fmt.Errorf("evorl: %w", err)
 	}
-	all := &ClusterStatus{Run: s.Run, Iterations: s.Iterations, Slices: s.Slices, Done: s.Done, Again: s.Again, ToAll: s.ToAll, At: s.At}
+	all := &ClusterStatus{Run: s.Run, Iterations: s.Iterations, Divides: s.Divides, Slices: s.Slices, Done: s.Done, Again: s.Again, ToAll: s.ToAll, At: s.At}
 	for _, w := range s.Workers {
-		all.Workers = append(all.Workers, ClusterWorker{Name: w.Name, Device: w.Device, Iteration: w.Step, Slices: w.Slices, SliceTime: w.Mean.Seconds(),
-			Received: w.In, Sent: w.Out, Silent: w.Silent.Seconds(), Left: w.Left, Cause: w.Cause})
+		all.Workers = append(all.Workers, ClusterWorker{Name: w.Name, Device: w.Device, Iteration: w.Step, Slices: w.Slices, Has: w.Has,
+			SliceTime: w.Mean.Seconds(), Received: w.In, Sent: w.Out, Silent: w.Silent.Seconds(), Left: w.Left, Cause: w.Cause})
 	}
 	return all, nil
 }

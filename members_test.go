@@ -165,6 +165,13 @@ func TestMembersClustered(t *testing.T) {
 				if w := run.Workers(); len(w) < 3 || w[0].Slices+w[1].Slices+w[2].Slices != 3 || w[1].Name == "" || w[1].Device != second.Info().Name {
 					t.Errorf("workers %+v; want three, two of them named, with a slice each", w)
 				}
+				status, err := evorl.ReadClusterStatus(t.Context(), address)
+				if err != nil || status.Divides != rundir.Members || status.Slices != 3 || len(status.Workers) < 3 {
+					t.Fatalf("status %+v (%v); want members in 3 slices, of three workers", status, err)
+				}
+				if w := status.Workers; w[0].Has+w[1].Has+w[2].Has != 3 || w[0].Slices < 4 || w[1].Slices < 1 {
+					t.Errorf("status of the workers %+v; want 3 slices among them, and those that each has done", w)
+				}
 				stopWorker()
 			case 11:
 				stop()
@@ -197,7 +204,7 @@ func TestMembersClustered(t *testing.T) {
 	if err = errors.Join(err, json.Unmarshal(data, &provenance)); err != nil {
 		t.Fatal(err)
 	}
-	if w := provenance.Sessions[1].Workers; len(w) != 3 || w[1].Name == "" {
-		t.Errorf("provenance of the workers: %+v; want three, two of them named", w)
+	if of := provenance.Sessions[1]; len(of.Workers) != 3 || of.Workers[1].Name == "" || of.Divides != rundir.Members {
+		t.Errorf("provenance of the workers: %+v, of %q; want three, two of them named, of members", of.Workers, of.Divides)
 	}
 }

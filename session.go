@@ -286,7 +286,9 @@ func (r *Run) open(ctx context.Context, done int) (err error) {
 	r.provenance.Workflow, r.provenance.Environment, r.provenance.Seed = r.cfg.Run.Workflow, r.cfg.Run.Env, uint64(r.cfg.Run.Seed)
 	now, info := rundir.NewSession(), r.eng.Device().Info()
 	now.Binding, now.Device, now.Driver, now.API, now.From = vk.BindingName, info.Name, info.Driver, info.API.String(), int64(done)
-	now.Workers = r.Workers()
+	if now.Workers = r.Workers(); now.Workers != nil {
+		now.Divides = r.cfg.Divides()
+	}
 	r.provenance.Sessions = append(r.provenance.Sessions, now)
 	return r.dir.WriteProvenance(r.provenance)
 }

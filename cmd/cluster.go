@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -111,9 +112,15 @@ func clusterText(before, now *evorl.ClusterStatus) string {
 	if text := rate(float64(before.Done), float64(now.Done)); text != "" {
 		fmt.Fprintf(&b, ", %s slices/s", text)
 	}
-	fmt.Fprintf(&b, "\n%s in a population, %d done, %d of them twice, %s sent to all\n\n", plural(now.Slices, "slice"), now.Done, now.Again,
-		vk.ByteSize(uint64(now.ToAll)))
+	members := now.Divides == rundir.Members
 	rows := [][]string{{"worker", "device", "iteration", "slices", "slices/s", "s a slice", "from it", "to it", ""}}
+	if members {
+		fmt.Fprintf(&b, "\nthe members are in %s, %d done in all iterations\n\n", plural(now.Slices, "slice"), now.Done)
+		rows[0][3] = "has slices"
+	} else {
+		fmt.Fprintf(&b, "\nthe candidates are in %s, %d done in all iterations, %d of them twice, %s sent to all\n\n", plural(now.Slices, "slice"), now.Done,
+			now.Again, vk.ByteSize(uint64(now.ToAll)))
+	}
 	for _, w := range now.Workers {
 		state := ""
 		switch {
@@ -127,6 +134,9 @@ func clusterText(before, now *evorl.ClusterStatus) string {
 			state = "slow"
 		}
 		of := []string{plain(w.Name), plain(w.Device), "", fmt.Sprint(w.Slices), rate(float64(old[w.Name].Slices), float64(w.Slices)), "", "", "", plain(state)}
+		if members {
+			of[3] = fmt.Sprint(w.Has)
+		}
 		if w.Iteration >= 0 {
 			of[2] = fmt.Sprint(w.Iteration + 1)
 		}

@@ -188,10 +188,11 @@ func (in *inspection) text() string {
 			fmt.Fprintf(&b, "  %-8s %s\n", fact[0], plain(fact[1]))
 		}
 		for k, w := range s.Workers {
-			text := fmt.Sprintf("%d: %s of %s", k, plural(w.Slices, "slice"), w.Device)
+			text := fmt.Sprintf("%d: %s", k, w.Device)
 			if w.Name != "" {
 				text += " at " + w.Name
 			}
+			text += ", " + sliceCount(w.Slices, s.Divides)
 			if w.Seconds > 0 {
 				text += fmt.Sprintf(", %.3g s each lately", w.Seconds)
 			}
@@ -234,3 +235,14 @@ func (in *inspection) text() string {
 }
 
 func general(x setting) string { return strconv.FormatFloat(float64(x), 'g', 4, 32) }
+
+// sliceCount says how many slices a worker has, of members, or has done, of candidates or of what an older run does not say.
+func sliceCount(n int, divides string) string {
+	switch divides {
+	case rundir.Members:
+		return "has " + plural(n, "slice") + " of the members"
+	case rundir.Candidates:
+		return plural(n, "slice") + " of candidates"
+	}
+	return plural(n, "slice")
+}

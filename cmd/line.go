@@ -95,14 +95,14 @@ func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, devices []*vk.Device
 	if cfg.Run.Workflow == "self-play" { // whose returns are against opponents that grow with it
 		l.metric, measure = hybrid.WinRateMetric, "win rate"
 	}
-	l.log.Measure = measure
+	l.log.Measure, l.log.Divides = measure, cfg.Divides()
 	l.log.Event("run", fmt.Sprintf("%s on %s, seed %d, on %s\nin %s", cfg.Run.Workflow, cfg.Run.Env, cfg.Run.Seed, device, path),
 		progress.Fact{Name: "run_dir", Value: path}, progress.Fact{Name: "workflow", Value: cfg.Run.Workflow}, progress.Fact{Name: "env", Value: cfg.Run.Env},
 		progress.Fact{Name: "seed", Value: cfg.Run.Seed}, progress.Fact{Name: "device", Value: device})
 	if file, ok := w.(*os.File); ok && onTerminal(w) && !l.asJSON {
 		l.log = nil
 		l.bar = progress.New(file, total)
-		l.bar.Measure = measure
+		l.bar.Measure, l.bar.Divides = measure, cfg.Divides()
 		l.bar.Await("compiling kernels")
 		l.Writer = l.bar
 	}

@@ -160,7 +160,7 @@ const (
 // defaultSlice is the setting of slices where the configuration has none: of searches searchSlice, and of members as many as give each device one slice, or
 // machineSlices if other machines may join.
 func (f *runFlags) defaultSlice(cfg *evorl.Config) (string, error) {
-	if cfg.Divides() {
+	if cfg.Divides() == rundir.Members {
 		n, err := count(f.device)
 		if f.cluster.address != "" {
 			n = max(n, machineSlices)

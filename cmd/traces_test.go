@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +18,7 @@ import (
 type span struct {
 	service, name, id, parent, trace string
 	values                           map[string]int64
+	texts                            map[string]string
 }
 
 // collected is a collector of OpenTelemetry.
@@ -49,9 +51,10 @@ func newCollected(t *testing.T) *collected {
 			}
 			for _, scope := range from.ScopeSpans {
 				for _, s := range scope.Spans {
-					got := span{service, s.Name, hex.EncodeToString(s.SpanId), hex.EncodeToString(s.ParentSpanId), hex.EncodeToString(s.TraceId), map[string]int64{}}
+					got := span{service, s.Name, hex.EncodeToString(s.SpanId), hex.EncodeToString(s.ParentSpanId), hex.EncodeToString(s.TraceId), map[string]int64{},
+						map[string]string{}}
 					for _, a := range s.Attributes {
-						got.values[a.Key] = a.Value.GetIntValue()
+						got.values[a.Key], got.texts[a.Key] = a.Value.GetIntValue(), a.Value.GetStringValue()
 					}
 					c.spans = append(c.spans, got)
 				}
@@ -110,6 +113,49 @@ func TestTraces(t *testing.T) {
 	}
 	if len(seen) != 60 || !seen[1] || !seen[60] {
 		t.Errorf("spans of iterations %v; want 1 to 60", seen)
+	}
+}
+
+// Slices of members have spans of each of their iterations, evaluations and fitnesses, with who did it.
+func TestTracesMembers(t *testing.T) {
+	c, b := newCollected(t), newBox(t)
+	b.env = append(b.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.URL)
+	b.write("pbt.toml", "workflow = \"pbt\"\nenv = \"CartPole-v1\"\niterations = 200\n[network]\nhidden = [4]\n[ppo]\nmembers = 3\nenvironments = 2\n"+
+		"rollout_length = 8\nepochs = 1\nminibatches = 2\n[members]\nslice = 2\n[pbt]\nwarmup = 50\ninterval = 50\nepisodes = 2\n"+
+		"[evaluation]\nevery = 100\nepisodes = 2\nbest_episodes = 0\n")
+	at := freeAddress(t)
+	worker, _, said := b.command("worker", "nats://"+at)
+	if err := worker.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, status := b.run("run", "-q", "--cluster", "embed://"+at, "pbt.toml")
+	if err := worker.Wait(); err != nil || status != 0 {
+		t.Fatalf("the run ends with %d, its worker with %v\n%s%s%s", status, err, stdout, stderr, said)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	parents := map[string]string{}
+	for _, s := range c.spans {
+		parents[s.id] = s.name
+	}
+	count, done := map[string]int{}, map[[2]int64]bool{}
+	for _, s := range c.spans {
+		if s.name != "slice" {
+			continue
+		}
+		from := "0 (" // under run or evaluation
+		if parents[s.parent] == "worker" {
+			from = fmt.Sprintf("-%d-", worker.Process.Pid)
+		}
+		if parents[s.parent] == "" || !strings.Contains(s.texts["worker"], from) || s.values["members"] != 2-s.values["first_member"]/2 {
+			t.Errorf("a span under %q: %v, %v; want 2 members from 0 on, or 1 from 2 on, by one whose name has %q", parents[s.parent], s.texts, s.values, from)
+		}
+		if count[s.texts["work"]]++; s.texts["work"] == "iteration" {
+			done[[2]int64{s.values["first_member"], s.values["iteration"]}] = true
+		}
+	}
+	if len(done) != 400 || !done[[2]int64{0, 1}] || !done[[2]int64{2, 200}] || count["fitness"] < 2*3 || count["evaluation"] < 2*2 || len(count) != 3 {
+		t.Errorf("spans of %d iterations, in all %v; want two slices in 200 iterations, with fitnesses and evaluations", len(done), count)
 	}
 }
 

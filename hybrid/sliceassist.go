@@ -40,7 +40,7 @@ type BuildSlice func(ctx context.Context, eng *engine.Engine, members int) (engi
 //
 // Errors: of build; of a slice, also of one that this program does not divide as the run does.
 func Assist(ctx context.Context, eng *engine.Engine, jobs cluster.Jobs, name string, members, episodes int, build BuildSlice) (err error) {
-	a := &assistant{eng: eng, build: build}
+	a := &assistant{eng: eng, build: build, bench: bench{worker: name}}
 	defer func() { err = errors.Join(err, a.keep(nil)) }()
 	first := &memberSlice{members: members}
 	if err := a.open(ctx, first); err != nil {
@@ -73,6 +73,7 @@ type assistant struct {
 	eng   *engine.Engine
 	build BuildSlice
 	all   []*memberSlice
+	bench bench
 }
 
 // open makes the workflow of a slice.
@@ -122,7 +123,7 @@ func (a *assistant) do(ctx context.Context, data []byte) ([]byte, error) {
 			return nil, err
 		}
 		for k, op := range t.Ops {
-			end, err := m.begin(ctx, op)
+			end, err := a.bench.begin(ctx, m, op)
 			if err != nil {
 				return nil, m.failed(err)
 			}

@@ -154,13 +154,13 @@ func (s *Slices) try(ctx context.Context, tasks []*task) error {
 
 // here does tasks of the slices of one device, one behind the other: the device has the next one when it ends one.
 func (s *Slices) here(ctx context.Context, tasks []*task) error {
-	ends := make([][]ending, len(tasks))
+	ends, by := make([][]ending, len(tasks)), &bench{worker: s.deviceName(tasks[0].of.device)}
 	for i, t := range tasks {
 		if err := t.of.catchUp(ctx); err != nil {
 			return err
 		}
 		for _, op := range t.ops {
-			end, err := t.of.begin(ctx, op)
+			end, err := by.begin(ctx, t.of, op)
 			if err != nil {
 				return t.of.failed(err)
 			}

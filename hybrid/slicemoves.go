@@ -87,33 +87,72 @@ func (s *Slices) sources(ctx context.Context, source *engine.Tensor) ([]uint32, 
 	return sources, nil
 }
 
+// moveSize is the bytes of members that move at once: the fewer the turns, the less they wait for messages.
+const moveSize = 64 << 20
+
 // move copies members' elements of tensors, from and to where their slices are.
 func (s *Slices) move(ctx context.Context, names []string, sources []uint32) error {
-	for _, name := range names {
-		copied := map[int][]byte{} // by source
-		var tasks []*task
-		for to, from := range sources {
-			if int(from) == to || copied[int(from)] != nil {
-				continue
-			}
-			copied[int(from)] = []byte{}
-			tasks = append(tasks, &task{of: s.sliceOf(int(from)), ops: s.memberOf(int(from), name).reads(name)})
+	var copied []int // in the order of members
+	for to, from := range sources {
+		if int(from) != to {
+			copied = append(copied, int(from))
 		}
-		if err := s.perform(ctx, tasks); err != nil {
+	}
+	slices.Sort(copied)
+	copied = slices.Compact(copied)
+	for len(names) > 0 {
+		n := 0
+		for bytes := 0; n < len(names); n++ {
+			for _, from := range copied {
+				m := s.memberOf(from, names[n])
+				bytes += 4 * m.outer * m.n
+			}
+			if n > 0 && bytes > moveSize {
+				break
+			}
+		}
+		if err := s.moveTogether(ctx, names[:n], sources, copied); err != nil {
 			return err
 		}
-		k := 0
-		for to, from := range sources {
-			if int(from) != to && len(copied[int(from)]) == 0 {
-				copied[int(from)] = slices.Concat(tasks[k].results...)
-				k++
-			}
+		names = names[n:]
+	}
+	return nil
+}
+
+// moveTogether copies members' elements of tensors: those of a slice are read together.
+func (s *Slices) moveTogether(ctx context.Context, names []string, sources []uint32, copied []int) error {
+	type part struct {
+		from int
+		name string
+	}
+	type place struct {
+		of          *task
+		first, last int // results
+	}
+	places := map[part]place{}
+	var tasks []*task
+	for _, from := range copied {
+		m := s.sliceOf(from)
+		if n := len(tasks); n == 0 || tasks[n-1].of != m {
+			tasks = append(tasks, &task{of: m})
 		}
-		for to, from := range sources {
-			if int(from) == to {
-				continue
-			}
-			if err := s.memberOf(to, name).write(ctx, s.sliceOf(to), name, copied[int(from)]); err != nil {
+		t := tasks[len(tasks)-1]
+		for _, name := range names {
+			first := len(t.ops)
+			t.ops = append(t.ops, s.memberOf(from, name).reads(name)...)
+			places[part{from, name}] = place{t, first, len(t.ops)}
+		}
+	}
+	if err := s.perform(ctx, tasks); err != nil {
+		return err
+	}
+	for to, from := range sources {
+		if int(from) == to {
+			continue
+		}
+		for _, name := range names {
+			at := places[part{int(from), name}]
+			if err := s.memberOf(to, name).write(ctx, s.sliceOf(to), name, slices.Concat(at.of.results[at.first:at.last]...)); err != nil {
 				return err
 			}
 		}

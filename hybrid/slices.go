@@ -102,6 +102,11 @@ func (s *Slices) build(ctx context.Context, eng *engine.Engine, members, slice i
 	return s.Complete(engine.Parts{Description: s.common, Record: s.Record, Init: s.init, Evaluator: sliceEvaluator{s}})
 }
 
+// deviceName names a device among the workers.
+func (s *Slices) deviceName(i int) string {
+	return fmt.Sprintf("%d (%s)", i, s.State().Engine().Devices()[i].Info().Name)
+}
+
 // maxRows leaves room for the metrics of an enclosing workflow.
 const maxRows = 32
 

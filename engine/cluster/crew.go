@@ -245,7 +245,8 @@ func (c *Crew) Note(own, iteration, slices int, took time.Duration) {
 }
 
 func (c *Crew) note(of *Status, iteration, slices int, took time.Duration) {
-	of.Step, of.Slices = iteration, slices
+	of.Step, of.Has = iteration, slices
+	of.Slices += slices
 	c.totals.Slices += int64(slices)
 	if slices > 0 {
 		smooth(&of.Mean, took/time.Duration(slices))
@@ -259,8 +260,7 @@ func (c *Crew) Divided(slices int) {
 	c.totals.Step = slices
 }
 
-// Status describes the devices of this process and the workers, also those that have left. Slices are those that each has, and Totals.Slices those that were
-// done.
+// Status describes the devices of this process and the workers, also those that have left.
 func (c *Crew) Status() (all []Status, totals Totals) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,6 +15,7 @@ type Status struct {
 	Worker string
 	Step   int           // the step in which it is; -1: it has not begun
 	Slices int           // that it has done
+	Has    int           // slices whose state it has, of a Crew
 	Mean   time.Duration // of a slice, lately; 0: unknown
 	Left   bool          // it takes no part any more
 	Cause  error         // why it left; nil: it did not fail

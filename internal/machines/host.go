@@ -20,6 +20,7 @@ type Run struct {
 	Seed       uint32
 	Iterations int
 	Loose      bool   // workers of any identity are taken
+	Divides    string // what is in slices, for those that look at the run
 	Trace      string // the span that those of workers belong to, as W3C's traceparent; "": nothing is traced
 	Identity   Identity
 	Status     func() ([]cluster.Status, cluster.Totals) // nil: it has none to show
@@ -100,6 +101,7 @@ func (h *Host) receive(m *nats.Msg) {
 			_ = m.Respond(h.status())
 			return
 		}
+		known := h.count(q.Worker, len(m.Data), 0) // now, as the answer may take long
 		if err != nil {
 			r, rest = reply{Status: statusRefused, Text: cut(err.Error())}, nil
 		} else {
@@ -110,7 +112,10 @@ func (h *Host) receive(m *nats.Msg) {
 		}
 		r.Epoch = h.epoch
 		data := h.fit(q, r, rest)
-		h.count(q.Worker, len(m.Data), len(data))
+		if !known { // it was not before
+			h.count(q.Worker, len(m.Data), 0)
+		}
+		h.count(q.Worker, 0, len(data))
 		_ = m.Respond(data) // without an answer it is asked again
 	})
 }

@@ -17,6 +17,7 @@ type Status struct {
 	Run        string
 	Iterations int
 	Workers    []WorkerStatus // the coordinator's own devices first
+	Divides    string         // what is in slices, as Run has it
 	Slices     int            // of a step; 0: unknown
 	Done       int64          // slices
 	Again      int64          // of them, those done twice
@@ -30,6 +31,7 @@ type WorkerStatus struct {
 	Device  string
 	Step    int           // in which it is; -1: it has not begun
 	Slices  int           // that it has done
+	Has     int           // slices whose state it has; 0 in a search
 	Mean    time.Duration // of a slice, lately; 0: unknown
 	In, Out int64         // bytes from it and to it, without what is sent to all; 0 of the coordinator's own devices
 	Silent  time.Duration // since its last message
@@ -49,7 +51,7 @@ const replyRoom = 128
 
 // status answers a question for the workers.
 func (h *Host) status() []byte {
-	s := Status{Run: h.run.Name, Iterations: h.run.Iterations, At: time.Now()}
+	s := Status{Run: h.run.Name, Iterations: h.run.Iterations, Divides: h.run.Divides, At: time.Now()}
 	var all []cluster.Status
 	if h.run.Status != nil {
 		var totals cluster.Totals
@@ -61,7 +63,7 @@ func (h *Host) status() []byte {
 	s.ToAll = h.toAll
 	known := map[string]bool{}
 	for _, of := range all {
-		w := WorkerStatus{Name: of.Worker, Device: h.run.Identity.Device, Step: of.Step, Slices: of.Slices, Mean: of.Mean, Left: of.Left}
+		w := WorkerStatus{Name: of.Worker, Device: h.run.Identity.Device, Step: of.Step, Slices: of.Slices, Has: of.Has, Mean: of.Mean, Left: of.Left}
 		if of.Cause != nil {
 			w.Cause = of.Cause.Error()
 		}
@@ -93,13 +95,15 @@ func (h *Host) status() []byte {
 	return encode(reply{Status: statusOK}, text)
 }
 
-// count counts the bytes of a request of a worker and of the reply.
-func (h *Host) count(worker string, in, out int) {
+// count counts bytes of a worker's request and of the reply; known is false if there is no such worker.
+func (h *Host) count(worker string, in, out int) (known bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if g := h.members[worker]; g != nil {
+	g := h.members[worker]
+	if g != nil {
 		g.in, g.out = g.in+int64(in), g.out+int64(out)
 	}
+	return g != nil
 }
 
 // ReadStatus asks the coordinator of a run for its workers. Errors: *NoRunError; of the connection.

@@ -1,7 +1,7 @@
 // Package traces sends what a process does to a collector of OpenTelemetry, if its environment names one.
 //
-// Spans are made where the work is done, by the tracers of the packages: engine's of iterations, evaluations and checkpoints, engine/cluster's of slices, and
-// evorl's of runs and workers. Without a collector they cost some 100 ns each.
+// Spans are made where the work is done, by the tracers of the packages: engine's of iterations, evaluations and checkpoints, engine/cluster's of slices of
+// candidates, hybrid's of slices of members, and evorl's of runs and workers. Without a collector they cost some 100 ns each.
 package traces
 
 import (

@@ -2,6 +2,9 @@
 // that real ones use, over a NATS server, each by a link of a given latency and rate.
 //
 //	go run ./tools/scaling -workers 1,16,256 -latency 100us,20ms -rate 1e8,1e10
+//	go run ./tools/scaling -members 4 -interval 4 -each 1 -workers 1,4,16,64   # members, and PBT
+//	go run ./tools/scaling -record times.csv configs/openes.toml iterations=10 # how long slices take
+//	go run ./tools/scaling -times times.csv -workers 1,16                      # workers who sleep as long
 package main
 
 import (
@@ -39,7 +42,11 @@ func run(ctx context.Context, args []string) error {
 	each := flags.String("each", "4", "slices a worker and generation")
 	size := flags.String("bytes", "96", "bytes of a slice's result")
 	slice := flags.String("slice", "100ms", "time of a slice")
-	state := flags.Int("state", 64<<10, "bytes of the replica")
+	state := flags.Int("state", 64<<10, "bytes of the replica, or of a member")
+	members := flags.Int("members", 0, "members of a slice; 0: slices are of candidates")
+	interval := flags.Int("interval", 0, "iterations of members between exchanges of PBT; 0: there are none")
+	times := flags.String("times", "", "CSV `FILE` of the slices' times, instead of -slice")
+	recorded := flags.String("record", "", "run the configuration that follows, with its settings KEY=VALUE, and write the slices' times to CSV `FILE`")
 	generations := flags.Int("generations", 20, "generations that are measured")
 	loose := flags.Bool("loose", false, "send the replica in every generation")
 	dies := flags.Int("dies", 0, "workers that die in the generation in the middle")
@@ -56,6 +63,21 @@ func run(ctx context.Context, args []string) error {
 	if *figure != "" {
 		return draw(*figure, *out, *before)
 	}
+	if *recorded != "" {
+		if flags.NArg() < 1 {
+			return errors.New("-record without a configuration: want its path, and settings such as iterations=10")
+		}
+		return record(ctx, *recorded, flags.Arg(0), flags.Args()[1:]...)
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("arguments %q: want none without -record", flags.Args())
+	}
+	if *members < 0 || *interval < 0 || *members == 0 && *interval > 0 || *members > 0 && (*loose || *dies > 0) {
+		return errors.New("want -interval with -members alone, and neither -loose nor -dies with it")
+	}
+	if *members > 0 && *state < 4*counted {
+		return fmt.Errorf("-state %d: want at least %d bytes of a member", *state, 4*counted)
+	}
 	var studies []study
 	for _, w := range strings.Split(*workers, ",") {
 		for _, l := range strings.Split(*latencies, ",") {
@@ -63,14 +85,16 @@ func run(ctx context.Context, args []string) error {
 				for _, e := range strings.Split(*each, ",") {
 					for _, b := range strings.Split(*size, ",") {
 						for _, t := range strings.Split(*slice, ",") {
-							s := study{State: *state, Generations: *generations, Loose: *loose, Dilation: *dilation, Dies: *dies}
-							var errs [6]error
+							s := study{State: *state, Generations: *generations, Loose: *loose, Dilation: *dilation, Dies: *dies, Members: *members,
+								Interval: *interval, Times: *times}
+							var errs [7]error
 							s.Workers, errs[0] = strconv.Atoi(w)
 							s.Latency, errs[1] = time.ParseDuration(l)
 							s.Rate, errs[2] = strconv.ParseFloat(r, 64)
 							s.Each, errs[3] = strconv.Atoi(e)
 							s.Bytes, errs[4] = strconv.Atoi(b)
 							s.Slice, errs[5] = time.ParseDuration(t)
+							errs[6] = s.replay()
 							if err := errors.Join(errs[:]...); err != nil {
 								return err
 							}
@@ -82,14 +106,14 @@ func run(ctx context.Context, args []string) error {
 		}
 	}
 	for _, s := range studies {
-		var best *outcome
+		var best measured
 		for range *turns {
 			of, err := measure(ctx, s, *processes, *limit)
 			if err != nil {
 				fmt.Fprintf(os.Stderr, "%+v: %v\n", s, err)
 				continue
 			}
-			if best == nil || of.Efficiency > best.Efficiency {
+			if best == nil || of.efficiency() > best.efficiency() {
 				best = of
 			}
 		}
@@ -104,14 +128,32 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
+// measured is the outcome of a study.
+type measured interface {
+	efficiency() float64
+	add(path string) error
+}
+
+func (o *outcome) efficiency() float64        { return o.Efficiency }
+func (o *dividedOutcome) efficiency() float64 { return o.Efficiency }
+
 // child runs a part of a study in a process of its own: as-coordinator STUDY, or as-workers STUDY URL FIRST NUMBER.
 func child(ctx context.Context, args []string) error {
 	var s study
 	if err := json.Unmarshal([]byte(args[1]), &s); err != nil {
 		return err
 	}
+	if err := s.replay(); err != nil {
+		return err
+	}
 	if args[0] == "as-coordinator" {
-		of, err := coordinate(ctx, s, func(url string) { fmt.Println(url) })
+		var of any
+		var err error
+		if say := func(url string) { fmt.Println(url) }; s.Members > 0 {
+			of, err = divide(ctx, s, say)
+		} else {
+			of, err = coordinate(ctx, s, say)
+		}
 		if err != nil {
 			return err
 		}
@@ -125,7 +167,11 @@ func child(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	of, err := takeAll(ctx, s, args[2], first, n)
+	take := takeAll
+	if s.Members > 0 {
+		take = helpAll
+	}
+	of, err := take(ctx, s, args[2], first, n)
 	if err != nil {
 		return err
 	}
@@ -159,7 +205,7 @@ func (p *part) end(into any) error {
 }
 
 // measure runs a study in processes.
-func measure(ctx context.Context, s study, processes int, limit time.Duration) (*outcome, error) {
+func measure(ctx context.Context, s study, processes int, limit time.Duration) (measured, error) {
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	text, err := json.Marshal(s)
@@ -183,8 +229,13 @@ func measure(ctx context.Context, s study, processes int, limit time.Duration) (
 		}
 		groups, first = append(groups, p), first+n
 	}
-	var of course
-	if err := lead.end(&of); err != nil {
+	var searched course
+	var trained divided
+	var into any = &searched
+	if s.Members > 0 {
+		into = &trained
+	}
+	if err := lead.end(into); err != nil {
 		return nil, err
 	}
 	all := make([]group, len(groups))
@@ -193,5 +244,8 @@ func measure(ctx context.Context, s study, processes int, limit time.Duration) (
 			return nil, err
 		}
 	}
-	return summarize(s, of, all)
+	if s.Members > 0 {
+		return summarizeDivided(s, trained, all), nil
+	}
+	return summarize(s, searched, all)
 }

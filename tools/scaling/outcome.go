@@ -41,7 +41,11 @@ func summarize(s study, c course, groups []group) (*outcome, error) {
 	}
 	n := s.Generations
 	o.Generation = s.short(c.Ended[warm+n-1].Sub(c.Ended[warm-1]) / time.Duration(n))
-	o.Efficiency = float64(time.Duration(s.Each)*s.Slice) / float64(o.Generation)
+	var ideal time.Duration
+	for g := warm; g < warm+n; g++ {
+		ideal += s.ideal(g)
+	}
+	o.Efficiency = float64(ideal/time.Duration(n)) / float64(o.Generation)
 	o.CPU = c.CPU / time.Duration(n)
 	var last []time.Duration
 	for g := warm; g < warm+n; g++ {
@@ -93,8 +97,8 @@ func (o *outcome) String() string {
 var columns = []string{"workers", "latency_ms", "rate", "each", "slice_ms", "bytes", "state", "loose", "generations", "generation_ms", "efficiency",
 	"coordinator_cpu_ms", "workers_cpu_ms", "down_bytes", "up_bytes", "last_p50_ms", "last_p99_ms", "join_ms", "again", "dilation", "load"}
 
-// add adds a line to a file; "": to none.
-func (o *outcome) add(path string) error {
+// addLine adds a line to a file, which begins with the columns; "": to none.
+func addLine(path string, columns, line []string) error {
 	if path == "" {
 		return nil
 	}
@@ -103,18 +107,22 @@ func (o *outcome) add(path string) error {
 	if err != nil {
 		return err
 	}
-	ms := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds()*1e3, 'f', 2, 64) }
 	w := csv.NewWriter(f)
 	if missing != nil {
 		_ = w.Write(columns) // Flush reports it
 	}
-	_ = w.Write([]string{strconv.Itoa(o.Workers), ms(o.Latency), fmt.Sprint(o.Rate), strconv.Itoa(o.Each), ms(o.Slice), strconv.Itoa(o.Bytes),
-		strconv.Itoa(o.State), strconv.FormatBool(o.Loose), strconv.Itoa(o.Generations), ms(o.Generation), strconv.FormatFloat(o.Efficiency, 'f', 4, 64),
-		ms(o.CPU), ms(o.WorkersCPU), fmt.Sprintf("%.0f", o.Down), fmt.Sprintf("%.0f", o.Up), ms(o.Last50), ms(o.Last99), ms(o.Join),
-		strconv.FormatInt(o.Again, 10), fmt.Sprint(o.Dilation), fmt.Sprint(o.Load)})
+	_ = w.Write(line)
 	w.Flush()
 	if err := w.Error(); err != nil {
 		return err
 	}
 	return f.Close()
+}
+
+// add adds a line to a file; "": to none.
+func (o *outcome) add(path string) error {
+	return addLine(path, columns, []string{strconv.Itoa(o.Workers), ms(o.Latency), fmt.Sprint(o.Rate), strconv.Itoa(o.Each), ms(o.Slice), strconv.Itoa(o.Bytes),
+		strconv.Itoa(o.State), strconv.FormatBool(o.Loose), strconv.Itoa(o.Generations), ms(o.Generation), strconv.FormatFloat(o.Efficiency, 'f', 4, 64),
+		ms(o.CPU), ms(o.WorkersCPU), fmt.Sprintf("%.0f", o.Down), fmt.Sprintf("%.0f", o.Up), ms(o.Last50), ms(o.Last99), ms(o.Join),
+		strconv.FormatInt(o.Again, 10), fmt.Sprint(o.Dilation), fmt.Sprint(o.Load)})
 }

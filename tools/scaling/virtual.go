@@ -21,14 +21,19 @@ type study struct {
 	Each        int           // slices a worker
 	Slice       time.Duration // of one
 	Bytes       int           // of a slice's result
-	State       int           // bytes of the replica
+	State       int           // bytes of the replica, or of a member
 	Latency     time.Duration // one way
 	Rate        float64       // bits a second of a worker's link; 0: not limited
 	Generations int
 	Loose       bool          // the replica is sent in every generation
 	Dies        int           // workers that die in the generation in the middle, without a word
 	Lost        time.Duration // without a sign of life, after which a worker is given up; 0: as in real runs
+	Members     int           // of a slice; 0: slices are of candidates
+	Interval    int           // iterations of members between exchanges of PBT; 0: there are none
+	Times       string        // file of the slices' times, see record; "": all take as long
 	Dilation    float64       // all times of the study are as many times as long, so that processors are as many times as fast
+
+	times [][]time.Duration // of Times
 }
 
 // long returns how long a time of the study takes.
@@ -98,7 +103,7 @@ func (v *virtual) steps(ctx context.Context, first int) error {
 				return nil, errDead
 			}
 			select {
-			case <-time.After(v.study.long(v.study.Slice)):
+			case <-time.After(v.study.long(v.study.time(step, slice))):
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
@@ -118,11 +123,15 @@ func (v *virtual) steps(ctx context.Context, first int) error {
 	return nil
 }
 
+// connect connects a worker by a link of the study.
+func (s study) connect(url string, of *traffic) (*nats.Conn, error) {
+	through := &dialer{s.long(s.Latency), s.Rate / s.Dilation, of}
+	return nats.Connect(url, nats.SetCustomDialer(through), nats.MaxReconnects(-1), nats.Timeout(time.Minute), nats.PingInterval(time.Minute))
+}
+
 // take takes part in the run at a server.
 func (v *virtual) take(ctx context.Context, url, name string) error {
-	through := &dialer{v.study.long(v.study.Latency), v.study.Rate / v.study.Dilation, &v.traffic}
-	conn, err := nats.Connect(url, nats.SetCustomDialer(through), nats.MaxReconnects(-1),
-		nats.Timeout(time.Minute), nats.PingInterval(time.Minute))
+	conn, err := v.study.connect(url, &v.traffic)
 	if err != nil {
 		return err
 	}

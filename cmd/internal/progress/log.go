@@ -79,8 +79,11 @@ func (l *Log) Update(iteration, envSteps int64, score float64) {
 		facts = append(facts, Fact{"steps_per_second", math.Round(rate)})
 	}
 	if l.Workers > 0 {
-		text += fmt.Sprintf("  %d workers", l.Workers)
+		text += "  " + l.shared()
 		facts = append(facts, Fact{"workers", l.Workers})
+		if l.Divides != "" {
+			facts = append(facts, Fact{"divides", l.Divides})
+		}
 	}
 	if left, ok := l.left(); ok {
 		text += "  " + clock(left) + " left"

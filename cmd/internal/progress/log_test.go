@@ -24,7 +24,7 @@ func TestLog(t *testing.T) {
 		l.Update(11, 11000, 7.25)
 		at = at.Add(time.Second)
 		l.Update(16, 16000, 8)
-		l.Workers = 3
+		l.Workers, l.Divides = 3, "members"
 		at = at.Add(time.Second)
 		l.Update(100, 100000, 9)
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -34,7 +34,7 @@ func TestLog(t *testing.T) {
 		if !asJSON {
 			want := []string{"in runs/a",
 				"iteration 11/100  steps 11.0k  return 7.2  5.00k steps/s  18s left",
-				"iteration 100/100  steps 100k  return 9.0  24.8k steps/s  3 workers"}
+				"iteration 100/100  steps 100k  return 9.0  24.8k steps/s  3 workers for the members"}
 			for i := range want {
 				if lines[i] != want[i] {
 					t.Errorf("%q; want %q", lines[i], want[i])

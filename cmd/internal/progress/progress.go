@@ -143,7 +143,7 @@ func (b *Bar) facts(score float64) (facts []string) {
 		facts = append(facts, measured)
 	}
 	if b.Workers > 0 {
-		facts = append(facts, fmt.Sprintf("%d workers", b.Workers))
+		facts = append(facts, b.shared())
 	}
 	if left, ok := b.left(); ok {
 		facts = append(facts, "ETA "+clock(left))

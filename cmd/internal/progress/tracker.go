@@ -2,6 +2,7 @@ package progress
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -13,6 +14,7 @@ const rateWindow = 15 * time.Second
 type tracker struct {
 	Measure string // what the score is; "": return
 	Workers int    // that share the run; 0: it is not shared
+	Divides string // what they share; "": it is not said
 	total   int64  // iterations
 	samples []sample
 	awaits  bool // the first iteration, which compiles kernels and says nothing of the speed
@@ -52,6 +54,18 @@ func (t *tracker) left() (d time.Duration, ok bool) {
 		return 0, false
 	}
 	return time.Duration(float64(left) / float64(last.iteration-first.iteration) * float64(last.at.Sub(first.at))), true
+}
+
+// shared returns the number of workers, and what they share, as text.
+func (t *tracker) shared() string {
+	text := fmt.Sprintf("%d workers", t.Workers)
+	if t.Workers == 1 {
+		text = "1 worker"
+	}
+	if t.Divides != "" {
+		text += " for the " + t.Divides
+	}
+	return text
 }
 
 // measure returns the name of the score, and it as text.

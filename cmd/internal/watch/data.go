@@ -29,6 +29,7 @@ type runData struct {
 	Exchanges  int64  `json:"exchanges"`  // bytes of the lineage, which grows with it; 0: none yet
 
 	Workers []rundir.Worker `json:"workers,omitempty"` // of a shared run, in its newest session
+	Divides string          `json:"divides,omitempty"` // what they share, as rundir.Session
 }
 
 func (s Source) serveRun(w http.ResponseWriter, _ *http.Request) {
@@ -42,29 +43,30 @@ func (s Source) serveRun(w http.ResponseWriter, _ *http.Request) {
 		writeText(w, nil, err)
 		return
 	}
-	workers, err := workersOf(s.Path)
+	workers, divides, err := workersOf(s.Path)
 	if err != nil {
 		writeText(w, nil, err)
 		return
 	}
-	text, err := json.Marshal(runData{s.Title, s.Path, s.Total, s.Priority, s.Lineage != nil, s.Episode != nil, newest, exchanges, workers})
+	text, err := json.Marshal(runData{s.Title, s.Path, s.Total, s.Priority, s.Lineage != nil, s.Episode != nil, newest, exchanges, workers, divides})
 	writeText(w, text, err)
 }
 
-// workersOf returns the workers of the newest session of a run; none: it is not shared, or has not begun.
-func workersOf(path string) ([]rundir.Worker, error) {
+// workersOf returns the workers of the newest session of a run, and what they share; none: it is not shared, or has not begun.
+func workersOf(path string) (all []rundir.Worker, divides string, err error) {
 	text, err := os.ReadFile(filepath.Join(path, rundir.ProvenanceFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, "", nil
 	}
 	var p rundir.Provenance
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil || len(p.Sessions) == 0 {
-		return nil, err
+		return nil, "", err
 	}
-	return p.Sessions[len(p.Sessions)-1].Workers, nil
+	newest := p.Sessions[len(p.Sessions)-1]
+	return newest.Workers, newest.Divides, nil
 }
 
 // newestCheckpoint is the iteration of the newest checkpoint; 0: there is none yet.

@@ -144,7 +144,7 @@ function drawFacts() {
   $("facts").textContent = facts.join("  ·  ");
 }
 
-function drawWorkers(workers) {
+function drawWorkers(workers, divides) {
   $("shared").hidden = !workers;
   if (!workers) return;
   const line = (kind, cells) => {
@@ -152,7 +152,7 @@ function drawWorkers(workers) {
     for (const x of cells) row.append(Object.assign(document.createElement(kind), {textContent: x}));
     return row;
   };
-  $("workers").replaceChildren(line("th", ["worker", "device", "slices", "seconds a slice", ""]), ...workers.map((w, i) =>
+  $("workers").replaceChildren(line("th", ["worker", "device", divides ? "slices of " + divides : "slices", "seconds a slice", ""]), ...workers.map((w, i) =>
     line("td", [w.name || "device " + i, w.device, w.slices, w.slice_seconds ? short(w.slice_seconds) : "", w.outcome ? "left the run: " + w.outcome : ""])));
 }
 
@@ -198,7 +198,7 @@ async function update() {
     metrics = await get("metrics.json");
     drawFacts();
     drawCurves();
-    drawWorkers(run.workers);
+    drawWorkers(run.workers, run.divides);
     drawMembers(await get("members.json?by=" + encodeURIComponent(memberColumns[sortBy] || "")));
     $("episodes").hidden = !run.episodes;
     $("play").disabled = !run.checkpoint || run.checkpoint === shownCheckpoint;

@@ -63,6 +63,7 @@ func TestPage(t *testing.T) {
 		"lineage.jsonl": `{"iteration":1,"env_steps":0,"seconds":0,"member":0,"parent":0,"fitness":"NaN","hyper/rate":0.5}
 {"iteration":2,"env_steps":0,"seconds":0,"member":0,"parent":10,"fitness":7,"hyper/rate":0.25}
 `,
+		rundir.ProvenanceFile: `{"sessions":[{},{"workers":[{"device":"GPU","slices":3},{"name":"w","slices":2}],"divides":"members"}]}`,
 	})
 	status, page := get("")
 	if status != http.StatusOK || !strings.Contains(page, `src="page.js"`) {
@@ -76,7 +77,7 @@ func TestPage(t *testing.T) {
 	var run runData
 	_, text := get("run.json")
 	if err := json.Unmarshal([]byte(text), &run); err != nil || run.Title != "ppo on CartPole-v1" || run.Iterations != 40 || run.Lineage || run.Episodes ||
-		run.Checkpoint != 0 {
+		run.Checkpoint != 0 || len(run.Workers) != 2 || run.Workers[1].Slices != 2 || run.Divides != rundir.Members {
 		t.Errorf("%s, %v", text, err)
 	}
 	_, text = get("metrics.json")
