@@ -9,6 +9,7 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/replicas"
+	"github.com/evorl/evorl/rl"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -21,10 +22,10 @@ type runOptions struct {
 	cluster *ClusterConfig // nil: no other processes
 }
 
-// Beside makes other devices share a run: each evaluates the slices of the population that it is given ([search] slice), or computes slices of the members
-// ([members] slice). The run ends with the same bits for every number of devices. They must be equal to the first; one device opened twice counts as two. A
-// device that fails leaves its slices of a population to the others, and a warning; without the members that it computes, the run ends, and is resumed from its
-// last checkpoint. The caller closes them after the run.
+// Beside makes other devices share a run: each evaluates the slices of the population that it is given ([search] slice), computes slices of the members
+// ([members] slice), or acts in parts of the environments (actors and lag of an agent). The run ends with the same bits for every number of devices. They must
+// be equal to the first; one device opened twice counts as two. A device that fails leaves its slices of a population, and its acting, to the others, and a
+// warning; without the members that it computes, the run ends, and is resumed from its last checkpoint. The caller closes them after the run.
 func Beside(devices ...*vk.Device) RunOption {
 	return func(o *runOptions) { o.devices = append(o.devices, devices...) }
 }
@@ -42,12 +43,17 @@ func (c *Config) CheckShared() error {
 	return c.setup.CheckShared()
 }
 
-// ShareKey returns the dotted key of the setting by which several devices can share runs of the configuration: search.slice or members.slice; "": they cannot.
+// ShareKey returns the dotted key of the setting by which several devices can share runs of the configuration: search.slice, members.slice or
+// actors of an agent; "": they cannot.
 func (c *Config) ShareKey() string { return c.setup.ShareKey() }
 
-// Divides returns what several devices that share runs divide among them: rundir.Members or, of searches, rundir.Candidates.
+// Divides returns what several devices that share runs divide among them: rundir.Members, rundir.Environments if others act, or of searches
+// rundir.Candidates.
 func (c *Config) Divides() string {
-	if c.setup.Slices() != nil {
+	switch {
+	case c.setup.Acts():
+		return rundir.Environments
+	case c.setup.Slices() != nil:
 		return rundir.Members
 	}
 	return rundir.Candidates
@@ -89,7 +95,7 @@ func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 	if err != nil {
 		return fmt.Errorf("evorl: %w", err)
 	}
-	if r.cfg.divided() {
+	if r.cfg.divided() || r.cfg.setup.Acts() {
 		if o.cluster != nil {
 			r.crew = cluster.NewCrew(others.Names()...)
 		}
@@ -157,8 +163,7 @@ const workersMetric = "workers"
 
 // Workers returns the devices that share a run (Beside), the first one first, with what they have done since Learn began; nil if it has one device.
 func (r *Run) Workers() (all []rundir.Worker) {
-	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok && (r.crew != nil || len(r.eng.Devices()) > 1) {
-		_, counts := of.Count()
+	if counts := r.counts(); counts != nil && (r.crew != nil || len(r.eng.Devices()) > 1) {
 		for i, dev := range r.eng.Devices() {
 			info := dev.Info()
 			all = append(all, rundir.Worker{Device: info.Name, Driver: info.Driver, Slices: counts[i]})
@@ -187,6 +192,16 @@ func (r *Run) Workers() (all []rundir.Worker) {
 	return all
 }
 
+// counts returns how many slices of the members, or parts of the environments, each device of this process has; nil: the run is not shared by them.
+func (r *Run) counts() (counts []int) {
+	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok {
+		_, counts = of.Count()
+		return counts
+	}
+	_, counts, _ = rl.Acting(r.workflow)
+	return counts
+}
+
 // crewed adds to the devices of this process the workers elsewhere that compute members. All have the slices of the last iteration.
 func (r *Run) crewed(all []rundir.Worker) []rundir.Worker {
 	if r.crew == nil {
@@ -210,6 +225,9 @@ func (r *Run) crewed(all []rundir.Worker) []rundir.Worker {
 
 // shares describes what went wrong among the devices of a shared run.
 func (r *Run) shares() (texts []string) {
+	if _, acted, lost := rl.Acting(r.workflow); acted != nil {
+		return r.lost(lost)
+	}
 	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok {
 		var left []string
 		devices, idle := len(r.eng.Devices()), true
@@ -241,6 +259,19 @@ func (r *Run) shares() (texts []string) {
 	for _, w := range status {
 		if w.Cause != nil {
 			texts = append(texts, fmt.Sprintf("device %s left the run in iteration %d, and the others did its slices: %v", w.Worker, w.Step+1, w.Cause))
+		}
+	}
+	return append(texts, r.machines.refused()...)
+}
+
+// lost is shares of a run whose devices share acting.
+func (r *Run) lost(lost []error) (texts []string) {
+	for _, err := range lost {
+		texts = append(texts, err.Error())
+	}
+	for _, w := range r.Workers() {
+		if w.Name != "" && w.Outcome != "" {
+			texts = append(texts, fmt.Sprintf("worker %s left the run, and others acted for it: %s", w.Name, w.Outcome))
 		}
 	}
 	return append(texts, r.machines.refused()...)

@@ -39,9 +39,9 @@ func (c ClusterConfig) access() machines.Access {
 	return machines.Access{Login: c.Login, Credentials: c.Credentials, CA: c.CA, Cert: c.Cert, Key: c.Key}
 }
 
-// Clustered makes processes on other machines (Work) share a run, as other devices do (Beside): a population, or the members of agents. The run goes on with
-// those that are there, and ends with the same bits for every number of them. They need the same program, device and driver, unless the run is Loose, and an
-// environment or problem that the program contains.
+// Clustered makes processes on other machines (Work) share a run, as other devices do (Beside): a population, the members of agents, or acting. The run goes on
+// with those that are there, and ends with the same bits for every number of them. They need the same program, device and driver, unless the run is Loose, and
+// an environment or problem that the program contains.
 func Clustered(at ClusterConfig) RunOption { return func(o *runOptions) { o.cluster = &at } }
 
 // CheckClustered returns an error if processes on other machines cannot share runs of the configuration: where CheckShared has one, and if it needs files
@@ -177,7 +177,7 @@ func workerAddress(address string) (machines.Address, error) {
 }
 
 // Work takes part in a run of another process (Clustered) until that is complete: it builds the workflow of the configuration that it is sent, and evaluates
-// the slices of a population that it is given, or computes slices of the members. It waits for the run to begin, and for one that was interrupted to be
+// the slices of a population that it is given, computes slices of the members, or acts. It waits for the run to begin, and for one that was interrupted to be
 // resumed. It executes only what this program contains: known has its names, nil for the built-in ones. tell is called with what happens, each time in one
 // line; nil: it is not told.
 //
@@ -287,6 +287,9 @@ func (w *remote) follow(ctx context.Context, hello *machines.Hello, text []byte)
 		return fmt.Errorf("evorl: the run's configuration, read by this program, has the digest %s and not %s: want the same version of evorl", digest, hello.Digest)
 	}
 	w.tell(fmt.Sprintf("%s on %s, %d iterations: compiling kernels", cfg.Run.Workflow, cfg.Run.Env, hello.Iterations))
+	if cfg.setup.Acts() {
+		return cfg.setup.Act(ctx, engine.New(w.dev, engine.Seed(hello.Seed)), w.link, w.name, cfg.Environment)
+	}
 	if members, build := cfg.setup.Slice(cfg.Environment); build != nil {
 		eng := engine.New(w.dev, engine.Seed(hello.Seed))
 		return hybrid.Assist(ctx, eng, w.link, w.name, members, cfg.Evaluation.Episodes, build)

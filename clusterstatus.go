@@ -12,7 +12,7 @@ import (
 type ClusterStatus struct {
 	Run        string          `json:"run"` // its name at the server
 	Iterations int             `json:"iterations"`
-	Divides    string          `json:"divides"`      // rundir.Candidates or rundir.Members
+	Divides    string          `json:"divides"`      // rundir.Candidates, Members or Environments
 	Slices     int             `json:"slices"`       // of them; 0: unknown
 	Done       int64           `json:"done"`         // slices of all workers
 	Again      int64           `json:"again"`        // of them, those done twice

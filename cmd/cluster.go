@@ -112,10 +112,10 @@ func clusterText(before, now *evorl.ClusterStatus) string {
 	if text := rate(float64(before.Done), float64(now.Done)); text != "" {
 		fmt.Fprintf(&b, ", %s slices/s", text)
 	}
-	members := now.Divides == rundir.Members
+	members := now.Divides == rundir.Members || now.Divides == rundir.Environments
 	rows := [][]string{{"worker", "device", "iteration", "slices", "slices/s", "s a slice", "from it", "to it", ""}}
 	if members {
-		fmt.Fprintf(&b, "\nthe members are in %s, %d done in all iterations\n\n", plural(now.Slices, "slice"), now.Done)
+		fmt.Fprintf(&b, "\nthe %s are in %s, %d done in all iterations\n\n", now.Divides, plural(now.Slices, "slice"), now.Done)
 		rows[0][3] = "has slices"
 	} else {
 		fmt.Fprintf(&b, "\nthe candidates are in %s, %d done in all iterations, %d of them twice, %s sent to all\n\n", plural(now.Slices, "slice"), now.Done,

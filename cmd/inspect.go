@@ -241,6 +241,8 @@ func sliceCount(n int, divides string) string {
 	switch divides {
 	case rundir.Members:
 		return "has " + plural(n, "slice") + " of the members"
+	case rundir.Environments:
+		return "acts in " + plural(n, "part") + " of the environments"
 	case rundir.Candidates:
 		return plural(n, "slice") + " of candidates"
 	}

@@ -50,6 +50,9 @@ type hostedEpisode struct {
 	count uint32  // episodes since the last Reset, with this one
 }
 
+// SteppedByHost reports whether other processes, or Go, step the environment (NewOutside).
+func (e *Environment) SteppedByHost() bool { return e.outside }
+
 // newHosted makes the form's tensors.
 func newHosted(s *engine.State, ro *Rollout) (*hosted, error) {
 	if m := ro.options.AutoReset; m != Normal && m != Disabled {

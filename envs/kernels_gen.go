@@ -558,6 +558,37 @@ type hostedKeepKernel struct {
 // call dispatches x × y × z workgroups.
 func (k hostedKeepKernel) call(x, y, z uint32) vk.Call { return vk.Pack(hostedKeepShader, &k, x, y, z) }
 
+var joinShader = &vk.Shader{
+	Name:  "envs/join",
+	SPIRV: shaders.Code("envs/join"),
+	Bindings: []vk.Binding{
+		{Name: "Part", Index: 0, Access: vk.Read},
+		{Name: "Whole", Index: 1, Access: vk.Write},
+	},
+	PushBytes: 16,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// joinKernel is shaders/envs/join.comp.
+type joinKernel struct {
+	Part  vk.Range // readonly uint
+	Whole vk.Range // writeonly uint
+
+	Count  uint32 // push constants, in order
+	Width  uint32
+	Stride uint32
+	First  uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+}
+
+// call dispatches x × y × z workgroups.
+func (k joinKernel) call(x, y, z uint32) vk.Call { return vk.Pack(joinShader, &k, x, y, z) }
+
 var keepShader = &vk.Shader{
 	Name:  "envs/keep",
 	SPIRV: shaders.Code("envs/keep"),

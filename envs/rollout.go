@@ -543,10 +543,14 @@ func dispatchSteps(iterations int) int {
 // RecordReturns records the mean return [M] and mean length [M] of the episodes that ended in the last recording; NaN
 // if none did.
 func (ro *Rollout) RecordReturns(r *engine.Recorder, returns, lengths *engine.Tensor) {
-	count := ro.finished.Index(0)
-	engine.Mean(r, returns, ro.finished.Index(1), count, 1)
+	recordReturns(r, ro.finished, returns, lengths)
+}
+
+func recordReturns(r *engine.Recorder, finished, returns, lengths *engine.Tensor) {
+	count := finished.Index(0)
+	engine.Mean(r, returns, finished.Index(1), count, 1)
 	if lengths != nil {
-		engine.Mean(r, lengths, ro.finished.Index(2), count, 1)
+		engine.Mean(r, lengths, finished.Index(2), count, 1)
 	}
 }
 

@@ -11,8 +11,10 @@ import (
 // Collector runs policies in their environments and keeps the transitions of an iteration.
 type Collector struct {
 	behaviour
-	rollout *envs.Rollout
+	rollout *envs.Joined
 	clock   engine.Clock
+	lagged  *lagged       // nil: the present weights act
+	remote  *remoteActors // that fill the rollouts instead; nil: this device does
 
 	found                               *envs.Found    // nil: the environment has no sets
 	returns, lengths, diverged, leftOut *engine.Tensor // metrics [M]; leftOut is nil without a normalizer
@@ -26,6 +28,8 @@ type behaviour struct {
 	normalizer *nn.Normalizer // of the policy's observations; nil: none
 	rewards    *rewardScale   // nil: none
 	motion     *motion        // nil: motion is not rewarded
+	parts      int            // of each member's environments, with rollouts of their own; 0: one
+	lag        int            // iterations by which the weights that act are behind
 }
 
 func newCollector(
@@ -33,11 +37,12 @@ func newCollector(
 	b behaviour, env *envs.Environment, cfg envs.RolloutConfig,
 ) (*Collector, error) {
 	cfg.Trajectory, cfg.Policy = true, b.policy
-	rollout, err := envs.NewRollout(ctx, s, env, cfg)
+	rollout, err := envs.NewJoined(ctx, s, env, max(b.parts, 1), cfg)
 	if err != nil {
 		return nil, err
 	}
 	c := &Collector{behaviour: b, rollout: rollout, clock: clock}
+	c.lagged = newLagged(s.Sub("behaviour"), clock, m, c.acts(), cfg.Members, b.lag)
 	c.returns, c.lengths, c.diverged = m.Row(engine.ReturnMetric), m.Row("episode/length"), m.Row("episode/diverged")
 	c.found = envs.NewFound(s, env, cfg.Members)
 	c.found.Rows(m)
@@ -53,18 +58,43 @@ func (c *Collector) Trajectory() *envs.Trajectory { return &c.rollout.Trajectory
 // RecordFirst records the start of a run's first episodes.
 func (c *Collector) RecordFirst(r *engine.Recorder) { c.rollout.RecordReset(r) }
 
+// acts returns the policy that acts.
+func (c *Collector) acts() *envs.Policy {
+	switch {
+	case c.lagged != nil:
+		return c.lagged.acts
+	case c.explorer != nil:
+		return c.explorer
+	}
+	return c.policy
+}
+
 // Record records an iteration's steps. Rewards are scaled if the agent scales them.
 func (c *Collector) Record(r *engine.Recorder) {
-	acts := c.policy
-	if c.explorer != nil {
-		acts = c.explorer
+	if c.remote != nil {
+		r.Host("trajectories of actors", c.remote.collect)
+		c.rollout.Join(r)
+	} else {
+		c.RecordHere(r)
 	}
-	c.rollout.Record(r, c.clock, acts)
+	if c.lagged != nil {
+		c.lagged.record(r)
+	}
 	if c.motion != nil {
 		c.motion.Record(r, c.Trajectory())
 	}
 	if c.rewards != nil {
 		c.rewards.Record(r, c.Trajectory())
+	}
+}
+
+// RecordHere records the steps of an iteration on this device, as outside of the iterations.
+func (c *Collector) RecordHere(r *engine.Recorder) { c.rollout.Record(r, c.clock, c.acts()) }
+
+// RecordWeights records, once the first weights are there, that they act first.
+func (c *Collector) RecordWeights(r *engine.Recorder) {
+	if c.lagged != nil {
+		c.lagged.begin(r)
 	}
 }
 
@@ -88,5 +118,5 @@ func (c *Collector) Finish(r *engine.Recorder) {
 	}
 	c.rollout.RecordReturns(r, c.returns, c.lengths)
 	c.rollout.RecordDiverged(r, c.diverged)
-	c.found.Record(r, c.rollout)
+	c.found.Record(r, c.rollout.Parts()[0])
 }

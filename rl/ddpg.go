@@ -37,7 +37,7 @@ func DefaultDDPG() DDPGConfig {
 // Flajolet et al., 2022).
 func defaultOffPolicy() OffPolicyConfig {
 	return OffPolicyConfig{
-		Members: 1, Environments: 1, RolloutLength: 50, UpdatesPerStep: 1, LearningStarts: 25000, Discount: 0.99, RewardScale: 1,
+		Members: 1, Environments: 1, RolloutLength: 50, UpdatesPerStep: 1, LearningStarts: 25000, Discount: 0.99, RewardScale: 1, Actors: 1,
 	}
 }
 

@@ -45,7 +45,7 @@ func DefaultDQN() DQNConfig {
 	return DQNConfig{
 		OffPolicyConfig: OffPolicyConfig{
 			Members: 1, Environments: 1, RolloutLength: 10, UpdatesPerStep: 0.1, LearningStarts: 10000,
-			Discount: 0.99, RewardScale: 1,
+			Discount: 0.99, RewardScale: 1, Actors: 1,
 		},
 		LearningRate: 2.5e-4, TargetInterval: 50, Tau: 1, ExplorationStart: 1, ExplorationEnd: 0.05, ExplorationSteps: 250000,
 		MinValue: -100, MaxValue: 100, OptimizerEpsilon: 1e-8,

@@ -294,7 +294,7 @@ func TestDvDRefused(t *testing.T) {
 func TestDvDLearns(t *testing.T) {
 	cfg, replay, network := DefaultDvD(), DefaultDvDReplay(), DefaultOffPolicyNetwork()
 	cfg.OffPolicyConfig = OffPolicyConfig{
-		Members: 3, Environments: 1, RolloutLength: 50, UpdatesPerStep: 1, LearningStarts: 350, Discount: 0.95, RewardScale: 0.1,
+		Members: 3, Environments: 1, RolloutLength: 50, UpdatesPerStep: 1, LearningStarts: 350, Discount: 0.95, RewardScale: 0.1, Actors: 1,
 	}
 	cfg.ActorLearningRate, cfg.CriticLearningRate, cfg.Tau = 2e-3, 2e-3, 0.02
 	cfg.Diversity, cfg.DiversityFrom, cfg.States = []float64{0, 0.02}, []int{0, 2000}, 16

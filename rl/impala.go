@@ -24,6 +24,9 @@ type IMPALAConfig struct {
 	CThreshold     float64 `above:"0" doc:"Largest ratio in corrections of earlier steps, per member: at most rho_threshold." member:"log_uniform 0.1 1"`
 	PGRhoThreshold float64 `above:"0" doc:"Largest importance ratio in the actor's gradient, per member." member:"log_uniform 1 10"`
 
+	Actors int `min:"1" max:"65536" doc:"Parts of each member's environments, with random numbers of their own: other devices and machines can act in them."`
+	Lag    int `min:"0" max:"64" doc:"Iterations by which the weights that act are older than those that learn; from 1 on actors elsewhere act while this learns."`
+
 	MixValues bool `doc:"The actor's target is lambda times V-trace's value plus 1 - lambda times the critic's (acme); otherwise V-trace's alone (paper)."`
 }
 
@@ -37,7 +40,7 @@ func DefaultIMPALA() IMPALAConfig {
 			Members: 1, Environments: 256, RolloutLength: 512, LearningRate: 3e-4, Discount: 0.99, ActorWeight: 1, CriticWeight: 1, EntropyWeight: 0.01,
 			Optimizer: optim.Adam, OptimizerEpsilon: 1e-8, StillAction: -1,
 		},
-		Epochs: 4, Minibatches: 16, Lambda: 0.95, RhoThreshold: 1, CThreshold: 1, PGRhoThreshold: 1,
+		Epochs: 4, Minibatches: 16, Actors: 1, Lambda: 0.95, RhoThreshold: 1, CThreshold: 1, PGRhoThreshold: 1,
 	}
 }
 
@@ -45,6 +48,9 @@ func DefaultIMPALA() IMPALAConfig {
 func (c IMPALAConfig) Validate() error {
 	if c.Minibatches > c.Environments {
 		return config.Invalid("minibatches", "%d minibatches of %d trajectories (environments); want at least one trajectory each", c.Minibatches, c.Environments)
+	}
+	if c.Environments%c.Actors != 0 {
+		return config.Invalid("actors", "%d parts of %d environments; want a divisor of them", c.Actors, c.Environments)
 	}
 	return c.OnPolicyConfig.Validate()
 }
@@ -57,20 +63,29 @@ func (c IMPALAConfig) Check(with Parts) error {
 	if n := with.Env.Seats(); n > 1 {
 		return fmt.Errorf("rl: impala on %q, which has %d agents: its trajectories may not have gaps; want ppo or a2c", with.Env.Name, n)
 	}
+	if err := with.Env.CheckParts(c.Actors, c.Environments); err != nil {
+		return config.Invalid("impala.actors", "%v", err)
+	}
 	return c.common().check(with, "impala", "environments / minibatches × rollout_length")
 }
 
+// Apart returns the parts of the environments in which others can act, and the lag of the weights that act.
+func (c IMPALAConfig) Apart() (actors, lag int) { return c.Actors, c.Lag }
+
 // common returns the settings that the parts of on-policy algorithms share.
 func (c IMPALAConfig) common() onPolicyConfig {
-	return onPolicyConfig{OnPolicyConfig: c.OnPolicyConfig, epochs: c.Epochs, minibatches: c.Minibatches, trajectories: true}
+	return onPolicyConfig{OnPolicyConfig: c.OnPolicyConfig, epochs: c.Epochs, minibatches: c.Minibatches, trajectories: true, actors: c.Actors, lag: c.Lag}
 }
 
 // IMPALA is an advantage actor-critic of M members. V-trace corrects its targets and gradients for the updates made
-// since the trajectories were collected (L. Espeholt et al., "IMPALA", 2018). Actors and learner alternate: an
-// iteration is one recorded program of rollout, epochs × minibatches updates and metrics.
+// since the trajectories were collected (L. Espeholt et al., "IMPALA", 2018). On one device, actors and learner alternate:
+// an iteration is one recorded program of rollout, epochs × minibatches updates and metrics. On an engine with other
+// devices (engine.Beside) or workers elsewhere (engine.Assisted, Act) these act, with the same results; from a lag of 1 on
+// while the learner learns.
 type IMPALA struct {
 	onPolicy
 	cfg    IMPALAConfig
+	opts   []Option
 	vtrace *vtrace
 	passed *engine.Tensor // [T, M, E]: values with which a critic with memory passes over a trajectory, for its memory alone; nil: it has none
 }
@@ -82,11 +97,22 @@ func NewIMPALA(ctx context.Context, eng *engine.Engine, env *envs.Environment, c
 	if err != nil {
 		return nil, err
 	}
-	p := &IMPALA{onPolicy: common, cfg: cfg}
+	p := &IMPALA{onPolicy: common, cfg: cfg, opts: opts}
 	if err := p.make(ctx, cfg, opts, p.buildLearner, p.Record); err != nil {
 		return nil, err
 	}
+	p.collector.remote = newRemoteActors(p, env)
 	return p, nil
+}
+
+func (p *IMPALA) collects() *Collector { return p.collector }
+
+func (p *IMPALA) again(ctx context.Context, eng *engine.Engine) (apart, error) {
+	of, err := NewIMPALA(ctx, eng, p.env, p.cfg, p.opts...)
+	if err != nil {
+		return nil, err // no nil pointer in the interface
+	}
+	return of, nil
 }
 
 // buildLearner makes the losses, V-trace and the minibatches.

@@ -138,6 +138,8 @@ func TestIMPALARefused(t *testing.T) {
 		{func(c *IMPALAConfig) { c.Environments = 0 }, `"environments" is 0: want at least 1`},
 		{func(c *IMPALAConfig) { c.Minibatches = 257 }, `"minibatches": 257 minibatches of 256 trajectories`},
 		{func(c *IMPALAConfig) { c.RolloutLength, c.Environments = 32768, 1<<17 }, `"environments": 4294967296 transitions per member`},
+		{func(c *IMPALAConfig) { c.Actors = 3 }, `"actors": 3 parts of 256 environments; want a divisor of them`},
+		{func(c *IMPALAConfig) { c.Lag = 65 }, `"lag" is 65: want at least 0 and at most 64`},
 		{func(c *IMPALAConfig) { c.Lambda = 1.5 }, `"lambda" is 1.5: want at least 0 and at most 1`},
 		{func(c *IMPALAConfig) { c.RhoThreshold = 0 }, `"rho_threshold" is 0: want above 0`},
 		{func(c *IMPALAConfig) { c.CThreshold = -1 }, `"c_threshold" is -1: want above 0`},

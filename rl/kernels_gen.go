@@ -52,6 +52,31 @@ func (k advantageMomentsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(advantageMomentsShader, &k, x, y, z)
 }
 
+var behindShader = &vk.Shader{
+	Name:  "rl/behind",
+	SPIRV: shaders.Code("rl/behind"),
+	Bindings: []vk.Binding{
+		{Name: "Clock", Index: 0, Access: vk.Read},
+		{Name: "Acts", Index: 1, Access: vk.Read},
+		{Name: "Row", Index: 2, Access: vk.Write},
+	},
+	PushBytes:     4,
+	LocalSize:     [3]uint32{8, 1, 1},
+	LocalSizeSpec: [3]int32{-1, -1, -1},
+}
+
+// behindKernel is shaders/rl/behind.comp.
+type behindKernel struct {
+	Clock vk.Range // readonly uint
+	Acts  vk.Range // readonly uint
+	Row   vk.Range // writeonly float
+
+	Members uint32 // push constants, in order
+}
+
+// call dispatches x × y × z workgroups.
+func (k behindKernel) call(x, y, z uint32) vk.Call { return vk.Pack(behindShader, &k, x, y, z) }
+
 var categoricalMeanShader = &vk.Shader{
 	Name:  "rl/categorical_mean",
 	SPIRV: shaders.Code("rl/categorical_mean"),

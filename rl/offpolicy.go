@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -34,6 +35,8 @@ type OffPolicy struct {
 	evaluator *envs.Evaluator
 	discount  *engine.Tensor                      // [M]
 	rewards   func(*engine.Recorder, ReplayBatch) // nil: the environment's
+
+	remake func(ctx context.Context, eng *engine.Engine) (*OffPolicy, error) // to act
 }
 
 // newOffPolicy makes an off-policy workflow from an algorithm's configuration and its common part; build makes the
@@ -45,13 +48,37 @@ func newOffPolicy(
 	if err := engine.Require(map[string]any{"engine": eng, "environment": env}); err != nil {
 		return nil, fmt.Errorf("rl: %s: %w", name, err)
 	}
+	given := cfg
+	remake := func(ctx context.Context, eng *engine.Engine) (*OffPolicy, error) {
+		with := with
+		with.acting = true
+		return newOffPolicy(ctx, name, eng, env, algorithm, given, with, build)
+	}
 	cfg.Members *= max(with.objectives, 1)
 	cfg.Environments *= env.Seats() // to what learns, the seats of an environment are environments
-	o := &OffPolicy{Base: engine.NewBase(eng, cfg.Members, maxMetrics), name: name, config: algorithm, env: env, cfg: cfg, with: with}
+	o := &OffPolicy{Base: engine.NewBase(eng, cfg.Members, maxMetrics), name: name, config: algorithm, env: env, cfg: cfg, with: with, remake: remake}
 	if err := o.build(ctx, with, build); err != nil {
 		return nil, errors.Join(fmt.Errorf("rl: %s on %q: %w", name, env.Name, err), o.Close())
 	}
+	o.collector.remote = newRemoteActors(o, env)
 	return o, nil
+}
+
+func (o *OffPolicy) collects() *Collector { return o.collector }
+
+func (o *OffPolicy) again(ctx context.Context, eng *engine.Engine) (apart, error) {
+	of, err := o.remake(ctx, eng)
+	if err != nil {
+		return nil, err // no nil pointer in the interface
+	}
+	return of, nil
+}
+
+// behaviour returns the policy and normalization for the collector.
+func (o *OffPolicy) behaviour() behaviour {
+	b := o.learner.behaviour()
+	b.parts, b.lag = o.cfg.Actors, o.cfg.Lag
+	return b
 }
 
 func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPolicy, learnerParts) (learner, error)) (err error) {
@@ -61,6 +88,9 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	}
 	if err := o.config.Check(Parts{Env: o.env, Network: with.network, Replay: *with.replay, Sequences: with.sequenceConfig()}); err != nil {
 		return err
+	}
+	if (c.Actors > 1 || c.Lag > 0) && (with.actors > 1 || with.objectives > 1) {
+		return config.Invalid(o.name+".actors", "%d parts of the environments, and a lag of %d, of agents that another method trains; want 1 and 0", c.Actors, c.Lag)
 	}
 	o.discount = hyper.Add("discount", c.Discount)
 	o.rates = newRates(s, o.Clock(), c.ScheduleConfig, c.Environments, c.RolloutLength)
@@ -78,7 +108,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if parts.objectives > 1 {
 		m = m.Sub("agents/", 1)
 	}
-	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.learner.behaviour(), o.env, envs.RolloutConfig{
+	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, o.behaviour(), o.env, envs.RolloutConfig{
 		Members: c.Members, Environments: c.Environments / o.env.Seats(), Horizon: c.RolloutLength, Options: with.options, Actions: envs.Applied,
 		Policies: o.learner.behaviour().explorers,
 	})
@@ -87,6 +117,9 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	}
 	replay := *with.replay
 	replay.Batch *= parts.actors
+	if with.acting {
+		replay.Capacity = o.leastCapacity(replay)
+	}
 	if o.replay, err = NewReplay(s.Sub("replay"), hyper, *o.collector.Trajectory(), replay); err != nil {
 		return err
 	}
@@ -110,6 +143,18 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	return o.Complete(engine.Parts{Description: o.description(), Record: o.Record, Init: o.begin, Evaluator: o.evaluator})
 }
 
+// leastCapacity returns the capacity of a replay that is not used.
+func (o *OffPolicy) leastCapacity(replay ReplayConfig) int {
+	most := replay.Capacity
+	for replay.Capacity = 1; replay.Capacity < most; replay.Capacity *= 2 {
+		with := Parts{Env: o.env, Network: o.with.network, Replay: replay, Sequences: o.with.sequenceConfig()}
+		if config.Check(replay) == nil && o.config.Check(with) == nil {
+			return replay.Capacity
+		}
+	}
+	return most
+}
+
 // description describes the run's learner and environment.
 func (o *OffPolicy) description() engine.Description {
 	return engine.Description{Workflow: o.name, Environment: o.env.Name, Members: o.cfg.Members, StepsPerIter: o.cfg.Members * o.cfg.steps()}
@@ -124,9 +169,11 @@ func (o *OffPolicy) begin(ctx context.Context) error {
 		o.collector.RecordFirst(r)
 		collect := o.collector.RecordRandom
 		if o.sequences != nil { // that begin with the policy's memory
-			collect = o.act
+			o.recordWeights(r)
+			collect = o.actHere
 		}
 		o.recordExperience(r, collect)
+		o.recordWeights(r)
 	})
 }
 
@@ -139,8 +186,22 @@ func (o *OffPolicy) refill(ctx context.Context) error {
 			o.recordExperience(r, o.collector.RecordRandom)
 			return
 		}
-		o.recordExperience(r, o.act)
+		o.recordExperience(r, o.actHere)
 	})
+}
+
+// recordWeights records that the first weights act first, if those that act are behind.
+func (o *OffPolicy) recordWeights(r *engine.Recorder) {
+	if o.collector.lagged != nil {
+		o.learner.explore(r)
+		o.collector.RecordWeights(r)
+	}
+}
+
+// actHere is act outside of the iterations.
+func (o *OffPolicy) actHere(r *engine.Recorder) {
+	o.learner.explore(r)
+	o.collector.RecordHere(r)
 }
 
 // act records an iteration's steps by the exploring policies.
@@ -239,12 +300,21 @@ func (o *OffPolicy) Fitness(ctx context.Context, s *engine.State, episodes int) 
 }
 
 // Policies implements engine.PolicyInheritor: what fastpbrl's PBT copies (A. Flajolet et al., 2022). DQN's networks are its policies.
-func (o *OffPolicy) Policies() []*engine.Tensor { return o.learner.policies() }
+func (o *OffPolicy) Policies() []*engine.Tensor {
+	all := o.learner.policies()
+	if l := o.collector.lagged; l != nil {
+		all = append(slices.Clone(all), l.past...)
+	}
+	return all
+}
 
 // RenewPolicy implements engine.PolicyInheritor: the optimizer of a copied policy is reset, its target is a copy of it, and a learned temperature has its
 // initial value. Critics are unchanged.
 func (o *OffPolicy) RenewPolicy(r *engine.Recorder, source *engine.Tensor) {
 	o.learner.renew(r, source)
+	if a := o.collector.remote; a != nil {
+		a.recordReset(r)
+	}
 }
 
 // Config implements engine.Trainable: the configuration with which the workflow was made.

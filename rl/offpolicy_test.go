@@ -19,7 +19,7 @@ func smallOffPolicy() (OffPolicyConfig, ReplayConfig) {
 	replay := DefaultReplay()
 	replay.Capacity, replay.Batch, replay.Steps = 100, 9, 3
 	return OffPolicyConfig{
-		Members: 3, Environments: 2, RolloutLength: 6, UpdatesPerStep: 0.5, LearningStarts: 25, Discount: 0.95, RewardScale: 0.1,
+		Members: 3, Environments: 2, RolloutLength: 6, UpdatesPerStep: 0.5, LearningStarts: 25, Discount: 0.95, RewardScale: 0.1, Actors: 1,
 	}, replay
 }
 
@@ -485,7 +485,7 @@ func TestOffPolicyRefused(t *testing.T) {
 // pendulumOffPolicy returns settings by which DDPG, TD3 and SAC swing a pendulum up in 3,000 steps of a member, the networks of
 // the first two, and SAC's.
 func pendulumOffPolicy() (ddpg DDPGConfig, td3 TD3Config, sac SACConfig, replay ReplayConfig, network, stochastic NetworkConfig) {
-	common := OffPolicyConfig{Members: 4, Environments: 1, RolloutLength: 50, UpdatesPerStep: 1, LearningStarts: 500, Discount: 0.95, RewardScale: 0.1}
+	common := OffPolicyConfig{Members: 4, Environments: 1, RolloutLength: 50, UpdatesPerStep: 1, LearningStarts: 500, Discount: 0.95, RewardScale: 0.1, Actors: 1}
 	replay = DefaultReplay()
 	replay.Capacity, replay.Batch = 10000, 64
 	network, stochastic = DefaultOffPolicyNetwork(), DefaultSACNetwork()

@@ -22,6 +22,9 @@ type OffPolicyConfig struct {
 	Discount    float64 `min:"0" max:"1" doc:"Discount factor gamma of rewards, per member." member:"horizon 2 7"`
 	RewardScale float64 `above:"0" doc:"Factor of rewards in targets, per member." member:""`
 
+	Actors int `min:"1" max:"65536" doc:"Parts of each member's environments, with random numbers of their own: other devices and machines can act in them."`
+	Lag    int `min:"0" max:"64" doc:"Iterations by which the weights that act are older than those that learn; from 1 on actors elsewhere act while this learns."`
+
 	ScheduleConfig
 }
 
@@ -30,12 +33,18 @@ func (c OffPolicyConfig) Validate() error {
 	if err := c.ScheduleConfig.Validate(); err != nil {
 		return err
 	}
+	if c.Environments%c.Actors != 0 {
+		return config.Invalid("actors", "%d parts of %d environments; want a divisor of them", c.Actors, c.Environments)
+	}
 	_, err := c.updates()
 	return err
 }
 
 // steps returns the environment steps per member and iteration.
 func (c OffPolicyConfig) steps() int { return c.RolloutLength * c.Environments }
+
+// Apart returns the parts of the environments in which others can act, and the lag of the weights that act.
+func (c OffPolicyConfig) Apart() (actors, lag int) { return c.Actors, c.Lag }
 
 // warmup returns the number of rollouts of random actions before the first iteration.
 func (c OffPolicyConfig) warmup() int { return (c.LearningStarts + c.steps() - 1) / c.steps() }
@@ -130,6 +139,9 @@ func (c OffPolicyConfig) checkParts(with Parts, transitions int, from string, ne
 	}
 	if err := with.Network.check(transitions, from, networks...); err != nil {
 		return err
+	}
+	if err := with.Env.CheckParts(max(c.Actors, 1), c.Environments); err != nil {
+		return config.Invalid("env", "%v", err)
 	}
 	return with.Replay.checkCapacity(c.Members, c.Environments*with.Env.Seats(), c.RolloutLength)
 }

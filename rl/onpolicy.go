@@ -70,6 +70,7 @@ type onPolicyConfig struct {
 	epochs, minibatches int
 	trajectories        bool        // minibatches are of whole trajectories
 	criticInput         CriticInput // of PPO
+	actors, lag         int         // of IMPALA
 }
 
 // criticShape returns the shape of what critics see.
@@ -172,6 +173,7 @@ func (o *onPolicy) complete(ctx context.Context, with settings, record func(*eng
 		}
 		behaves.policy = o.opponents.policy
 	}
+	behaves.parts, behaves.lag = c.actors, c.lag
 	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, behaves, o.env, envs.RolloutConfig{
 		Members: c.Members, Environments: c.Environments / o.env.Seats(), Horizon: c.RolloutLength, Options: with.options,
 		Packed: o.packs(),
@@ -261,6 +263,7 @@ func (o *onPolicy) begin(ctx context.Context) error {
 		if o.opponents != nil {
 			o.opponents.refresh(r)
 		}
+		o.collector.RecordWeights(r)
 	})
 	if err != nil {
 		return err

@@ -25,6 +25,8 @@ type settings struct {
 
 	criticsFirst bool
 
+	acting bool // see ForActing
+
 	pool PoolConfig // of a member; no opponents: it plays all seats
 }
 
@@ -108,6 +110,9 @@ func (s *settings) count(option string, n int) {
 // CriticsFirst lets DDPG and TD3 make all updates of an iteration's critics before its actors', each with a batch of its own,
 // as CEM-RL's authors do. Default: they alternate.
 func CriticsFirst() Option { return func(s *settings) { s.criticsFirst = true } }
+
+// ForActing makes an agent that acts for a learner elsewhere (Act) and does not learn: its replay has the smallest capacity. Agents without a replay ignore it.
+func ForActing() Option { return func(s *settings) { s.acting = true } }
 
 // Environment sets the options of the environment: time limit, reward scale and others. Default: as its Spec.
 func Environment(options envs.Options) Option { return func(s *settings) { s.options = options } }

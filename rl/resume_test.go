@@ -46,6 +46,8 @@ func workflows() []workflow {
 	impala.Members, impala.Environments, impala.RolloutLength, impala.Epochs, impala.Minibatches, impala.AnnealSteps = 3, 5, 9, 2, 2, 400
 	single := impala
 	single.Members, single.Epochs, single.Minibatches, single.MixValues, single.MaxGradNorm = 1, 1, 1, true, 0.5
+	apart := impala
+	apart.Environments, apart.Actors, apart.Lag = 6, 3, 2
 	plain := network
 	plain.NormalizeObs, plain.LayerNorm, plain.NormalizeReward = false, true, true
 	plain.CriticHidden = []int{9, 5}
@@ -54,6 +56,7 @@ func workflows() []workflow {
 		{"ppo of one member", makes(NewPPO, "Pendulum-v1", one, Network(plain), Environment(envs.Options{TimeLimit: 12}))},
 		{"a2c", makes(NewA2C, "Acrobot-v1", a2c, Network(network), Environment(envs.Options{TimeLimit: 11}))},
 		{"impala", makes(NewIMPALA, "CartPole-v1", impala, Network(network), Environment(envs.Options{TimeLimit: 8}))},
+		{"impala whose actors lag behind", makes(NewIMPALA, "CartPole-v1", apart, Network(network), Environment(envs.Options{TimeLimit: 8}))},
 		{"impala of continuous actions", makes(NewIMPALA, "Pendulum-v1", single, Network(plain), Environment(envs.Options{TimeLimit: 12}))},
 	}, offPolicies()...)
 }

@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -57,7 +58,14 @@ func (p *PPO) dispatches() int {
 }
 
 func (p *IMPALA) dispatches() int {
-	return p.updates(2+1+2+1) + p.around() // rows of both observations, next values, outputs of actor and critic, V-trace
+	n := p.updates(2+1+2+1) + p.around() // rows of both observations, next values, outputs of actor and critic, V-trace
+	if parts := p.cfg.Actors; parts > 1 {
+		n += parts - 1 + parts*len(p.collector.rollout.Parts()[0].Written()) // rollouts, and joining what they write
+	}
+	if p.cfg.Lag > 0 {
+		n++ // how far the weights are behind
+	}
+	return n
 }
 
 // updates is how many kernels the updates run, each after so many of preparation. There are few enough that none counts them
@@ -130,7 +138,12 @@ func TestMetrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		environments := p.State().Lookup("rollout/episode_step").Len()
+		environments := 0
+		for _, at := range p.State().Tensors() {
+			if name := at.Name(); strings.HasPrefix(name, "rollout/") && strings.HasSuffix(name, "/episode_step") {
+				environments += at.Len()
+			}
+		}
 		if after := envSteps(t, p); after != int64(environments*taken) || after-before != int64(p.Describe().StepsPerIter) {
 			t.Errorf("%s: %d environment steps, %d before the third iteration; want %d × %d, and %d an iteration",
 				w.name, after, before, environments, taken, p.Describe().StepsPerIter)

@@ -52,6 +52,9 @@ func (c TD3Config) Validate() error {
 	if err := c.OffPolicyConfig.Validate(); err != nil {
 		return err
 	}
+	if n := c.Environments / c.Actors; c.ExplorationLevels > 1 && n%c.ExplorationLevels != 0 {
+		return config.Invalid("exploration_levels", "%d deviations for %d environments of an actor; want a divisor of environments / actors", c.ExplorationLevels, n)
+	}
 	return c.CriticConfig.Validate()
 }
 

@@ -158,6 +158,9 @@ func (a *agent) Check(env *envs.Environment, _ envs.Options) error {
 	if err := a.checkSlices(); err != nil {
 		return err
 	}
+	if err := a.checkActors(); err != nil {
+		return err
+	}
 	return a.check(a.parts(env))
 }
 

@@ -41,7 +41,7 @@ var lacks = []lack{
 			"not against mixtures that solve a game (PSRO)",
 	},
 	{
-		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x`),
+		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x|seed-?rl`),
 		"searches, agents and PBT of agents share several devices of a machine (--device 0,1) and several machines (--cluster), other hybrids do not",
 	},
 	{

@@ -88,6 +88,9 @@ func (s *Setup) ShareKey() string {
 	if _, ok := s.Settings.(*search); ok {
 		return "search.slice"
 	}
+	if a := s.acting(); a != nil {
+		return a.actorsKey()
+	}
 	if s.Slices() != nil {
 		return SliceKey
 	}
@@ -100,17 +103,22 @@ func (s *Setup) CheckShared() error {
 	agents := s.Slices()
 	members, membersKey := s.Settings.Members()
 	switch {
+	case s.outside != nil || s.remote != nil:
+		return config.Invalid("env", "%s is stepped by other processes, and several devices are given: want one", s.Place)
+	case s.Acts():
+		return nil
 	case !searches && agents == nil:
 		return config.Invalid("workflow", "%s computes on one device, and several are given: want one, an agent such as workflow = \"ppo\", PBT of one, "+
 			"or a search such as \"openes\"", s.Workflow.Name)
 	case searches && of.cfg.Slice == 0:
 		return config.Invalid("search.slice", "several devices share the evaluation of candidates in slices: want at least 1, such as 64")
+	case agents != nil && *members == 1 && s.actorsKey() != "":
+		return config.Invalid(s.actorsKey(), "one learner with one actor computes on one device, and several are to share the run: want more actors, lag = 1, "+
+			"more members, or one device")
 	case agents != nil && *members == 1:
 		return config.Invalid(membersKey, "one member computes on one device, and several are to share the run: want more members, or one device")
 	case agents != nil && agents.Slice == 0:
 		return config.Invalid(SliceKey, "several devices compute the members in slices: want at least 1, such as the number of members on each device")
-	case s.outside != nil || s.remote != nil:
-		return config.Invalid("env", "%s is stepped by other processes, and several devices are given: want one", s.Place)
 	}
 	return nil
 }

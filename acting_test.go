@@ -1,0 +1,195 @@
+package evorl_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/vk"
+)
+
+func actingConfig(t *testing.T, more ...string) *evorl.Config {
+	t.Helper()
+	options := []evorl.Option{evorl.Set("network.hidden=[4]"), evorl.Set("network.normalize_obs=true"), evorl.Set("impala.environments=6"),
+		evorl.Set("impala.rollout_length=8"), evorl.Set("impala.epochs=1"), evorl.Set("impala.minibatches=2"), evorl.Set("impala.actors=3"),
+		evorl.Set("impala.lag=1"), evorl.Set("iterations=20"), evorl.Set("checkpoint.every=5"), evorl.Set("evaluation.every=4"),
+		evorl.Set("evaluation.episodes=3"), evorl.Set("evaluation.best_episodes=2")}
+	for _, of := range more {
+		options = append(options, evorl.Set(of))
+	}
+	cfg, err := evorl.New("impala", "CartPole-v1", options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// TestActingShared: an IMPALA whose environments other devices and machines act in ends with the same bits on one device, on two, one of which fails, and with
+// workers, one of which is stopped, also if it is interrupted and resumed. Who took part is in its provenance.
+func TestActingShared(t *testing.T) {
+	dev, second, third := openDevice(t), openDevice(t), openDevice(t)
+	cfg := actingConfig(t)
+	place := func(name string) string { return filepath.Join(t.TempDir(), name) }
+	alone := place("alone")
+	if err := learn(t, evorl.Start, dev, cfg, alone).Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := digestOf(t, alone)
+
+	two, failing := place("two"), openDevice(t)
+	run, err := evorl.Start(t.Context(), dev, cfg, two, evorl.Beside(second, failing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = run.Learn(t.Context(), func(_ context.Context, r engine.Report) error {
+		if r.Iteration == 7 {
+			return failing.Close()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(run.Warnings(), "\n"); !strings.Contains(text, "device 2 (") || !strings.Contains(text, "acts no more") {
+		t.Errorf("warnings %q; want one of the device that failed", text)
+	}
+	if w := run.Workers(); len(w) != 3 || w[0].Slices+w[1].Slices != 3 {
+		t.Errorf("workers %+v; want three, of which two have acted in the three parts", w)
+	}
+	if err := run.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := digestOf(t, two); got != want {
+		t.Errorf("with other devices it ends with %s; want %s, as alone", got, want)
+	}
+
+	path, at := place("run"), evorl.ClusterConfig{Address: "nats://127.0.0.1:0"}
+	ended := make(chan error, 1)
+	for session, begin := range []func(context.Context, *vk.Device, *evorl.Config, string, ...evorl.RunOption) (*evorl.Run, error){evorl.Start, evorl.Resume} {
+		run, err := begin(t.Context(), dev, cfg, path, evorl.Clustered(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := evorl.ClusterConfig{Address: run.WorkersAddress()}
+		if session == 0 {
+			go func() { ended <- evorl.Work(t.Context(), second, address, nil, func(text string) { t.Log(text) }) }()
+			at.Address = "embed" + strings.TrimPrefix(address.Address, "nats")
+		}
+		short, stopWorker := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- evorl.Work(short, third, address, nil, nil) }()
+		ctx, stop := context.WithCancel(t.Context())
+		err = run.Learn(ctx, func(_ context.Context, r engine.Report) error {
+			for r.Iteration == 2+12*session && run.Taking() < 3 {
+				time.Sleep(time.Millisecond)
+			}
+			switch r.Iteration {
+			case 7, 17:
+				if w := run.Workers(); len(w) < 3 || w[1].Name == "" || w[1].Device != second.Info().Name {
+					t.Errorf("workers %+v; want three, two of them named", w)
+				}
+				stopWorker()
+			case 11:
+				stop()
+			}
+			return nil
+		})
+		stop()
+		if session == 0 != errors.Is(err, context.Canceled) || session == 1 && err != nil {
+			t.Errorf("session %d ends with %v", session, err)
+		}
+		if err := <-stopped; !errors.Is(err, context.Canceled) {
+			t.Errorf("the worker that is stopped ends with %v", err)
+		}
+		if err := run.Close(); err != nil {
+			t.Error(err)
+		}
+		stopWorker()
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the worker ends with %v", err)
+	}
+	if got := digestOf(t, path); got != want {
+		t.Errorf("with workers it ends with %s; want %s, as alone", got, want)
+	}
+	var provenance rundir.Provenance
+	data, err := os.ReadFile(filepath.Join(path, rundir.ProvenanceFile))
+	if err = errors.Join(err, json.Unmarshal(data, &provenance)); err != nil {
+		t.Fatal(err)
+	}
+	if w := provenance.Sessions[1].Workers; len(w) != 3 || w[1].Name == "" {
+		t.Errorf("provenance of the workers: %+v; want three, two of them named", w)
+	}
+}
+
+// TestActingOffPolicy: an agent with a replay ends with the same bits on one device, and with another device and a worker that act for it.
+func TestActingOffPolicy(t *testing.T) {
+	dev, second, third := openDevice(t), openDevice(t), openDevice(t)
+	cfg, err := evorl.New("dqn", "CartPole-v1", evorl.Set("network.hidden=[4]"), evorl.Set("dqn.environments=6"), evorl.Set("dqn.rollout_length=8"),
+		evorl.Set("dqn.updates_per_step=0.125"), evorl.Set("dqn.learning_starts=100"), evorl.Set("replay.capacity=1000"), evorl.Set("replay.batch=8"),
+		evorl.Set("dqn.actors=3"), evorl.Set("dqn.lag=1"), evorl.Set("iterations=12"), evorl.Set("evaluation.episodes=3"), evorl.Set("evaluation.best_episodes=2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, path := filepath.Join(t.TempDir(), "alone"), filepath.Join(t.TempDir(), "run")
+	if err := learn(t, evorl.Start, dev, cfg, alone).Close(); err != nil {
+		t.Fatal(err)
+	}
+	run, err := evorl.Start(t.Context(), dev, cfg, path, evorl.Beside(second), evorl.Clustered(evorl.ClusterConfig{Address: "nats://127.0.0.1:0"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- evorl.Work(t.Context(), third, evorl.ClusterConfig{Address: run.WorkersAddress()}, nil, nil)
+	}()
+	err = run.Learn(t.Context(), func(_ context.Context, r engine.Report) error {
+		for r.Iteration == 2 && run.Taking() < 3 {
+			time.Sleep(time.Millisecond)
+		}
+		return nil
+	})
+	if err = errors.Join(err, run.Close(), <-ended); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := digestOf(t, path), digestOf(t, alone); got != want {
+		t.Errorf("with others it ends with %s; want %s, as alone", got, want)
+	}
+}
+
+// TestActingRefused: what others cannot act in is refused by the key that would be right.
+func TestActingRefused(t *testing.T) {
+	for _, of := range []struct{ text, want string }{
+		{"workflow = \"impala\"\nenv = \"CartPole-v1\"\n[impala]\nenvironments = 16\nminibatches = 4\nactors = 3\n", "x.toml:6"},
+		{"workflow = \"impala\"\nenv = \"FaultMaze-v0\"\n[impala]\nactors = 2\n", "x.toml:4"},
+		{"workflow = \"impala\"\nenv = \"CartPole-v1\"\n[impala]\nlag = -1\n", "x.toml:4"},
+		{"workflow = \"td3\"\nenv = \"Pendulum-v1\"\n[td3]\nenvironments = 8\nupdates_per_step = 0.125\nexploration_levels = 4\nactors = 4\n", "x.toml:6"},
+		{"workflow = \"erl\"\nenv = \"Pendulum-v1\"\n[td3]\nlag = 1\n", "x.toml:4"},
+		{"workflow = \"dvd\"\nenv = \"Pendulum-v1\"\n[dvd]\nlag = 1\n", "x.toml:4"},
+		{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nlag = 1\n", "x.toml:4"},
+	} {
+		if _, err := evorl.Parse("x.toml", []byte(of.text)); err == nil || !strings.Contains(err.Error(), of.want) {
+			t.Errorf("%s: %v; want an error at %s", of.text, err, of.want)
+		}
+	}
+	for text, want := range map[string]string{"": "", "impala.actors=1": "", "impala.lag=0": "", "members.slice=1": ""} {
+		more := []string{"impala.members=2"}
+		if text != "" {
+			more = append(more, text)
+		}
+		if err := actingConfig(t, more...).CheckShared(); (err == nil) != (want == "") {
+			t.Errorf("%s: %v; want %q", text, err, want)
+		}
+	}
+	if err := actingConfig(t, "impala.actors=1", "impala.lag=0").CheckShared(); err == nil || !strings.Contains(err.Error(), "impala.actors") {
+		t.Errorf("one actor that does not lag: %v; want an error of impala.actors", err)
+	}
+}
