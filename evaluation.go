@@ -41,6 +41,11 @@ type Evaluation struct {
 	SeatReturns []Number `json:"seat_returns,omitempty"`
 
 	Refused []*checkpoint.CorruptError `json:"-"` // newer checkpoints that could not be used
+
+	// Failures are those of environments outside of evorl since the state was restored, and LastFailure is the last one: episodes were cut off, and count with
+	// the return until then.
+	Failures    int   `json:"failures,omitempty"`
+	LastFailure error `json:"-"`
 }
 
 // Evaluate runs the given number of new episodes of every member. MeanReturn and StdReturn are of one member; nil
@@ -92,6 +97,7 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 	}
 	of = slices.DeleteFunc(of, math.IsNaN)
 	e.Member, e.MeanReturn, e.StdReturn, e.BestReturn = member, Number(metrics.Mean(of)), Number(records.Deviation(of)), Number(means[best])
+	e.Failures, e.LastFailure = r.cfg.setup.OutsideFailures()
 	return e, nil
 }
 

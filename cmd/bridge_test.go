@@ -134,6 +134,23 @@ func TestBridgeFails(t *testing.T) {
 	if err := os.Remove(b.path("failed")); err != nil {
 		t.Fatal(err)
 	}
+	// in the evaluation of the best, whose processes alone come so far
+	stdout, stderr, status = b.run("run", "--iterations", "1", "--set", `bridge.arguments='{"fails": 290}'`,
+		"--set", "evaluation.best_episodes=100", "--out", "best", "ppo.toml")
+	if status != 0 || strings.Count(stderr, "environments failed 1 times") != 1 {
+		t.Errorf("status %d\n%s%s\nwant a failure in the evaluation of the best", status, stdout, stderr)
+	}
+	if err := os.Remove(b.path("failed")); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, status = b.run("eval", "--json", "--episodes", "100", "best")
+	if status != 0 || !strings.Contains(stderr, "environments failed 1 times, and their episodes were cut off; the last: environment ") ||
+		!strings.Contains(stdout, `"failures":1`) {
+		t.Errorf("status %d\n%s%s\nwant a failure", status, stdout, stderr)
+	}
+	if err := os.Remove(b.path("failed")); err != nil {
+		t.Fatal(err)
+	}
 	_, stderr, status = b.run("run", "-q", "--set", fails, "--set", "bridge.restarts=0", "--out", "ends", "ppo.toml")
 	if status != statusFailed || !strings.Contains(stderr, "of member ") || !strings.Contains(stderr, "ValueError: the floor gave way (") ||
 		!strings.Contains(stderr, "[bridge] restarts is 0") {

@@ -42,6 +42,9 @@ func newEval(known *evorl.Catalog) *cobra.Command {
 				for _, refused := range e.Refused {
 					warn(cmd.ErrOrStderr(), "%v", refused)
 				}
+				if e.Failures > 0 {
+					warn(cmd.ErrOrStderr(), "environments failed %d times, and their episodes were cut off; the last: %v", e.Failures, e.LastFailure)
+				}
 				if asJSON {
 					return json.NewEncoder(cmd.OutOrStdout()).Encode(e)
 				}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -269,7 +270,13 @@ func (f *runFlags) learn(ctx context.Context, cmd *cobra.Command, cfg *evorl.Con
 			context.Cause(ctx), given.Iteration, given.Saved, cmd.Root().Name(), s.Path())
 		return cause(ctx, learned)
 	}
+	shown := s.Warnings()
 	r, err := s.Result(context.WithoutCancel(ctx))
+	for _, text := range s.Warnings() { // an episode that was cut off in the evaluation of the best makes its return wrong
+		if !slices.Contains(shown, text) {
+			line.warn(text)
+		}
+	}
 	if err != nil {
 		return errors.Join(cause(ctx, learned), err)
 	}

@@ -145,7 +145,7 @@ func (q *Sequence) scanForward(r *engine.Recorder, b batch) {
 				Weights: q.packed.Range(), Inputs: q.gates.Range(), Memory: q.memory.Range(), Next: q.memory.Range(),
 				Hidden: q.hidden.Range(), Kept: q.kept.Range(),
 				Before: q.memories.Range(),
-				Units: uint32(c.Out), Rows: uint32(q.rows), Steps: uint32(q.steps), First: first, Last: last,
+				Units:  uint32(c.Out), Rows: uint32(q.rows), Steps: uint32(q.steps), First: first, Last: last,
 				Lanes: uint32(f.lanes), Gru: c.Kind == GRU, ScanRows: uint32(f.rows), Quads: uint32(f.quads), Aligned: c.Out%4 == 0,
 			}
 			q.scanEnds(&k.Ends, &k.EndsStep, &k.EndsNetwork, &k.EndsShared)

@@ -438,3 +438,18 @@ func TestCancelled(t *testing.T) {
 		gone(t, pid)
 	}
 }
+
+// A bound of -0, which LunarLander-v3 has, is the 0 that somebody writes into [bridge] spec.
+func TestNegativeZero(t *testing.T) {
+	const line = `{"protocol": "evorl-bridge", "version": 1, "observation": {"shape": [2], "low": [-1, %s], "high": [1, null]}, "action": {"n": 4}}`
+	var of [2]*Hello
+	for i, zero := range []string{"-0", "0"} {
+		var err error
+		if of[i], err = parseHello(fmt.Appendf(nil, line, zero)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !of[0].same(of[1]) {
+		t.Errorf("%s and %s are different environments; want the same", of[0].text(), of[1].text())
+	}
+}

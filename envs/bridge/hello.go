@@ -55,6 +55,13 @@ func parseHello(line []byte) (*Hello, error) {
 	if h.Version != Version {
 		return nil, fmt.Errorf("it speaks version %d of the bridge's protocol; want version %d, see docs/bridge.md", h.Version, Version)
 	}
+	for _, of := range [][]*float64{h.Observation.Low, h.Observation.High, h.Action.Low, h.Action.High} {
+		for _, bound := range of {
+			if bound != nil && *bound == 0 {
+				*bound = 0 // LunarLander-v3 has -0, which is another text
+			}
+		}
+	}
 	return h, nil
 }
 

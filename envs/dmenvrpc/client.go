@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -23,12 +27,24 @@ const streamsOfOne = 64
 // leaveTimeout bounds the farewell to a world.
 const leaveTimeout = time.Second
 
+// retryAfter is the pause before a world is joined anew whose server has ended while it was joined.
+const retryAfter = 100 * time.Millisecond
+
+// reconnect is how often a server that is gone is tried: its return is noticed within two seconds.
+var reconnect = grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
+	MinConnectTimeout: 20 * time.Second,
+}
+
 // client has the connections to a server.
 type client struct {
 	address      string
 	cfg          *Config
 	create, with *pb.EnvironmentRequest // nil: World is there; the request that joins, without its name
-	conns        []*grpc.ClientConn
+
+	mu    sync.Mutex
+	conns []*grpc.ClientConn
+	old   []*grpc.ClientConn // that other streams may still have
 }
 
 // newClient makes a client of n streams. Nothing is sent before the first one.
@@ -46,27 +62,72 @@ func newClient(address string, cfg *Config, n int) (*client, error) {
 	}
 	c.with = &pb.EnvironmentRequest{Payload: &pb.EnvironmentRequest_JoinWorld{JoinWorld: &pb.JoinWorldRequest{Settings: settings}}}
 	for range (n + streamsOfOne - 1) / streamsOfOne {
-		conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))
+		conn, err := c.connect()
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("the server %s: %w", address, err), c.close())
+			return nil, errors.Join(err, c.close())
 		}
 		c.conns = append(c.conns, conn)
 	}
 	return c, nil
 }
 
+// connect makes a connection, which dials when a stream needs it.
+func (c *client) connect() (*grpc.ClientConn, error) {
+	conn, err := grpc.NewClient("passthrough:///"+c.address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
+		grpc.WithConnectParams(reconnect), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))
+	if err != nil {
+		return nil, fmt.Errorf("the server %s: %w", c.address, err)
+	}
+	return conn, nil
+}
+
+// conn returns the connection of stream number i.
+func (c *client) conn(i int) *grpc.ClientConn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.conns[i/streamsOfOne%len(c.conns)]
+}
+
+// renew makes a connection for stream number i, whose server does not answer over the one that it has: a network may have lost it without telling.
+func (c *client) renew(i int, silent *grpc.ClientConn) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := &c.conns[i/streamsOfOne%len(c.conns)]
+	if *at != silent {
+		return nil // another stream has
+	}
+	conn, err := c.connect()
+	if err == nil {
+		*at, c.old = conn, append(c.old, silent)
+	}
+	return err
+}
+
+// retire closes the old connections that no stream has any more.
+func (c *client) retire(links []*link) error {
+	var errs []error
+	c.old = slices.DeleteFunc(c.old, func(conn *grpc.ClientConn) bool {
+		unused := !slices.ContainsFunc(links, func(l *link) bool { return l != nil && l.conn == conn })
+		if unused {
+			errs = append(errs, conn.Close())
+		}
+		return unused
+	})
+	return errors.Join(errs...)
+}
+
 func (c *client) close() error {
 	var errs []error
-	for _, conn := range c.conns {
+	for _, conn := range append(c.conns, c.old...) {
 		errs = append(errs, conn.Close())
 	}
-	c.conns = nil
+	c.conns, c.old = nil, nil
 	return errors.Join(errs...)
 }
 
 // link is a stream that has joined a world.
 type link struct {
+	conn   *grpc.ClientConn
 	ctx    context.Context // of the stream; its cause says why it was given up
 	cancel context.CancelCauseFunc
 	stream grpc.BidiStreamingClient[pb.EnvironmentRequest, pb.EnvironmentResponse]
@@ -79,28 +140,49 @@ type link struct {
 
 	running bool         // within a sequence
 	resets  bool         // the present sequence begins with a reset
+	epoch   int          // of the stepper when it joined
 	waiting atomic.Int32 // requests without a response
+
+	answers chan *pb.EnvironmentResponse // that have come; it is closed when the stream has ended
+	ended   error                        // why it has
 }
 
-// join opens stream number i, creates a world unless there is one, and joins it. A server that is not there is an error, or waited for.
+// unread bounds the responses that have come and nobody has taken: a sequence's beginning has two.
+const unread = 4
+
+// join opens stream number i, creates a world unless there is one, and joins it. A server that is not there, or ends meanwhile, is an error, or waited for.
 func (c *client) join(ctx context.Context, i int, wait bool) (*link, error) {
-	l := &link{world: c.cfg.World}
-	l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	defer limit(ctx, c.cfg.StartTimeout, l)()
-	err := l.open(c, i, wait)
-	if err == nil {
-		return l, nil
+	for until := time.Now().Add(c.cfg.StartTimeout); ; {
+		l, err := c.tryJoin(ctx, i, wait, time.Until(until).Round(time.Millisecond))
+		if err == nil {
+			return l, nil
+		}
+		if !wait || !gone(err) || time.Until(until) < 2*retryAfter || ctx.Err() != nil {
+			return nil, fmt.Errorf("the server %s: %w", c.address, err)
+		}
+		time.Sleep(retryAfter)
 	}
-	l.cancel(err)
-	return nil, fmt.Errorf("the server %s: %w", c.address, err)
 }
 
-func (l *link) open(c *client, i int, wait bool) (err error) {
+func (c *client) tryJoin(ctx context.Context, i int, wait bool, within time.Duration) (*link, error) {
+	l := &link{conn: c.conn(i), world: c.cfg.World, answers: make(chan *pb.EnvironmentResponse, unread)}
+	l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer limit(ctx, within, l)()
+	err := l.open(c, wait)
+	if err != nil {
+		l.cancel(err)
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *link) open(c *client, wait bool) (err error) {
 	l.waiting.Store(1) // for the connection
-	if l.stream, err = pb.NewEnvironmentClient(c.conns[i/streamsOfOne%len(c.conns)]).Process(l.ctx, grpc.WaitForReady(wait)); err != nil {
+	if l.stream, err = pb.NewEnvironmentClient(l.conn).Process(l.ctx, grpc.WaitForReady(wait)); err != nil {
 		return l.explain(err)
 	}
 	l.waiting.Store(0)
+	go l.read()
 	if c.create != nil {
 		of, err := l.ask(c.create)
 		if err != nil {
@@ -120,7 +202,7 @@ func (l *link) open(c *client, i int, wait bool) (err error) {
 // leave leaves the world, destroys it if it was created, and ends the stream; it does not insist.
 func (l *link) leave() {
 	defer l.cancel(context.Canceled)
-	if l.ctx.Err() != nil || l.waiting.Load() > 0 {
+	if l.ctx.Err() != nil || l.waiting.Load() > 0 || len(l.answers) > 0 {
 		return
 	}
 	defer limit(context.Background(), leaveTimeout, l)()
@@ -138,20 +220,75 @@ type timeoutError struct{ after time.Duration }
 
 func (e *timeoutError) Error() string { return fmt.Sprintf("there is no answer within %v", e.after) }
 
-// limit gives streams up that wait for an answer after a time, and all of them when the context ends, until its result is called.
+// streamError is a stream that failed.
+type streamError struct {
+	message string
+	code    codes.Code
+}
+
+func (e *streamError) Error() string {
+	return fmt.Sprintf("the stream failed: %s (%v)", e.message, e.code)
+}
+
+// gone reports whether a stream failed because its server or the connection is gone.
+func gone(err error) bool {
+	var of *streamError
+	return errors.As(err, &of) && of.code == codes.Unavailable
+}
+
+// limit gives streams up that wait for an answer after a time, those that were asked meanwhile after the same time again, and all of them when the context
+// ends, until its result is called.
 func limit(ctx context.Context, after time.Duration, links ...*link) (release func()) {
+	var mu sync.Mutex // a release is not followed by giving up
+	released := make(chan struct{})
 	giveUp := func(err error, all bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		select {
+		case <-released:
+			return
+		default:
+		}
 		for _, l := range links {
 			if l != nil && (all || l.waiting.Load() > 0) {
 				l.cancel(err)
 			}
 		}
 	}
-	timer := time.AfterFunc(after, func() { giveUp(&timeoutError{after}, false) })
+	timer := time.AfterFunc(after, func() {
+		for {
+			giveUp(&timeoutError{after}, false)
+			select {
+			case <-released:
+				return
+			case <-time.After(after):
+			}
+		}
+	})
 	stop := context.AfterFunc(ctx, func() { giveUp(context.Cause(ctx), true) })
 	return func() {
 		timer.Stop()
 		stop()
+		mu.Lock()
+		close(released)
+		mu.Unlock()
+	}
+}
+
+// read takes responses as they come, so that a stream that has answered is known from one that has not, until the stream ends.
+func (l *link) read() {
+	defer close(l.answers)
+	for {
+		of, err := l.stream.Recv()
+		if err == nil && l.waiting.Add(-1) < 0 {
+			err = fmt.Errorf("the server answers %q without a request", kindOf(of))
+			l.cancel(err)
+		}
+		if err != nil {
+			l.ended = l.explain(err)
+			return
+		}
+		l.answers <- of // there are at most unread requests, and each has one
 	}
 }
 
@@ -173,11 +310,10 @@ func (l *link) send(of *pb.EnvironmentRequest) error {
 
 // receive returns the response to a request of a kind.
 func (l *link) receive(kind string) (*pb.EnvironmentResponse, error) {
-	of, err := l.stream.Recv()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", kind, l.explain(err))
+	of, ok := <-l.answers
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", kind, l.ended)
 	}
-	l.waiting.Add(-1)
 	if e := of.GetError(); e != nil {
 		return nil, fmt.Errorf("%s: the server answers: %.1000s (code %d)", kind, e.GetMessage(), e.GetCode())
 	}
@@ -196,7 +332,7 @@ func (l *link) explain(err error) error {
 		return errors.New("the server has ended the stream")
 	}
 	of := status.Convert(err)
-	return fmt.Errorf("the stream failed: %s (%v)", of.Message(), of.Code())
+	return &streamError{of.Message(), of.Code()}
 }
 
 // kindOf returns the name of a message's payload: step, reset …; "" without one.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/envs"
@@ -78,11 +79,13 @@ func New(name string, cfg *Config, specs *Specs, fails *bridge.Failures) (*envs.
 	spec := envs.Spec{
 		Name: name, Summary: "a world of a server of dm_env_rpc", Source: "dm_env_rpc 1", Observation: l.observation, Action: l.action,
 	}
+	var there atomic.Bool // once: a run ends at once if it begins without a server, and not if an evaluation begins while it is gone
 	return envs.NewOutside(spec, func(ctx context.Context, n int, _ uint32) (envs.Stepper, error) {
-		st, err := newStepper(ctx, at, *cfg, specs, l, fails, n)
+		st, err := newStepper(ctx, at, *cfg, specs, l, fails, n, there.Load())
 		if err != nil {
 			return nil, err // no nil pointer in the interface
 		}
+		there.Store(true)
 		return st, nil
 	})
 }

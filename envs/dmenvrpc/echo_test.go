@@ -2,7 +2,9 @@ package dmenvrpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"testing"
@@ -18,12 +20,13 @@ import (
 // 2 + seed % 4 steps; the next one has the seed after. They are terminated, or interrupted if the seed is odd.
 type echo struct {
 	pb.UnimplementedEnvironmentServer
-	specs  *pb.ActionObservationSpecs
-	breaks func(world, steps int, r *pb.EnvironmentResponse) error // may change a step's response; an error ends the stream
-	mu     sync.Mutex
-	worlds int
-	joined int // now
-	stop   chan struct{}
+	specs   *pb.ActionObservationSpecs
+	breaks  func(world, steps int, r *pb.EnvironmentResponse) error // may change a step's response; an error ends the stream
+	created func()                                                  // is called before a world is created; nil: nothing is
+	mu      sync.Mutex
+	worlds  int
+	joined  int // now
+	stop    chan struct{}
 }
 
 type echoWorld struct {
@@ -47,6 +50,9 @@ func echoSpecs() *pb.ActionObservationSpecs {
 		},
 	}
 }
+
+// errTwice is what breaks returns of a response that is sent twice.
+var errTwice = errors.New("twice")
 
 // serveEcho serves until the test ends, and returns the name of the environment.
 func serveEcho(t *testing.T, e *echo) string {
@@ -86,6 +92,9 @@ func (e *echo) Process(stream grpc.BidiStreamingServer[pb.EnvironmentRequest, pb
 		out := &pb.EnvironmentResponse{}
 		switch p := in.GetPayload().(type) {
 		case *pb.EnvironmentRequest_CreateWorld:
+			if e.created != nil {
+				e.created()
+			}
 			e.mu.Lock()
 			w = &echoWorld{id: e.worlds, seed: int(p.CreateWorld.GetSettings()["level"].GetInt64S().GetArray()[0])}
 			e.worlds++
@@ -109,7 +118,14 @@ func (e *echo) Process(stream grpc.BidiStreamingServer[pb.EnvironmentRequest, pb
 		case *pb.EnvironmentRequest_Step:
 			out.Payload = &pb.EnvironmentResponse_Step{Step: w.step(p.Step)}
 			if e.breaks != nil {
-				if err := e.breaks(w.id, w.steps, out); err != nil {
+				err := e.breaks(w.id, w.steps, out)
+				if err == errTwice {
+					err = stream.Send(out)
+				}
+				if err == io.EOF {
+					return nil
+				}
+				if err != nil {
 					return err
 				}
 			}
@@ -240,5 +256,5 @@ func openAs(ctx context.Context, name string, cfg Config, specs *Specs, n int) (
 	if err != nil {
 		return nil, err
 	}
-	return newStepper(ctx, at, cfg, specs, l, &failures, n)
+	return newStepper(ctx, at, cfg, specs, l, &failures, n, false)
 }

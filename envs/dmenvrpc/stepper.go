@@ -24,10 +24,11 @@ type stepper struct {
 	lost   []error // [E]: why the environment's stream was given up; its next step fails
 	failed []error // [E]: of the present call
 	begins []bool  // [E]: the environment begins a sequence
+	epoch  int     // connections to the server that were lost
 }
 
-// newStepper joins n worlds.
-func newStepper(ctx context.Context, address string, cfg Config, specs *Specs, l *layout, fails *bridge.Failures, n int) (*stepper, error) {
+// newStepper joins n worlds. A server that is gone is an error, or waited for.
+func newStepper(ctx context.Context, address string, cfg Config, specs *Specs, l *layout, fails *bridge.Failures, n int, wait bool) (*stepper, error) {
 	c, err := newClient(address, &cfg, n)
 	if err != nil {
 		return nil, fmt.Errorf("dm_env_rpc: %w", err)
@@ -36,18 +37,28 @@ func newStepper(ctx context.Context, address string, cfg Config, specs *Specs, l
 		client: c, specs: specs, layout: l, fails: fails, links: make([]*link, n), last: make([]float32, n*l.observation.Size()),
 		lost: make([]error, n), failed: make([]error, n), begins: make([]bool, n),
 	}
-	errs := make([]error, n)
-	var wait sync.WaitGroup
-	for i := range n {
-		wait.Go(func() { errs[i] = st.rejoin(ctx, i, false) })
-	}
-	wait.Wait()
-	for i, err := range errs { // they mostly fail for one reason
-		if err != nil {
-			return nil, errors.Join(&envs.OutsideError{Environment: i, Err: err}, st.Close())
-		}
+	if err := st.rejoinAll(ctx, func(int) bool { return true }, wait); err != nil {
+		return nil, errors.Join(err, st.Close())
 	}
 	return st, nil
+}
+
+// rejoinAll joins the worlds of chosen environments anew. A server that is gone is an error, or waited for.
+func (st *stepper) rejoinAll(ctx context.Context, chosen func(i int) bool, wait bool) error {
+	errs := make([]error, len(st.links))
+	var all sync.WaitGroup
+	for i := range st.links {
+		if chosen(i) {
+			all.Go(func() { errs[i] = st.rejoin(ctx, i, wait) })
+		}
+	}
+	all.Wait()
+	for i, err := range errs { // they mostly fail for one reason
+		if err != nil {
+			return &envs.OutsideError{Environment: i, Err: err}
+		}
+	}
+	return nil
 }
 
 // rejoin joins environment i's world anew.
@@ -64,7 +75,7 @@ func (st *stepper) rejoin(ctx context.Context, i int, wait bool) error {
 		l.leave()
 		return fmt.Errorf("the server %s has other actions and observations than the run began with: %.2000s; want %.2000s", st.address, got, st.specs.Text())
 	}
-	l.requested = st.layout.requested(l.observations)
+	l.requested, l.epoch = st.layout.requested(l.observations), st.epoch
 	st.links[i], st.lost[i] = l, nil
 	return nil
 }
@@ -100,11 +111,9 @@ func (st *stepper) Reset(ctx context.Context, which []bool, seeds []uint32, obs 
 	clear(st.failed)
 	for i := range st.links {
 		st.begins[i] = which == nil || which[i]
-		if st.begins[i] && st.lost[i] != nil {
-			if err := st.rejoin(ctx, i, true); err != nil {
-				return &envs.OutsideError{Environment: i, Err: fmt.Errorf("joining its world anew: %w", err)}
-			}
-		}
+	}
+	if err := st.rejoinLost(ctx, st.begins); err != nil {
+		return err
 	}
 	err := st.each(ctx, func(first, end int) {
 		for i := first; i < end; i++ {

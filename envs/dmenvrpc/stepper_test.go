@@ -3,8 +3,10 @@ package dmenvrpc
 import (
 	"errors"
 	"math"
+	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -247,7 +249,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A server that is gone for a while is waited for: the environment joins a world of the next one.
+// A server that is gone for a while is waited for: the environment joins a world of the next one, and so do environments that begin meanwhile.
 func TestServerReturns(t *testing.T) {
 	failures = bridge.Failures{}
 	e := &echo{specs: echoSpecs()}
@@ -262,10 +264,156 @@ func TestServerReturns(t *testing.T) {
 		t.Cleanup(server.Stop)
 	})
 	defer begins.Stop()
+	other, err := newStepper(t.Context(), at, *st.cfg, st.specs, st.layout, &failures, 2, true)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := st.Step(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if n, last := failures.Count(); n != 1 || !s.Truncated[0] || s.Obs[3] != 50 {
-		t.Errorf("%d failures, %v, truncated %t, then %v; want one, and the first world of the next server", n, last, s.Truncated[0], s.Obs)
+	if n, last := failures.Count(); n != 1 || !s.Truncated[0] || s.Obs[3] != 52 {
+		t.Errorf("%d failures, %v, truncated %t, then %v; want one, and the third world of the next server", n, last, s.Truncated[0], s.Obs)
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A response that nobody asked for ends its stream, and only the environment's.
+func TestUnasked(t *testing.T) {
+	failures = bridge.Failures{}
+	e := &echo{}
+	e.breaks = func(world, steps int, _ *pb.EnvironmentResponse) error {
+		if world == 1 && steps == 3 {
+			return errTwice
+		}
+		return nil
+	}
+	st, s := open(t, serveEcho(t, e), testConfig(), 1), newStep(1)
+	if err := st.Reset(t.Context(), nil, []uint32{3}, s.Obs); err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range []float32{2, 3, 1} {
+		clear(s.Truncated)
+		if err := st.Step(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Obs[4] != want || s.Truncated[0] != (k == 2) {
+			t.Errorf("step %d: %v, truncated %t; want %v steps of the world", k, s.Obs, s.Truncated[0], want)
+		}
+		for link := st.links[0]; k == 1 && link.ctx.Err() == nil; { // the second one comes by itself
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if n, last := failures.Count(); n != 1 || !strings.Contains(last.Error(), `the server answers "step" without a request`) {
+		t.Errorf("%d failures, %v", n, last)
+	}
+}
+
+// Environments that have answered lose nothing by another one that does not, and one of which more is asked after the others' time has its own.
+func TestOthersGoOn(t *testing.T) {
+	failures = bridge.Failures{}
+	const n = 3 // all of one part
+	e := &echo{}
+	e.breaks = func(world, steps int, _ *pb.EnvironmentResponse) error {
+		if world == 1 && steps == 2 || world == 2 && steps == 3 {
+			e.hang()
+		}
+		return nil
+	}
+	cfg := testConfig()
+	cfg.Timeout = 200 * time.Millisecond
+	st, s := open(t, serveEcho(t, e), cfg, n), newStep(n)
+	which := map[int]int{}
+	if err := st.Reset(t.Context(), nil, []uint32{3, 4, 5}, s.Obs); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		which[int(s.Obs[i*echoSize+3])] = i
+		s.Last[i] = true // the first step, and the beginning of the next sequence
+	}
+	if err := st.Step(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	count, last := failures.Count()
+	if count != 1 || !strings.Contains(last.Error(), "there is no answer within 200ms") {
+		t.Errorf("%d failures, %v; want one of the step", count, last)
+	}
+	for world, i := range which {
+		if cut := s.Truncated[i]; cut != (world == 1) {
+			t.Errorf("world %d is cut off: %t", world, cut)
+		}
+		if anew := int(s.Obs[i*echoSize+3]) != world; anew != (world < 3) {
+			t.Errorf("the environment of world %d is in %v then", world, s.Obs[i*echoSize+3])
+		}
+	}
+}
+
+// swallow serves an address before another one, and loses what connections that are open when it is told so have to say.
+func swallow(t *testing.T, to string) (at string, lose func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	var lost, now atomic.Int32 // connections before this one are lost; the number of the present one
+	go func() {
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return // the test has ended
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			number := now.Add(1)
+			for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+				go func() {
+					defer func() { _ = way[1].Close() }()
+					data := make([]byte, 1<<12)
+					for {
+						n, err := way[0].Read(data)
+						if err != nil {
+							return
+						}
+						if number <= lost.Load() {
+							continue
+						}
+						if _, err := way[1].Write(data[:n]); err != nil {
+							return
+						}
+					}
+				}()
+			}
+		}
+	}()
+	return listener.Addr().String(), func() { lost.Store(now.Load()) }
+}
+
+// A connection over which nothing comes any more, without an end, is replaced.
+func TestSilentConnection(t *testing.T) {
+	failures = bridge.Failures{}
+	at, lose := swallow(t, strings.TrimPrefix(serveEcho(t, &echo{}), Prefix))
+	cfg := testConfig()
+	cfg.Timeout = 200 * time.Millisecond
+	st, s := open(t, Prefix+at, cfg, 2), newStep(2)
+	if err := st.Reset(t.Context(), nil, []uint32{3, 4}, s.Obs); err != nil {
+		t.Fatal(err)
+	}
+	lose()
+	for k := range 2 {
+		clear(s.Truncated)
+		if err := st.Step(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if s.Truncated[0] != (k == 0) || s.Truncated[1] != (k == 0) {
+			t.Errorf("step %d: truncated %v; want that of the lost connection", k, s.Truncated)
+		}
+	}
+	if n, last := failures.Count(); n != 1 || !strings.Contains(last.Error(), "there is no answer within 200ms") || len(st.old) != 0 {
+		t.Errorf("%d failures, %v, %d old connections; want one, and none", n, last, len(st.old))
 	}
 }
