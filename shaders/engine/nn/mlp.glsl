@@ -64,7 +64,10 @@ const uint MATRIX_2 = HIDDEN_2 == 0u ? 1u : UNITS_1 * ROWS_2;
 
 const float NORM_EPSILON = 1e-6; // of layer normalization, as in Flax
 
-const bool MLP_LONG = IN >= 8u; // a pass is so long that the compiler has to be told in which order to compute (engine/after.glsl)
+// A pass is so long that the compiler has to be told in which order to compute (engine/after.glsl). Kernels where that does not pay define this before.
+#ifndef MLP_LONG
+#define MLP_LONG (IN >= 8u)
+#endif
 
 #define LANE gl_SubgroupInvocationID
 

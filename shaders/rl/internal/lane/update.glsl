@@ -42,6 +42,7 @@ layout(set = 0, binding = 22, rgba32f) readonly uniform imageBuffer actions_texe
 layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer reward_texels;
 layout(set = 0, binding = 24, rgba32f) readonly uniform imageBuffer factor_texels;
 
+#define MLP_LONG false
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/mlp_backward.glsl"
 #include "engine/nn/mlp_block.glsl"
