@@ -71,7 +71,7 @@ const (
 	PipelineStatistics  // registers and spills per pipeline
 	MemoryBudget        // the memory left by other processes
 	CooperativeMatrix
-	DeviceScope // atomics that all workgroups see
+	DeviceScope // atomics may have device scope: without the Vulkan memory model always, with it by a feature
 )
 
 var featureNames = [...]string{"float64", "int64", "int16", "float16", "int8", "storage16", "storage8", "subgroup_extended_types",

@@ -12,7 +12,7 @@ const (
 	heldTransitions = 1 << 19 // with as many, moments stay in registers: faster, but twice as long to compile
 	apartRows       = 32      // of minibatches of a single member, whose actor and critic have a thread each
 	sharedRows      = 2048    // of minibatches of a single member that all threads share instead
-	patience        = 8192    // turns of loops in which actor and critic wait for each other in a dispatch, half a microsecond each
+	patience        = 8192    // turns of loops in which actor and critic wait for each other in a dispatch
 )
 
 // Policy makes all updates of an iteration of PPO in a few dispatches of policy_update.comp, if it is on; otherwise each is a few dispatches of its
