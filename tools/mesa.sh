@@ -5,8 +5,8 @@
 #                                       (mesa/wide.patch), in some four minutes of processor time; where it is there, does nothing
 #   mesa.sh shim FOLDER                 puts into FOLDER a library under which Intel's driver runs without a GPU: it compiles, and
 #                                       computes nothing (tools/pipelines); in a minute or two of processor time, likewise once
-#   mesa.sh fast FOLDER                 puts into FOLDER a lavapipe whose threads wait for work without sleeping and that fuses products and sums
-#                                       (mesa/fast.patch): what docs/drivers.md measures; evorl needs it nowhere
+#   mesa.sh fast FOLDER                 puts into FOLDER a lavapipe whose threads wait for work without sleeping, that fuses products and sums
+#                                       and stores vectors (mesa/fast.patch): what docs/drivers.md measures; evorl needs it nowhere
 #   mesa.sh as KIND FOLDER COMMAND...   runs a command with only that driver, as a kind of GPU
 #
 #   nvidia   subgroups of 32 lanes
