@@ -13,7 +13,6 @@ import (
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/rundir"
-	"github.com/evorl/evorl/vk"
 )
 
 func actingConfig(t *testing.T, more ...string) *evorl.Config {
@@ -71,52 +70,12 @@ func TestActingShared(t *testing.T) {
 		t.Errorf("with other devices it ends with %s; want %s, as alone", got, want)
 	}
 
-	path, at := place("run"), evorl.ClusterConfig{Address: "nats://127.0.0.1:0"}
-	ended := make(chan error, 1)
-	for session, begin := range []func(context.Context, *vk.Device, *evorl.Config, string, ...evorl.RunOption) (*evorl.Run, error){evorl.Start, evorl.Resume} {
-		run, err := begin(t.Context(), dev, cfg, path, evorl.Clustered(at))
-		if err != nil {
-			t.Fatal(err)
+	path := place("run")
+	twoSessions(t, cfg, path, dev, second, third, func(run *evorl.Run, _ evorl.ClusterConfig) {
+		if w := run.Workers(); len(w) < 3 || w[1].Name == "" || w[1].Device != second.Info().Name {
+			t.Errorf("workers %+v; want three, two of them named", w)
 		}
-		address := evorl.ClusterConfig{Address: run.WorkersAddress()}
-		if session == 0 {
-			go func() { ended <- evorl.Work(t.Context(), second, address, nil, func(text string) { t.Log(text) }) }()
-			at.Address = "embed" + strings.TrimPrefix(address.Address, "nats")
-		}
-		short, stopWorker := context.WithCancel(t.Context())
-		stopped := make(chan error, 1)
-		go func() { stopped <- evorl.Work(short, third, address, nil, nil) }()
-		ctx, stop := context.WithCancel(t.Context())
-		err = run.Learn(ctx, func(_ context.Context, r engine.Report) error {
-			for r.Iteration == 2+12*session && run.Taking() < 3 {
-				time.Sleep(time.Millisecond)
-			}
-			switch r.Iteration {
-			case 7, 17:
-				if w := run.Workers(); len(w) < 3 || w[1].Name == "" || w[1].Device != second.Info().Name {
-					t.Errorf("workers %+v; want three, two of them named", w)
-				}
-				stopWorker()
-			case 11:
-				stop()
-			}
-			return nil
-		})
-		stop()
-		if session == 0 != errors.Is(err, context.Canceled) || session == 1 && err != nil {
-			t.Errorf("session %d ends with %v", session, err)
-		}
-		if err := <-stopped; !errors.Is(err, context.Canceled) {
-			t.Errorf("the worker that is stopped ends with %v", err)
-		}
-		if err := run.Close(); err != nil {
-			t.Error(err)
-		}
-		stopWorker()
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("the worker ends with %v", err)
-	}
+	})
 	if got := digestOf(t, path); got != want {
 		t.Errorf("with workers it ends with %s; want %s, as alone", got, want)
 	}
@@ -135,7 +94,8 @@ func TestActingOffPolicy(t *testing.T) {
 	dev, second, third := openDevice(t), openDevice(t), openDevice(t)
 	cfg, err := evorl.New("dqn", "CartPole-v1", evorl.Set("network.hidden=[4]"), evorl.Set("dqn.environments=6"), evorl.Set("dqn.rollout_length=8"),
 		evorl.Set("dqn.updates_per_step=0.125"), evorl.Set("dqn.learning_starts=100"), evorl.Set("replay.capacity=1000"), evorl.Set("replay.batch=8"),
-		evorl.Set("dqn.actors=3"), evorl.Set("dqn.lag=1"), evorl.Set("iterations=12"), evorl.Set("evaluation.episodes=3"), evorl.Set("evaluation.best_episodes=2"))
+		evorl.Set("dqn.actors=3"), evorl.Set("dqn.lag=1"), evorl.Set("dqn.exploration_levels=2"), evorl.Set("iterations=12"), evorl.Set("evaluation.episodes=3"),
+		evorl.Set("evaluation.best_episodes=2"))
 	if err != nil {
 		t.Fatal(err)
 	}

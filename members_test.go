@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
@@ -140,62 +139,19 @@ func TestMembersClustered(t *testing.T) {
 	if err := learn(t, evorl.Start, dev, cfg, alone).Close(); err != nil {
 		t.Fatal(err)
 	}
-	path, at := filepath.Join(t.TempDir(), "run"), evorl.ClusterConfig{Address: "nats://127.0.0.1:0"}
-	ended := make(chan error, 1)
-	for session, begin := range []func(context.Context, *vk.Device, *evorl.Config, string, ...evorl.RunOption) (*evorl.Run, error){evorl.Start, evorl.Resume} {
-		run, err := begin(t.Context(), dev, cfg, path, evorl.Clustered(at))
-		if err != nil {
-			t.Fatal(err)
+	path := filepath.Join(t.TempDir(), "run")
+	twoSessions(t, cfg, path, dev, second, third, func(run *evorl.Run, address evorl.ClusterConfig) {
+		if w := run.Workers(); len(w) < 3 || w[0].Slices+w[1].Slices+w[2].Slices != 3 || w[1].Name == "" || w[1].Device != second.Info().Name {
+			t.Errorf("workers %+v; want three, two of them named, with a slice each", w)
 		}
-		address := evorl.ClusterConfig{Address: run.WorkersAddress()}
-		if session == 0 {
-			go func() { ended <- evorl.Work(t.Context(), second, address, nil, func(text string) { t.Log(text) }) }()
-			at.Address = "embed" + strings.TrimPrefix(address.Address, "nats")
+		status, err := evorl.ReadClusterStatus(t.Context(), address)
+		if err != nil || status.Divides != rundir.Members || status.Slices != 3 || len(status.Workers) < 3 {
+			t.Fatalf("status %+v (%v); want members in 3 slices, of three workers", status, err)
 		}
-		short, stopWorker := context.WithCancel(t.Context())
-		stopped := make(chan error, 1)
-		go func() { stopped <- evorl.Work(short, third, address, nil, nil) }()
-		ctx, stop := context.WithCancel(t.Context())
-		err = run.Learn(ctx, func(_ context.Context, r engine.Report) error {
-			for r.Iteration == 2+12*session && run.Taking() < 3 {
-				time.Sleep(time.Millisecond)
-			}
-			switch r.Iteration {
-			case 7, 17:
-				if w := run.Workers(); len(w) < 3 || w[0].Slices+w[1].Slices+w[2].Slices != 3 || w[1].Name == "" || w[1].Device != second.Info().Name {
-					t.Errorf("workers %+v; want three, two of them named, with a slice each", w)
-				}
-				status, err := evorl.ReadClusterStatus(t.Context(), address)
-				if err != nil || status.Divides != rundir.Members || status.Slices != 3 || len(status.Workers) < 3 {
-					t.Fatalf("status %+v (%v); want members in 3 slices, of three workers", status, err)
-				}
-				if w := status.Workers; w[0].Has+w[1].Has+w[2].Has != 3 || w[0].Slices < 4 || w[1].Slices < 1 {
-					t.Errorf("status of the workers %+v; want 3 slices among them, and those that each has done", w)
-				}
-				stopWorker()
-			case 11:
-				stop()
-			}
-			return nil
-		})
-		stop()
-		if session == 0 != errors.Is(err, context.Canceled) || session == 1 && err != nil {
-			t.Errorf("session %d ends with %v", session, err)
+		if w := status.Workers; w[0].Has+w[1].Has+w[2].Has != 3 || w[0].Slices < 4 || w[1].Slices < 1 {
+			t.Errorf("status of the workers %+v; want 3 slices among them, and those that each has done", w)
 		}
-		if err := <-stopped; !errors.Is(err, context.Canceled) {
-			t.Errorf("the worker that is stopped ends with %v", err)
-		}
-		if result, err := run.Result(t.Context()); err != nil || len(result.Members) == 0 {
-			t.Errorf("result %+v, %v", result, err)
-		}
-		if err := run.Close(); err != nil {
-			t.Error(err)
-		}
-		stopWorker()
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("the worker ends with %v", err)
-	}
+	})
 	if got, want := digestOf(t, path), digestOf(t, alone); got != want {
 		t.Errorf("with workers it ends with %s; want %s, as alone", got, want)
 	}

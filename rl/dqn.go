@@ -24,6 +24,9 @@ type DQNConfig struct {
 	ExplorationEnd   float64 `min:"0" max:"1" doc:"Probability of a random action after exploration_steps, per member." member:"log_uniform 0.01 0.2"`
 	ExplorationSteps int     `min:"1" max:"1073741824" doc:"Environment steps per member over which that probability changes linearly."`
 
+	ExplorationLevels   int     `min:"1" max:"4096" doc:"Powers of epsilon, 1 to 1 + exploration_exponent, by which equal shares of the environments explore."`
+	ExplorationExponent float64 `min:"0" max:"100" doc:"Largest of these powers, less 1 (Ape-X: 7), per member." member:""`
+
 	Double  bool `doc:"The network, not its target, chooses the next action (H. van Hasselt et al., 2016)."`
 	Dueling bool `doc:"The network outputs the state's value and advantages (Z. Wang et al., 2016)."`
 
@@ -48,6 +51,7 @@ func DefaultDQN() DQNConfig {
 			Discount: 0.99, RewardScale: 1, Actors: 1,
 		},
 		LearningRate: 2.5e-4, TargetInterval: 50, Tau: 1, ExplorationStart: 1, ExplorationEnd: 0.05, ExplorationSteps: 250000,
+		ExplorationLevels: 1, ExplorationExponent: 7,
 		MinValue: -100, MaxValue: 100, OptimizerEpsilon: 1e-8,
 	}
 }
@@ -74,10 +78,15 @@ func (c DQNConfig) Validate() error {
 		return config.Invalid("atoms", "a distribution of 1 atom is constant; want 0, or at least 2")
 	case c.Atoms > 0 && !(c.MinValue < c.MaxValue):
 		return config.Invalid("max_value", "%g is not above min_value, %g", c.MaxValue, c.MinValue)
+	case c.NoisyStd > 0 && c.ExplorationLevels > 1:
+		return config.Invalid("exploration_levels", "%d levels beside noise of the parameters; want 1 with noisy_std above 0", c.ExplorationLevels)
 	case c.Atoms > 0 && c.Huber > 0:
 		return config.Invalid("huber", "the loss of distributions is a cross-entropy without a threshold; want 0 with atoms")
 	}
-	return c.OffPolicyConfig.Validate()
+	if err := c.OffPolicyConfig.Validate(); err != nil {
+		return err
+	}
+	return c.checkLevels(c.ExplorationLevels)
 }
 
 // head returns the head that turns the network's outputs into actions.
@@ -141,6 +150,7 @@ type qLearner struct {
 	target     *engine.Tensor // [M, row]
 	sequences  *qSequences    // what a network with memory learns by; nil: it has none
 	noisy      *noisy         // nil: parameters have no noise
+	spread     *spread        // nil: all environments of a member explore with one epsilon
 	normalizer *nn.Normalizer // nil: none
 
 	start, end, epsilon  *engine.Tensor // [M]: of exploration
@@ -207,6 +217,10 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 	})
 	q.network.optimizer.Follow(q.target, q.share)
 	q.head.Noise = q.epsilon
+	if c.ExplorationLevels > 1 {
+		exponent := h.Add("exploration_exponent", c.ExplorationExponent)
+		q.spread = newSpread(o.State().Sub("spread"), c.ExplorationLevels, byPowers, q.epsilon, exponent, q.network.params())
+	}
 	m := o.Metrics()
 	q.rows.loss, q.rows.value = m.Row("loss/critic"), m.Row("value/mean")
 	q.rows.norm, q.rows.refused, q.rows.epsilon = m.Row("gradient/norm"), m.Row("gradient/refused"), m.Row("exploration/epsilon")
@@ -247,6 +261,9 @@ func (q *qLearner) behaviour() behaviour {
 		explorer.Weights = nn.Weights{Params: q.noisy.actor}
 		b.explorer = &explorer
 	}
+	if q.spread != nil {
+		b.explorer, b.explorers = q.spread.policy(*p), q.spread.levels
+	}
 	return b
 }
 
@@ -262,6 +279,9 @@ func (q *qLearner) explore(r *engine.Recorder) {
 		Start: q.start.Range(), End: q.end.Range(), Clock: q.clock.Tensor().Range(), Epsilon: q.epsilon.Range(),
 		Members: uint32(q.members()), Anneal: float32(float64(q.cfg.Environments) / float64(q.cfg.ExplorationSteps)),
 	}.call(uint32(q.members()+63)/64, 1, 1))
+	if q.spread != nil {
+		q.spread.record(r, q.network.params())
+	}
 }
 
 func (q *qLearner) prepare(*engine.Recorder) {}

@@ -2282,14 +2282,15 @@ var spreadShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Params", Index: 0, Access: vk.Read},
 		{Name: "params_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
-		{Name: "Lowest", Index: 2, Access: vk.Read},
-		{Name: "Highest", Index: 3, Access: vk.Read},
+		{Name: "First", Index: 2, Access: vk.Read},
+		{Name: "Last", Index: 3, Access: vk.Read},
 		{Name: "Spread", Index: 4, Access: vk.Write},
 		{Name: "Noise", Index: 5, Access: vk.Write},
 	},
 	PushBytes: 8,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "POWERS", ID: 2, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -2298,16 +2299,17 @@ var spreadShader = &vk.Shader{
 
 // spreadKernel is shaders/rl/spread.comp.
 type spreadKernel struct {
-	Params  vk.Range // readonly vec4
-	Lowest  vk.Range // readonly float
-	Highest vk.Range // readonly float
-	Spread  vk.Range // writeonly vec4
-	Noise   vk.Range // writeonly float
+	Params vk.Range // readonly vec4
+	First  vk.Range // readonly float
+	Last   vk.Range // readonly float
+	Spread vk.Range // writeonly vec4
+	Noise  vk.Range // writeonly float
 
 	Row    uint32 // push constants, in order
 	Copies uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Powers     bool   // default false
 	TexelLoads uint32 // default 0
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
@@ -46,14 +45,11 @@ func DefaultTD3() TD3Config {
 
 // Validate checks constraints across fields.
 func (c TD3Config) Validate() error {
-	if c.ExplorationLevels > 1 && c.Environments%c.ExplorationLevels != 0 {
-		return config.Invalid("exploration_levels", "%d deviations for %d environments; want a divisor of environments", c.ExplorationLevels, c.Environments)
-	}
 	if err := c.OffPolicyConfig.Validate(); err != nil {
 		return err
 	}
-	if n := c.Environments / c.Actors; c.ExplorationLevels > 1 && n%c.ExplorationLevels != 0 {
-		return config.Invalid("exploration_levels", "%d deviations for %d environments of an actor; want a divisor of environments / actors", c.ExplorationLevels, n)
+	if err := c.checkLevels(c.ExplorationLevels); err != nil {
+		return err
 	}
 	return c.CriticConfig.Validate()
 }
@@ -102,7 +98,7 @@ func newTD3(o *OffPolicy, parts learnerParts, c TD3Config, diverse *diversityCon
 	}
 	t := &td3{deterministic: d, promptTargets: !c.DelayTargets}
 	if c.ExplorationLevels > 1 {
-		t.spread = newSpread(s.Sub("spread"), c.ExplorationLevels, d.explorer.Noise, h.Add("exploration_noise_max", c.ExplorationNoiseMax), d.actor.params())
+		t.spread = newSpread(s.Sub("spread"), c.ExplorationLevels, evenly, d.explorer.Noise, h.Add("exploration_noise_max", c.ExplorationNoiseMax), d.actor.params())
 	}
 	if c.TargetActor {
 		d.makeTargetActor()
@@ -249,36 +245,4 @@ func (d *delay) record(r *engine.Recorder, tau, actorTau *engine.Tensor, u updat
 		Members: uint32(members), Actors: uint32(d.due.Len() / members), LocalSizeX: size,
 	}.call(groups, 1, 1))
 	return true, d.tau, d.actor
-}
-
-// spread is mixed exploration: a member's environments explore with different deviations, evenly spaced from the
-// lowest to the highest (Z. Li et al., "Parallel Q-Learning", 2023, section 3.3).
-type spread struct {
-	levels          int
-	lowest, highest *engine.Tensor // [M]
-	params, noise   *engine.Tensor // [M · levels, row], [M · levels]
-}
-
-func newSpread(s *engine.State, levels int, lowest, highest, params *engine.Tensor) *spread {
-	all := engine.Members(levels * lowest.Len())
-	return &spread{
-		levels: levels, lowest: lowest, highest: highest,
-		params: s.Scratch("params", engine.Float32, all, engine.Axis("parameter", params.Size("parameter"))), noise: s.Scratch("noise", engine.Float32, all),
-	}
-}
-
-// policy returns a policy that explores with these deviations.
-func (s *spread) policy(of envs.Policy) *envs.Policy {
-	of.Weights, of.Head.Noise = nn.Weights{Params: s.params}, s.noise
-	return &of
-}
-
-// record records copying the actors.
-func (s *spread) record(r *engine.Recorder, params *engine.Tensor) {
-	copies, fours := s.noise.Len(), s.params.Size("parameter")/4
-	groups := r.Share(copies, fours)
-	r.Dispatch(spreadKernel{
-		Params: params.Range(), Lowest: s.lowest.Range(), Highest: s.highest.Range(), Spread: s.params.Range(), Noise: s.noise.Range(),
-		Row: uint32(fours), Copies: uint32(s.levels), LocalSizeX: r.WorkgroupFor(fours / int(groups)),
-	}.call(groups, uint32(copies), 1))
 }
