@@ -23,9 +23,10 @@ type runOptions struct {
 }
 
 // Beside makes other devices share a run: each evaluates the slices of the population that it is given ([search] slice), computes slices of the members
-// ([members] slice), or acts in parts of the environments (actors and lag of an agent). The run ends with the same bits for every number of devices. They must
-// be equal to the first; one device opened twice counts as two. A device that fails leaves its slices of a population, and its acting, to the others, and a
-// warning; without the members that it computes, the run ends, and is resumed from its last checkpoint. The caller closes them after the run.
+// ([members] slice), acts in parts of the environments (actors and lag of an agent), or computes parts of gradients (gradient_parts of an agent). The run
+// ends with the same bits for every number of devices. They must be equal to the first; one device opened twice counts as two. A device that fails leaves
+// its slices of a population, its acting, and its gradients to the others, and a warning; without the members that it computes, the run ends, and is
+// resumed from its last checkpoint. The caller closes them after the run.
 func Beside(devices ...*vk.Device) RunOption {
 	return func(o *runOptions) { o.devices = append(o.devices, devices...) }
 }
@@ -43,16 +44,18 @@ func (c *Config) CheckShared() error {
 	return c.setup.CheckShared()
 }
 
-// ShareKey returns the dotted key of the setting by which several devices can share runs of the configuration: search.slice, members.slice or
-// actors of an agent; "": they cannot.
+// ShareKey returns the dotted key of the setting by which several devices can share runs of the configuration: search.slice, members.slice, or
+// actors or gradient_parts of an agent; "": they cannot.
 func (c *Config) ShareKey() string { return c.setup.ShareKey() }
 
-// Divides returns what several devices that share runs divide among them: rundir.Members, rundir.Environments if others act, or of searches
-// rundir.Candidates.
+// Divides returns what several devices that share runs divide among them: rundir.Members, rundir.Environments if others act,
+// rundir.Gradients if they compute parts of these, or of searches rundir.Candidates.
 func (c *Config) Divides() string {
 	switch {
 	case c.setup.Acts():
 		return rundir.Environments
+	case c.setup.DividesGradients():
+		return rundir.Gradients
 	case c.setup.Slices() != nil:
 		return rundir.Members
 	}
@@ -95,7 +98,7 @@ func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 	if err != nil {
 		return fmt.Errorf("evorl: %w", err)
 	}
-	if r.cfg.divided() || r.cfg.setup.Acts() {
+	if r.cfg.divided() || r.cfg.setup.Acts() || r.cfg.setup.DividesGradients() {
 		if o.cluster != nil {
 			r.crew = cluster.NewCrew(others.Names()...)
 		}
@@ -192,13 +195,14 @@ func (r *Run) Workers() (all []rundir.Worker) {
 	return all
 }
 
-// counts returns how many slices of the members, or parts of the environments, each device of this process has; nil: the run is not shared by them.
+// counts returns how many slices of the members, or parts of the environments or gradients, each device of this process has; nil: the run is not shared by
+// them.
 func (r *Run) counts() (counts []int) {
 	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok {
 		_, counts = of.Count()
 		return counts
 	}
-	_, counts, _ = rl.Acting(r.workflow)
+	_, counts, _ = rl.Shared(r.workflow)
 	return counts
 }
 
@@ -225,8 +229,12 @@ func (r *Run) crewed(all []rundir.Worker) []rundir.Worker {
 
 // shares describes what went wrong among the devices of a shared run.
 func (r *Run) shares() (texts []string) {
-	if _, acted, lost := rl.Acting(r.workflow); acted != nil {
-		return r.lost(lost)
+	if parts, done, lost := rl.Shared(r.workflow); done != nil {
+		if r.cfg.setup.DividesGradients() && parts < len(done) {
+			texts = append(texts, fmt.Sprintf("gradients have %s = %d parts, and %d devices share them: the others have nothing to do", r.cfg.ShareKey(), parts,
+				len(done)))
+		}
+		return append(texts, r.lost(lost)...)
 	}
 	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok {
 		var left []string

@@ -16,6 +16,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/cluster"
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/machines"
 	"github.com/evorl/evorl/internal/replicas"
@@ -45,10 +46,14 @@ func (c ClusterConfig) access() machines.Access {
 func Clustered(at ClusterConfig) RunOption { return func(o *runOptions) { o.cluster = &at } }
 
 // CheckClustered returns an error if processes on other machines cannot share runs of the configuration: where CheckShared has one, and if it needs files
-// or worlds outside of evorl.
+// or worlds outside of evorl. Gradients have parts for the devices of one machine.
 func (c *Config) CheckClustered() error {
 	if err := c.CheckShared(); err != nil {
 		return err
+	}
+	if c.setup.DividesGradients() {
+		return config.Invalid(c.ShareKey(), "workers elsewhere compute no parts of gradients, which is for several devices of one machine: want --device without "+
+			"--cluster, members in slices (members.slice), or 1")
 	}
 	return c.setup.CheckWithin()
 }

@@ -26,6 +26,7 @@ func TestLacks(t *testing.T) {
 		{"qmix", "CartPole-v1", "no sums of values"}, {"ppo", "overcooked", "a kitchen of Overcooked only"},
 		{"ppo", "Pong-v4", `did you mean "Pong-v0"?`},
 		{"psro", "CartPole-v1", "mixtures that solve a game"}, {"cluster", "CartPole-v1", "other hybrids do not"},
+		{"data_parallel", "CartPole-v1", "gradients of one agent"},
 		{"muzero", "CartPole-v1", "does not plan"}, {"cql", "CartPole-v1", "not offline"}, {"neat", "CartPole-v1", "topology"},
 		{"pgpe", "es-clip", "no image models"}, {"pgpe", "abstract_painting", "no image models"},
 		{"ppo", "CartPol", `did you mean "CartPole-v1"?`}, {"ppo", "ant", `did you mean "Ant-v5"?`}, {"pp0", "CartPole-v1", `did you mean "ppo"?`},

@@ -243,6 +243,8 @@ func sliceCount(n int, divides string) string {
 		return "has " + plural(n, "slice") + " of the members"
 	case rundir.Environments:
 		return "acts in " + plural(n, "part") + " of the environments"
+	case rundir.Gradients:
+		return "computes " + plural(n, "part") + " of the gradients"
 	case rundir.Candidates:
 		return plural(n, "slice") + " of candidates"
 	}

@@ -46,7 +46,8 @@ func Logger(log *slog.Logger) Option {
 // default, and nil, is a run of one engine. Searches in slices can be shared (ec.Slice).
 func Shared(w *cluster.Worker) Option { return func(e *Engine) { e.worker = w } }
 
-// Beside gives the engine other devices, on which workflows of members in slices compute too (hybrid.Slices). The caller closes them.
+// Beside gives the engine other devices, on which workflows of members in slices compute too (hybrid.Slices), and agents act or compute parts of gradients
+// (rl.Shared). The caller closes them.
 func Beside(devices ...*vk.Device) Option {
 	return func(e *Engine) { e.beside = append(e.beside, devices...) }
 }

@@ -49,7 +49,7 @@ func TestApart(t *testing.T) {
 				w := made(t)(NewPBT(t.Context(), inner, *c.pbt))
 				initialized(t, w)
 				steps(t, w, 0, iterations)
-				if _, acted, _ := rl.Acting(inner); (len(acted) == 2) != (len(opts) > 0) {
+				if _, acted, _ := rl.Shared(inner); (len(acted) == 2) != (len(opts) > 0) {
 					t.Errorf("acted: %v; want two devices if there are two", acted)
 				}
 				d, err := w.State().Digest(t.Context())

@@ -22,7 +22,7 @@ func DefaultA2C() A2CConfig {
 	return A2CConfig{
 		OnPolicyConfig: OnPolicyConfig{
 			Members: 1, Environments: 16, RolloutLength: 5, LearningRate: 7e-4, Discount: 0.99, ActorWeight: 1, CriticWeight: 0.5,
-			Optimizer: optim.RMSProp, OptimizerEpsilon: 1e-5, StillAction: -1, MaxGradNorm: 0.5,
+			Optimizer: optim.RMSProp, OptimizerEpsilon: 1e-5, StillAction: -1, MaxGradNorm: 0.5, GradientParts: 1,
 		},
 		GAELambda: 1,
 	}

@@ -38,7 +38,11 @@ type actorJob struct {
 // newDevicePlace is another device of this process.
 func newDevicePlace(i int, dev *vk.Device, learner apart) *place {
 	site := &actorSite{build: func(ctx context.Context) (apart, error) {
-		return learner.again(ctx, engine.New(dev, engine.Seed(learner.State().Engine().Seed())))
+		w, err := learner.again(ctx, engine.New(dev, engine.Seed(learner.State().Engine().Seed())))
+		if err != nil {
+			return nil, err
+		}
+		return w.(apart), nil
 	}}
 	crew := learner.State().Engine().Crew()
 	return &place{

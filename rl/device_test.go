@@ -201,6 +201,9 @@ func (o *onPolicy) joint(name string) joint {
 }
 
 func (o *onPolicy) gradients() joint {
+	if o.parts != nil {
+		return joint{o.parts.actor.gradients, o.parts.critic.gradients}
+	}
 	return joint{o.agent.actor.pass.Into(), o.agent.critic.pass.Into()}
 }
 

@@ -103,7 +103,13 @@ func (g *gradientCase) check(t *testing.T, each int) {
 			gaps[i] = math.NaN()
 		}
 	}
-	p.gradients().write(t, gaps)
+	if p.parts != nil {
+		poisonGradient(t, a.actor)
+		poisonGradient(t, a.critic)
+		poison(t, p.parts.actor.gradients, p.parts.critic.gradients, p.parts.actor.sums, p.parts.critic.sums)
+	} else {
+		p.gradients().write(t, gaps)
+	}
 	run(t, g.eng, func(r *engine.Recorder) {
 		p.minibatches.recordMoments(r)
 		p.recordGradients(r, cfg.Epochs*cfg.Minibatches)
@@ -162,12 +168,14 @@ func (g *gradientCase) check(t *testing.T, each int) {
 
 // recordGradients records the gradients of actor and critic for the first count minibatches; the last one's remain.
 func (p *PPO) recordGradients(r *engine.Recorder, count int) {
-	r.Repeat(count, func(r *engine.Recorder, i engine.Counter) {
-		mb := minibatch{p.minibatches, i.Tensor()}
-		mb.recordInputs(r, p.agent)
-		p.actorLoss.Gradient(r, mb.inLanes())
-		p.criticLoss.Gradient(r, mb.inLanes())
-	})
+	prepare := func(r *engine.Recorder, m minibatch) { m.recordInputs(r, p.agent) }
+	if p.parts != nil {
+		p.parts.begin(r, prepare)
+	}
+	r.Repeat(count, func(r *engine.Recorder, i engine.Counter) { p.recordMinibatch(r, i.Tensor(), prepare) })
+	if p.parts != nil {
+		p.parts.recordLosses(r)
+	}
 }
 
 // places are some parameters of every kind in a member's row.

@@ -38,7 +38,7 @@ func DefaultIMPALA() IMPALAConfig {
 	return IMPALAConfig{
 		OnPolicyConfig: OnPolicyConfig{
 			Members: 1, Environments: 256, RolloutLength: 512, LearningRate: 3e-4, Discount: 0.99, ActorWeight: 1, CriticWeight: 1, EntropyWeight: 0.01,
-			Optimizer: optim.Adam, OptimizerEpsilon: 1e-8, StillAction: -1,
+			Optimizer: optim.Adam, OptimizerEpsilon: 1e-8, StillAction: -1, GradientParts: 1,
 		},
 		Epochs: 4, Minibatches: 16, Actors: 1, Lambda: 0.95, RhoThreshold: 1, CThreshold: 1, PGRhoThreshold: 1,
 	}
@@ -51,6 +51,10 @@ func (c IMPALAConfig) Validate() error {
 	}
 	if c.Environments%c.Actors != 0 {
 		return config.Invalid("actors", "%d parts of %d environments; want a divisor of them", c.Actors, c.Environments)
+	}
+	if c.GradientParts > 1 && (c.Actors > 1 || c.Lag > 0) {
+		return config.Invalid("gradient_parts", "%d parts of gradients, with %d actors and a lag of %d: other devices either compute gradients or act; "+
+			"want 1, or one actor and no lag", c.GradientParts, c.Actors, c.Lag)
 	}
 	return c.OnPolicyConfig.Validate()
 }
@@ -101,18 +105,26 @@ func NewIMPALA(ctx context.Context, eng *engine.Engine, env *envs.Environment, c
 	if err := p.make(ctx, cfg, opts, p.buildLearner, p.Record); err != nil {
 		return nil, err
 	}
-	p.collector.remote = newRemoteActors(p, env)
+	if p.parts == nil {
+		p.collector.remote = newRemoteActors(p, env)
+	}
+	p.shared = newSharedGradients(p)
 	return p, nil
 }
 
 func (p *IMPALA) collects() *Collector { return p.collector }
 
-func (p *IMPALA) again(ctx context.Context, eng *engine.Engine) (apart, error) {
+func (p *IMPALA) again(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
 	of, err := NewIMPALA(ctx, eng, p.env, p.cfg, p.opts...)
 	if err != nil {
 		return nil, err // no nil pointer in the interface
 	}
 	return of, nil
+}
+
+func (p *IMPALA) reads() []*engine.Tensor {
+	t := p.collector.Trajectory()
+	return []*engine.Tensor{t.NextObs, t.Reward}
 }
 
 // buildLearner makes the losses, V-trace and the minibatches.
@@ -148,6 +160,7 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 		Critic: true, Clip: p.vtrace.rho, Weight: hyper.Add("critic_weight", c.CriticWeight),
 	}, nil)
 	p.criticLoss.KeepOutputs(scratch.Sub("critic"), &m.Minibatches)
+	p.parts = newGradientParts(scratch.Sub("parts"), m, p.actorLoss, p.criticLoss)
 	return s.Err()
 }
 
@@ -224,7 +237,7 @@ func (v *vtrace) recordCorrection(r *engine.Recorder, m minibatch, of *Agent, ou
 		Clock: m.Clock.Tensor().Range(), Update: m.update.Range(), Advantage: v.advantage.Range(), Target: v.target.Range(),
 		Horizon: uint32(m.Horizon), Environments: uint32(m.Environments), Rows: uint32(m.Rows),
 		Row: uint32(params.Size("parameter")), HeadBase: uint32(of.headBase()),
-		Seed: r.Engine().Seed(), Stream: m.Stream, Minibatches: uint32(m.Count), Trajectories: true,
+		Seed: r.Engine().Seed(), Stream: m.Stream, Minibatches: uint32(m.Count), Part: uint32(m.part), Parts: uint32(m.Parts), Trajectories: true,
 		LocalSizeX: size, Out: uint32(of.actor.Model().Outputs()), MixValues: v.mixed,
 		Head: h.Head, HeadWidth: h.HeadWidth, LogStdLow: h.LogStdLow, LogStdHigh: h.LogStdHigh,
 	}.call((uint32(width)+size-1)/size, uint32(m.Members), 1))

@@ -769,7 +769,7 @@ var minibatchEndsShader = &vk.Shader{
 		{Name: "Update", Index: 2, Access: vk.Read},
 		{Name: "Ends", Index: 3, Access: vk.Write},
 	},
-	PushBytes: 24,
+	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
@@ -791,6 +791,8 @@ type minibatchEndsKernel struct {
 	Seed         uint32
 	Stream       uint32
 	Minibatches  uint32
+	Part         uint32
+	Parts        uint32
 
 	LocalSizeX   uint32 // specialization constants, zero for their default 64
 	Trajectories bool   // default false
@@ -811,7 +813,7 @@ var minibatchMemoryShader = &vk.Shader{
 		{Name: "Update", Index: 3, Access: vk.Read},
 		{Name: "Batch", Index: 4, Access: vk.Write},
 	},
-	PushBytes: 36,
+	PushBytes: 44,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_BEGINS", ID: 1, Default: 0, Has: "Begins"},
@@ -838,6 +840,8 @@ type minibatchMemoryKernel struct {
 	BeginsBits   uint32
 	BeginsZero   bool
 	BeginsAlso   uint32
+	Part         uint32
+	Parts        uint32
 
 	LocalSizeX   uint32 // specialization constants, zero for their default 64
 	Trajectories bool   // default false
@@ -895,7 +899,7 @@ var minibatchRowsShader = &vk.Shader{
 		{Name: "Batch", Index: 5, Access: vk.Write},
 		{Name: "Update", Index: 6, Access: vk.Read},
 	},
-	PushBytes: 32,
+	PushBytes: 40,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
@@ -923,6 +927,8 @@ type minibatchRowsKernel struct {
 	Stream       uint32
 	Minibatches  uint32
 	ObsLimit     float32
+	Part         uint32
+	Parts        uint32
 
 	LocalSizeX   uint32 // specialization constants, zero for their default 64
 	Element      uint32 // default 0
@@ -2419,7 +2425,7 @@ var vtraceShader = &vk.Shader{
 		{Name: "Advantage", Index: 15, Access: vk.Write},
 		{Name: "Target", Index: 16, Access: vk.Write},
 	},
-	PushBytes: 32,
+	PushBytes: 40,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
@@ -2468,6 +2474,8 @@ type vtraceKernel struct {
 	Seed         uint32
 	Stream       uint32
 	Minibatches  uint32
+	Part         uint32
+	Parts        uint32
 
 	LocalSizeX   uint32  // specialization constants, zero for their default 64
 	Out          uint32  // default 1

@@ -105,7 +105,8 @@ func (m minibatch) recordMemory(r *engine.Recorder, a *Agent) {
 	r.Dispatch(minibatchEndsKernel{
 		Done: m.Trajectory.Done.Range(), Clock: m.Clock.Tensor().Range(), Update: m.update.Range(), Ends: m.Ends.Range(),
 		Horizon: uint32(m.Horizon), Environments: uint32(m.Environments), Rows: uint32(m.Rows),
-		Seed: r.Engine().Seed(), Stream: m.Stream, Minibatches: uint32(m.Count), Trajectories: true, LocalSizeX: size,
+		Seed: r.Engine().Seed(), Stream: m.Stream, Minibatches: uint32(m.Count), Part: uint32(m.part), Parts: uint32(m.Parts), Trajectories: true,
+		LocalSizeX: size,
 	}.call(groups, uint32(m.Members), 1))
 	if of := a.actor.memory; of != nil {
 		m.gatherMemory(r, m.Trajectory.Memory, nn.Begins{}, of.batch) // zero already where an episode begins
@@ -122,7 +123,8 @@ func (m minibatch) gatherMemory(r *engine.Recorder, from *engine.Tensor, begins 
 	k := minibatchMemoryKernel{
 		Memory: from.Range(), Clock: m.Clock.Tensor().Range(), Update: m.update.Range(), Batch: to.Range(),
 		Environments: uint32(m.Environments), Rows: uint32(rows), Floats: uint32(floats),
-		Seed: r.Engine().Seed(), Stream: m.Stream, Minibatches: uint32(m.Count), Trajectories: true, LocalSizeX: size,
+		Seed: r.Engine().Seed(), Stream: m.Stream, Minibatches: uint32(m.Count), Part: uint32(m.part), Parts: uint32(m.Parts), Trajectories: true,
+		LocalSizeX: size,
 	}
 	if begins.Words != nil {
 		k.Begins, k.BeginsBits, k.BeginsZero, k.BeginsAlso = begins.Words.Range(), begins.Bits, begins.Zero, begins.Also

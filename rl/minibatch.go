@@ -11,22 +11,23 @@ import (
 // from (member, iteration, epoch), not stored (shaders/rl/minibatch.glsl).
 type minibatches struct{ lane.Minibatches }
 
-// minibatch is the minibatch of one update; update [1] u32 is its number, counted over all epochs.
+// minibatch is a part of the minibatch of one update; update [1] u32 is the update's number, counted over all epochs.
 type minibatch struct {
 	*minibatches
 	update *engine.Tensor
+	part   int
 }
 
 // inLanes returns the minibatch for losses.
 func (m minibatch) inLanes() lane.Minibatch {
-	return lane.Minibatch{Minibatches: &m.Minibatches, Update: m.update}
+	return lane.Minibatch{Minibatches: &m.Minibatches, Update: m.update, Part: m.part}
 }
 
 func newMinibatches(s *engine.State, clock engine.Clock, c onPolicyConfig) *minibatches {
 	return &minibatches{lane.Minibatches{
 		Clock: clock, Stream: s.Stream("minibatch"),
 		Horizon: c.RolloutLength, Members: c.Members, Environments: c.Environments, Epochs: c.epochs, Count: c.minibatches,
-		Trajectories: c.trajectories, Rows: c.rows(),
+		Trajectories: c.trajectories, Parts: c.parts(), Rows: c.rows(),
 	}}
 }
 
@@ -61,7 +62,7 @@ func (m *minibatches) recordMoments(r *engine.Recorder) {
 	k := advantageMomentsKernel{
 		Advantage: m.Advantage.Range(), Clock: m.Clock.Tensor().Range(), Moments: m.Moments.Range(),
 		Horizon: uint32(m.Horizon), Environments: uint32(m.Environments), Minibatches: uint32(m.Count),
-		Seed: r.Engine().Seed(), Stream: m.Stream, Trajectories: m.Trajectories, Workgroup: r.WorkgroupFor(m.Rows),
+		Seed: r.Engine().Seed(), Stream: m.Stream, Trajectories: m.Trajectories, Workgroup: r.WorkgroupFor(m.Rows * m.Parts),
 	}
 	if m.Order != nil {
 		k.Order = m.Order.Range()
@@ -88,7 +89,7 @@ func (m minibatch) gather(r *engine.Recorder, in nn.Inputs, rows *engine.Tensor)
 		Obs: in.Parts[0].Range(), Clock: m.Clock.Tensor().Range(), Batch: rows.Range(),
 		Horizon: uint32(m.Horizon), Environments: uint32(m.Environments), Features: uint32(rows.Size("feature")), Rows: uint32(m.Rows),
 		Seed: r.Engine().Seed(), Stream: m.Stream, Update: m.update.Range(), Minibatches: uint32(m.Count), Trajectories: m.Trajectories,
-		ObsLimit: in.Limit, Element: uint32(in.Element),
+		Part: uint32(m.part), Parts: uint32(m.Parts), ObsLimit: in.Limit, Element: uint32(in.Element),
 	}
 	if in.Normalizer != nil {
 		k.Normalizer = in.Normalizer.Range()

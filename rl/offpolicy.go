@@ -66,7 +66,7 @@ func newOffPolicy(
 
 func (o *OffPolicy) collects() *Collector { return o.collector }
 
-func (o *OffPolicy) again(ctx context.Context, eng *engine.Engine) (apart, error) {
+func (o *OffPolicy) again(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
 	of, err := o.remake(ctx, eng)
 	if err != nil {
 		return nil, err // no nil pointer in the interface

@@ -25,6 +25,8 @@ type onPolicy struct {
 	agent       *Agent
 	collector   *Collector
 	minibatches *minibatches
+	parts       *gradientParts   // nil: gradients of minibatches are computed whole
+	shared      *sharedGradients // nil: on one device
 	actorLoss   *lane.Loss
 	criticLoss  *lane.Loss
 	evaluator   *envs.Evaluator
@@ -52,6 +54,7 @@ type OnPolicyConfig struct {
 	Optimizer        optim.Rule `doc:"Update rule: sgd, rmsprop, adam, adamw, clipup."`
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
 	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
+	GradientParts    int        `min:"1" max:"64" doc:"Parts of each minibatch, whose gradients are added in order; several devices can compute them."`
 	ScheduleConfig
 }
 
@@ -64,6 +67,9 @@ func (c OnPolicyConfig) Validate() error {
 	return c.ScheduleConfig.Validate()
 }
 
+// Gradients returns the parts of gradients, which other devices can compute.
+func (c OnPolicyConfig) Gradients() (parts int) { return c.GradientParts }
+
 // onPolicyConfig holds the settings that the common parts need.
 type onPolicyConfig struct {
 	OnPolicyConfig
@@ -73,6 +79,9 @@ type onPolicyConfig struct {
 	actors, lag         int         // of IMPALA
 }
 
+// parts returns the parts of each minibatch.
+func (c onPolicyConfig) parts() int { return max(c.GradientParts, 1) }
+
 // criticShape returns the shape of what critics see.
 func (c onPolicyConfig) criticShape(env *envs.Environment) nn.Shape {
 	if c.criticInput == WorldState {
@@ -81,12 +90,36 @@ func (c onPolicyConfig) criticShape(env *envs.Environment) nn.Shape {
 	return env.Observation.Shape()
 }
 
-// rows returns the transitions of the largest minibatch.
-func (c onPolicyConfig) rows() int {
+// divided returns how many of what minibatches are made of they divide among them: transitions, or whole trajectories of so many transitions each.
+func (c onPolicyConfig) divided() (all, each int) {
 	if c.trajectories {
-		return (c.Environments + c.minibatches - 1) / c.minibatches * c.RolloutLength
+		return c.Environments, c.RolloutLength
 	}
-	return (c.RolloutLength*c.Environments + c.minibatches - 1) / c.minibatches
+	return c.RolloutLength * c.Environments, 1
+}
+
+// rows returns the transitions of the largest part of a minibatch.
+func (c onPolicyConfig) rows() int {
+	all, each := c.divided()
+	largest := (all + c.minibatches - 1) / c.minibatches
+	return (largest + c.parts() - 1) / c.parts() * each
+}
+
+// checkParts checks the parts of minibatches.
+func (c onPolicyConfig) checkParts(name string, memory bool) error {
+	all, _ := c.divided()
+	of, what := all/c.minibatches, "transitions"
+	if c.trajectories {
+		what = "trajectories"
+	}
+	switch {
+	case c.parts() > of:
+		return config.Invalid(name+".gradient_parts", "%d parts of minibatches of %d %s; want at most %d", c.parts(), of, what, of)
+	case memory && of%c.parts() != 0:
+		return config.Invalid(name+".gradient_parts", "%d parts of minibatches of %d %s, with a network that has memory; want a divisor of %d",
+			c.parts(), of, what, of)
+	}
+	return nil
 }
 
 // check checks the networks of the algorithm with that name; rows names the settings that determine the transitions of a minibatch.
@@ -110,6 +143,9 @@ func (c onPolicyConfig) check(with Parts, name, rows string) error {
 				"want a divisor of environments", c.minibatches, c.Environments)
 		}
 		c.trajectories = true
+	}
+	if err := c.checkParts(name, actor.Memory() > 0); err != nil {
+		return err
 	}
 	return network.checkPrecision(c.rows(), rows, actor, critic)
 }
@@ -227,12 +263,55 @@ func (o *onPolicy) recordMinibatches(r *engine.Recorder, form *lane.Policy, prep
 	if form.Record(r, &o.minibatches.Minibatches, actor, critic, o.actorLoss, o.criticLoss, o.common.MaxGradNorm) {
 		return
 	}
+	if o.parts != nil {
+		o.parts.begin(r, prepare)
+	}
 	r.Repeat(o.common.epochs*o.common.minibatches, func(r *engine.Recorder, i engine.Counter) {
-		mb := minibatch{o.minibatches, i.Tensor()}
-		prepare(r, mb)
-		o.agent.Step(r, o.actorLoss.Gradient(r, mb.inLanes()), o.criticLoss.Gradient(r, mb.inLanes()))
+		actor, critic := o.recordMinibatch(r, i.Tensor(), prepare)
+		o.agent.Step(r, actor, critic)
 	})
 }
+
+// recordMinibatch records the gradients [splits, M, row] of actor and critic over the minibatch of an update.
+func (o *onPolicy) recordMinibatch(r *engine.Recorder, update *engine.Tensor, prepare func(r *engine.Recorder, m minibatch)) (actor, critic *engine.Tensor) {
+	if o.parts != nil {
+		return o.parts.record(r, update)
+	}
+	mb := minibatch{o.minibatches, update, 0}
+	prepare(r, mb)
+	return o.actorLoss.Gradient(r, mb.inLanes()), o.criticLoss.Gradient(r, mb.inLanes())
+}
+
+// reads returns what an iteration's updates read: the clock, hyperparameters, parameters and the optimizers' state, the trajectory, and what the
+// algorithm adds.
+func (o *onPolicy) reads(of onPolicyWorkflow) []*engine.Tensor {
+	all, t := append(of.reads(), o.Clock().Tensor()), o.collector.Trajectory()
+	for _, name := range o.Hyper().Names() {
+		all = append(all, o.Hyper().Lookup(name))
+	}
+	for _, n := range []*network{o.agent.actor, o.agent.critic} {
+		all = append(append(all, n.optimizer.Rows()...), n.optimizer.Updates(), n.optimizer.Refused())
+	}
+	if values := o.agent.normalizerValues(); values != nil {
+		all = append(all, values)
+	}
+	all = append(all, t.Obs, t.Action, t.LogProb)
+	if o.common.trajectories {
+		all = append(all, t.Done)
+	}
+	if o.agent.actor.memory != nil {
+		all = append(all, t.Memory)
+	}
+	if of := o.agent.critic.memory; of != nil {
+		all = append(all, of.critic.first)
+		if t.Begins.Words != nil {
+			all = append(all, t.Begins.Words)
+		}
+	}
+	return all
+}
+
+func (o *onPolicy) learns() *onPolicy { return o }
 
 // mean records a metric [M] from the parts [splits, M] of a minibatch's mean, which are added.
 func (o *onPolicy) mean(r *engine.Recorder, to, parts *engine.Tensor) {
@@ -240,6 +319,9 @@ func (o *onPolicy) mean(r *engine.Recorder, to, parts *engine.Tensor) {
 }
 
 func (o *onPolicy) recordMetrics(r *engine.Recorder) {
+	if o.parts != nil {
+		o.parts.recordLosses(r)
+	}
 	for i, row := range []*engine.Tensor{o.rows.actorLoss, o.rows.entropy, o.rows.divergence, o.rows.clipped} {
 		o.mean(r, row, o.actorLoss.Sums.Index(i))
 	}

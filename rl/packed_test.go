@@ -84,7 +84,7 @@ func TestPackingMinibatch(t *testing.T) {
 			run(t, eng, func(r *engine.Recorder) {
 				for from, to := range map[*engine.Tensor]*engine.Tensor{floats: want, packed: got} {
 					of := &envs.Trajectory{Obs: from, Space: env.Observation}
-					minibatch{m, update}.gather(r, (&Agent{}).inputs(of, from), to)
+					minibatch{m, update, 0}.gather(r, (&Agent{}).inputs(of, from), to)
 				}
 			})
 			if a, b := read(t, got), read(t, want); !slices.Equal(a, b) {

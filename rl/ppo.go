@@ -35,7 +35,7 @@ func DefaultPPO() PPOConfig {
 	return PPOConfig{
 		OnPolicyConfig: OnPolicyConfig{
 			Members: 1, Environments: 4, RolloutLength: 128, LearningRate: 2.5e-4, Discount: 0.99, ActorWeight: 1, CriticWeight: 0.5, EntropyWeight: 0.01,
-			Optimizer: optim.Adam, OptimizerEpsilon: 1e-5, MaxGradNorm: 0.5, StillAction: -1,
+			Optimizer: optim.Adam, OptimizerEpsilon: 1e-5, MaxGradNorm: 0.5, StillAction: -1, GradientParts: 1,
 		},
 		Epochs: 4, Minibatches: 4, GAELambda: 0.95, ClipEpsilon: 0.2, NormalizeAdvantage: true, ClipValue: true,
 	}
@@ -62,6 +62,7 @@ func (c PPOConfig) Check(with Parts) error {
 type PPO struct {
 	onPolicy
 	cfg       PPOConfig
+	opts      []Option
 	estimates *estimates
 	voids     *voids         // nil: every step is a transition
 	explained *engine.Tensor // [M], a metric
@@ -84,11 +85,28 @@ func newPPO(ctx context.Context, name string, algorithm Algorithm, eng *engine.E
 	if err != nil {
 		return nil, err
 	}
-	p := &PPO{onPolicy: common, cfg: cfg}
+	p := &PPO{onPolicy: common, cfg: cfg, opts: opts}
 	if err := p.make(ctx, cfg, opts, p.buildLearner, p.Record); err != nil {
 		return nil, err
 	}
+	p.shared = newSharedGradients(p)
 	return p, nil
+}
+
+func (p *PPO) again(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
+	of, err := newPPO(ctx, p.name, p.config, eng, p.env, p.cfg, p.opts)
+	if err != nil {
+		return nil, err // no nil pointer in the interface
+	}
+	return of, nil
+}
+
+func (p *PPO) reads() []*engine.Tensor {
+	all := []*engine.Tensor{p.estimates.value, p.estimates.advantage, p.estimates.target}
+	if states := p.minibatches.States; states != nil {
+		all = append(all, states)
+	}
+	return all
 }
 
 // common returns the settings that the parts of on-policy algorithms share.
@@ -147,6 +165,7 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	if p.criticLoss.Gathers() && m.States != nil {
 		m.StateRows = m.inputs(scratch, "states", m.States.Size("feature"))
 	}
+	p.parts = newGradientParts(scratch.Sub("parts"), m, p.actorLoss, p.criticLoss)
 	return s.Err()
 }
 

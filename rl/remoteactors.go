@@ -47,7 +47,7 @@ type apart interface {
 	engine.Workflow
 	collects() *Collector
 	// again makes the workflow with another engine, to act.
-	again(ctx context.Context, eng *engine.Engine) (apart, error)
+	again(ctx context.Context, eng *engine.Engine) (engine.Workflow, error)
 }
 
 // partTask is a part of the environments that is to act.
@@ -318,19 +318,12 @@ func (a *remoteActors) note(iteration int, results []*partResult) {
 	a.acted = acted
 }
 
-// Acting tells who acts for a workflow of this package: the number of parts of the environments, how many of them each of the engine's devices acted in the
-// last iteration (what is missing, workers acted), and why other devices act no more, which others act for. acted is nil if no other devices or workers can
-// act.
-func Acting(w engine.Workflow) (parts int, acted []int, lost []error) {
-	p, ok := w.(apart)
-	if !ok || p.collects().remote == nil {
-		return 0, nil, nil
-	}
-	a := p.collects().remote
+// shares is Shared of the workflow.
+func (a *remoteActors) shares() (parts int, done []int, lost []error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if acted = append(acted, a.acted...); acted == nil {
-		acted = make([]int, len(p.State().Engine().Devices()))
+	if done = append(done, a.acted...); done == nil {
+		done = make([]int, len(a.learner.State().Engine().Devices()))
 	}
-	return len(a.acts), acted, slices.Clone(a.failed)
+	return len(a.acts), done, slices.Clone(a.failed)
 }

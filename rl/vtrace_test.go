@@ -214,7 +214,7 @@ func (c *vtraceCase) check(t *testing.T, eng *engine.Engine) {
 		write(t, update, []float64{float64(u)})
 		poison(t, c.vtrace.advantage, c.vtrace.target)
 		run(t, eng, func(r *engine.Recorder) {
-			c.vtrace.recordCorrection(r, minibatch{m, update}, c.agent, c.actorLoss.Outputs, c.criticLoss.Outputs)
+			c.vtrace.recordCorrection(r, minibatch{m, update, 0}, c.agent, c.actorLoss.Outputs, c.criticLoss.Outputs)
 		})
 		advantage, target := read(t, c.vtrace.advantage), read(t, c.vtrace.target)
 		for member, h := range c.hyper {

@@ -53,7 +53,7 @@ type Session struct {
 	API       string              `json:"api"`               // Vulkan version of the device
 	Kernels   map[string][]string `json:"kernels,omitempty"` // kernels that ran, each with its variants; see vk.Device.Variants
 	Workers   []Worker            `json:"workers,omitempty"` // devices that shared the session, Device first; none: Device alone
-	Divides   string              `json:"divides,omitempty"` // what Workers share: Candidates, Members or Environments
+	Divides   string              `json:"divides,omitempty"` // what Workers share: Candidates, Members, Environments or Gradients
 	Command   []string            `json:"command,omitempty"` // program name and arguments
 	Started   time.Time           `json:"started"`
 	Ended     time.Time           `json:"ended,omitzero"`    // zero: still running, or killed
@@ -67,16 +67,18 @@ type Worker struct {
 	Name    string  `json:"name,omitempty"` // of one in another process; "": it is in the run's own
 	Device  string  `json:"device"`
 	Driver  string  `json:"driver"`
-	Slices  int     `json:"slices"`                  // of candidates, that it has evaluated; of members and environments, that it has
+	Slices  int     `json:"slices"`                  // of candidates, that it has evaluated; of members, environments and gradients, that it has
 	Seconds float64 `json:"slice_seconds,omitempty"` // of one of them, lately; 0: unknown
 	Outcome string  `json:"outcome,omitempty"`       // the error with which it left; "": it did not
 }
 
-// What the devices of a session can divide among them: the candidates of a search, the members of agents, or the environments in which these act.
+// What the devices of a session can divide among them: the candidates of a search, the members of agents, the environments in which these act, or the
+// gradients by which they learn.
 const (
 	Candidates   = "candidates"
 	Members      = "members"
 	Environments = "environments"
+	Gradients    = "gradients"
 )
 
 // NewSession returns a session that starts now, with the facts known to the process. The program's path is reduced to its name.

@@ -41,8 +41,9 @@ var lacks = []lack{
 			"not against mixtures that solve a game (PSRO)",
 	},
 	{
-		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x|seed-?rl`),
-		"searches, agents and PBT of agents share several devices of a machine (--device 0,1) and several machines (--cluster), other hybrids do not",
+		regexp.MustCompile(`cluster|multi-?gpu|multi-?node|distributed|^ray|^mpi|sebulba|ape-?x|seed-?rl|data-?parallel|all-?reduce|^ddp$|horovod`),
+		"searches, agents and PBT of agents share several devices of a machine (--device 0,1) and several machines (--cluster), other hybrids do not; " +
+			"gradients of one agent are for devices of one machine (gradient_parts of ppo, a2c and impala)",
 	},
 	{
 		regexp.MustCompile(`muzero|alpha-?zero|mcts|dreamer|world-?model|mbpo|td-?mpc|planet$`),

@@ -91,6 +91,9 @@ func (s *Setup) ShareKey() string {
 	if a := s.acting(); a != nil {
 		return a.actorsKey()
 	}
+	if a := s.inParts(); a != nil {
+		return a.gradientsKey()
+	}
 	if s.Slices() != nil {
 		return SliceKey
 	}
@@ -105,7 +108,7 @@ func (s *Setup) CheckShared() error {
 	switch {
 	case s.outside != nil || s.remote != nil:
 		return config.Invalid("env", "%s is stepped by other processes, and several devices are given: want one", s.Place)
-	case s.Acts():
+	case s.Acts() || s.DividesGradients():
 		return nil
 	case !searches && agents == nil:
 		return config.Invalid("workflow", "%s computes on one device, and several are given: want one, an agent such as workflow = \"ppo\", PBT of one, "+
@@ -116,7 +119,11 @@ func (s *Setup) CheckShared() error {
 		return config.Invalid(s.actorsKey(), "one learner with one actor computes on one device, and several are to share the run: want more actors, lag = 1, "+
 			"more members, or one device")
 	case agents != nil && *members == 1:
-		return config.Invalid(membersKey, "one member computes on one device, and several are to share the run: want more members, or one device")
+		more := "more members"
+		if a, ok := s.Settings.(*agent); ok && a.gradientsKey() != "" {
+			more += ", " + a.gradientsKey() + " = 2"
+		}
+		return config.Invalid(membersKey, "one member computes on one device, and several are to share the run: want %s, or one device", more)
 	case agents != nil && agents.Slice == 0:
 		return config.Invalid(SliceKey, "several devices compute the members in slices: want at least 1, such as the number of members on each device")
 	}

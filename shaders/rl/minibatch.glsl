@@ -1,6 +1,6 @@
 // A minibatch: a slice of a permutation, computed, not stored, of a member's horizon * environments transitions or, with
 // TRAJECTORIES, of its environments, each with the horizon's transitions. The permutation's key is drawn for (member,
-// iteration, epoch).
+// iteration, epoch). Gradients of parts of a minibatch may be computed apart (minibatch_part).
 
 #include "engine/permutation.glsl"
 #include "engine/rng.glsl"
@@ -23,6 +23,14 @@ Minibatch minibatch_new(uint seed, uint stream, uint member, uint members, uint 
     uint begin = index * size + min(index, more), width = size + (index < more ? 1u : 0u);
     return Minibatch(philox(uvec2(seed, stream), uvec4(member, 0u, iteration, epoch)), n, begin, width, TRAJECTORIES ? horizon * width : width,
                      member, members, environments);
+}
+
+// Keeps part number `part` of the minibatch: of its elements, the remainder distributed over the first parts.
+void minibatch_part(inout Minibatch mb, uint part, uint parts) {
+    uint each = mb.count / mb.width, size = mb.width / parts, more = mb.width % parts;
+    mb.begin += part * size + min(part, more);
+    mb.width = size + (part < more ? 1u : 0u);
+    mb.count = each * mb.width;
 }
 
 // The element in [T, M, E] of the minibatch's transition i < count. Transition i of whole trajectories is step

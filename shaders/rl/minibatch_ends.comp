@@ -20,6 +20,7 @@ layout(push_constant) uniform Push {
     uint seed;
     uint stream; // of the permutations
     uint minibatches; // per epoch
+    uint part, parts; // of the minibatch, and their number: 0 of 1 is all of it
 };
 
 void main() {
@@ -27,5 +28,6 @@ void main() {
     if (i >= rows) return;
     Minibatch mb = minibatch_new(seed, stream, member, gl_NumWorkGroups.y, horizon, environments, clock[0], update[0] / minibatches, update[0] % minibatches,
                                  minibatches);
+    minibatch_part(mb, part, parts);
     ends[member * rows + i] = done[minibatch_at(mb, i)];
 }

@@ -27,6 +27,7 @@ layout(push_constant) uniform Push {
     uint begins_bits; // begins.glsl
     bool begins_zero;
     uint begins_also;
+    uint part, parts; // of the minibatch, and their number: 0 of 1 is all of it
 };
 
 void main() {
@@ -34,6 +35,7 @@ void main() {
     if (i >= rows * floats) return;
     Minibatch mb = minibatch_new(seed, stream, member, gl_NumWorkGroups.y, 1u, environments, clock[0], update[0] / minibatches, update[0] % minibatches,
                                  minibatches);
+    minibatch_part(mb, part, parts);
     uint from = minibatch_at(mb, i / floats);
     bool begun = true;
     if (HAS_BEGINS) begun = !episode_begins(begins[from], begins_bits, begins_zero, begins_also);

@@ -29,12 +29,14 @@ layout(push_constant) uniform Push {
     uint stream; // of the permutations
     uint minibatches; // per epoch
     float obs_limit;
+    uint part, parts; // of the minibatch, and their number: 0 of 1 is all of it
 };
 
 void main() {
     uint i = gl_GlobalInvocationID.x, member = gl_WorkGroupID.y, members = gl_NumWorkGroups.y;
     if (i >= rows) return;
     Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update[0] / minibatches, update[0] % minibatches, minibatches);
+    minibatch_part(mb, part, parts);
     uint from = minibatch_at(mb, min(i, mb.count - 1u)) * element_words(features), begin = (member * rows + i) * features;
     for (uint k = 0u; k < features; k++) {
         float x = element_value(LOAD(obs, obs_texels, from + k / ELEMENTS), k);

@@ -42,6 +42,7 @@ layout(push_constant) uniform Push {
     uint seed;
     uint stream; // of the permutations
     uint minibatches; // of an epoch
+    uint part, parts; // of the minibatch, and their number: 0 of 1 is all of it
 };
 
 #include "engine/nn/head.glsl"
@@ -61,6 +62,7 @@ float log_prob_at(uint at, uint first, const float deviation[DIMS]) {
 void main() {
     uint member = gl_WorkGroupID.y, members = gl_NumWorkGroups.y, of = gl_GlobalInvocationID.x;
     Minibatch mb = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update[0] / minibatches, update[0] % minibatches, minibatches);
+    minibatch_part(mb, part, parts);
     if (of >= mb.width) return;
     float deviation[DIMS];
     [[unroll]] for (uint o = 0u; o < DIMS; o++) deviation[o] = LOG_STD_PARAMETERS ? params[member * row + head_base + o] : 0.0;

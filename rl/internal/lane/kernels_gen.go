@@ -294,7 +294,7 @@ var policyGradientShader = &vk.Shader{
 		{Name: "targets_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
 		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Value"},
 	},
-	PushBytes: 32,
+	PushBytes: 40,
 	Spec: []vk.SpecConstant{
 		{Name: "LANES", ID: 0, Default: 8},
 		{Name: "HIDDEN_1", ID: 1, Default: 64},
@@ -351,6 +351,8 @@ type policyGradientKernel struct {
 	Stream       uint32
 	Minibatches  uint32
 	ObsLimit     float32
+	Part         uint32
+	Parts        uint32
 
 	Lanes            uint32  // specialization constants, zero for their default 8
 	Hidden1          uint32  // default 64
@@ -407,7 +409,7 @@ var policyLossShader = &vk.Shader{
 		{Name: "targets_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
 		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Value"},
 	},
-	PushBytes: 32,
+	PushBytes: 40,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
@@ -458,6 +460,8 @@ type policyLossKernel struct {
 	Seed         uint32
 	Stream       uint32
 	Minibatches  uint32
+	Part         uint32
+	Parts        uint32
 
 	Workgroup        uint32  // specialization constants, zero for their default 64
 	Out              uint32  // default 1

@@ -16,7 +16,8 @@ type Minibatches struct {
 	Horizon, Members, Environments int
 	Epochs, Count                  int  // passes over the transitions; minibatches per pass
 	Trajectories                   bool // minibatches are of whole trajectories
-	Rows                           int  // transitions of the largest minibatch
+	Parts                          int  // of each minibatch, whose gradients are computed apart; 1: it is whole
+	Rows                           int  // transitions of the largest minibatch, of parts of the largest part
 
 	Order   *engine.Tensor // [epochs, M, T * E] u32: the permutations, for many updates in one dispatch, which read them often; nil: computed where needed
 	Moments *engine.Tensor // [epochs * count, M, 2]: of the advantages; nil: advantages are not normalized
@@ -50,10 +51,11 @@ func (m *Minibatches) sampled() sampled {
 	return s
 }
 
-// Minibatch is the minibatch of one update; Update [1] u32 is its number, counted over all epochs.
+// Minibatch is a part of the minibatch of one update; Update [1] u32 is the update's number, counted over all epochs.
 type Minibatch struct {
 	*Minibatches
 	Update *engine.Tensor
+	Part   int
 }
 
 // Learner is a network that learns from minibatches.
@@ -162,17 +164,21 @@ func (l *Loss) Forward(r *engine.Recorder, m Minibatch) {
 // weighted are the fields of both kernels.
 type weighted struct {
 	Params, Value, ClipEpsilon, LossWeight, EntropyWeight, Gradient, Losses, Update vk.Range
-	Row, HeadBase, Seed, Out                                                        uint32
+	Row, HeadBase, Seed, Out, Part, Parts                                           uint32
 	Critic, ClipValue, Trajectories, RatioInAdvantage                               bool
 }
 
-// Gradient records the gradient [splits, M, row] of the loss over a minibatch.
+// Into returns the tensor [splits, M, row] that Gradient writes; nil if a form makes the updates (NewLoss).
+func (l *Loss) Into() *engine.Tensor { return l.of.pass().Into() }
+
+// Gradient records the gradient [splits, M, row] of the loss over a minibatch, or what a part of it adds to that.
 func (l *Loss) Gradient(r *engine.Recorder, m Minibatch) *engine.Tensor {
 	into, net := l.of.pass().Into(), l.of.Network.Model()
 	members, splits := uint32(m.Members), into.Size("split")
 	common := weighted{
 		Params: l.of.Params.Range(), ClipEpsilon: l.Clip.Range(), LossWeight: l.Weight.Range(), Gradient: into.Range(), Losses: l.Sums.Range(),
 		Update: m.Update.Range(), Row: uint32(l.of.Params.Size("parameter")), Seed: r.Engine().Seed(), Out: uint32(net.Outputs()),
+		Part: uint32(m.Part), Parts: uint32(m.Parts),
 		Critic: l.Critic, ClipValue: l.ClipValue, Trajectories: m.Trajectories, RatioInAdvantage: l.RatioInAdvantage,
 	}
 	of := head{HeadWidth: 1}

@@ -42,8 +42,9 @@ func PlanPolicy(info vk.Info, m *Minibatches, rule optim.Rule, alike bool, actor
 	lanes, err := nn.LanesOf(actor, info)
 	p := &Policy{Held: transitions >= heldTransitions, Patience: patience, lanes: lanes, model: actor, rows: m.Rows}
 	p.Apart = m.Members == 1 && m.Rows >= apartRows && info.Threads > 1 && info.Features.Has(vk.DeviceScope)
-	p.On = alike && info.Type == vk.CPU && transitions >= Worth && (m.Members > 1 || m.Rows < sharedRows) && rule != optim.ClipUp && info.Features.Has(vk.Int64) &&
-		info.Limits.MaxBindings >= policyBindings && err == nil && lanes.Lanes%blockRows == 0 && p.iterations() <= maxIterations-patience
+	p.On = alike && m.Parts == 1 && info.Type == vk.CPU && transitions >= Worth && (m.Members > 1 || m.Rows < sharedRows) && rule != optim.ClipUp &&
+		info.Features.Has(vk.Int64) && info.Limits.MaxBindings >= policyBindings && err == nil && lanes.Lanes%blockRows == 0 &&
+		p.iterations() <= maxIterations-patience
 	return p
 }
 

@@ -34,6 +34,7 @@ layout(push_constant) uniform Push {
     uint stream; // of the permutations
     uint minibatches; // per epoch
     float obs_limit;
+    uint part, parts; // of the minibatch, and their number: 0 of 1 is all of it
 };
 
 #include "engine/nn/mlp.glsl"

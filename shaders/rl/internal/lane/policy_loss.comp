@@ -28,12 +28,13 @@ layout(set = 0, binding = 23, rgba32f) readonly uniform imageBuffer outputs_texe
 layout(push_constant) uniform Push {
     uint horizon;
     uint environments;
-    uint rows;    // of the minibatch, there may be one transition less
+    uint rows;    // of the minibatch, or of its part; there may be one transition less
     uint row;     // floats of a member's parameters and gradient
     uint head_base;  // where the head's parameters begin in the row
     uint seed;
     uint stream; // of the permutations
     uint minibatches; // of an epoch
+    uint part, parts; // of the minibatch, and their number: 0 of 1 is all of it
 };
 
 float mlp_y[OUT]; // as rl/loss.glsl wants it

@@ -1,4 +1,4 @@
-// The losses of one network of every member, actor or critic, over a part of a minibatch. The includer declares mlp_y,
+// The losses of one network of every member, actor or critic, over a minibatch, or over a part of it. The includer declares mlp_y,
 // the outputs of the network at a transition, and before the buffers `float params[]`, `float gradient[]` and those below.
 
 layout(constant_id = 8) const bool CRITIC = false; // the network is the critic, otherwise the actor
@@ -20,13 +20,15 @@ void losses_begin() {
     member = gl_WorkGroupID.x;
     members = gl_NumWorkGroups.x;
     minibatch = minibatch_new(seed, stream, member, members, horizon, environments, clock[0], update[0] / minibatches, update[0] % minibatches, minibatches);
+    float share = 1.0 / float(minibatch.count);
+    minibatch_part(minibatch, part, parts);
     advantage_moments = vec2(0.0, 1.0);
     if (!CRITIC) advantage_moments = moments_of(update[0], member, members);
     UNROLL for (uint o = 0u; o < DIMS; o++) {
         deviation[o] = !CRITIC && LOG_STD_PARAMETERS ? params[member * row + head_base + o] : 0.0;
         g_deviation[o] = 0.0;
     }
-    settings = LossSettings(clip_epsilon[member], loss_weight[member], entropy_weight[member], 1.0 / float(minibatch.count));
+    settings = LossSettings(clip_epsilon[member], loss_weight[member], entropy_weight[member], share);
     sums = LossSums(0.0, 0.0, 0.0, 0.0);
 }
 
@@ -43,14 +45,14 @@ void transition_loss(uint at, out float dy[OUT]) {
     }
 }
 
-// Writes the sums, and the gradients of deviations, of part gl_WorkGroupID.y. One invocation calls it.
+// Writes the sums, and the gradients of deviations, of split gl_WorkGroupID.y. One invocation calls it.
 void losses_store() {
-    uint part = gl_WorkGroupID.y * members + member, parts = gl_NumWorkGroups.y * members;
+    uint at = gl_WorkGroupID.y * members + member, stride = gl_NumWorkGroups.y * members;
     if (!CRITIC && LOG_STD_PARAMETERS) {
-        UNROLL for (uint o = 0u; o < DIMS; o++) gradient[part * row + head_base + o] = g_deviation[o];
+        UNROLL for (uint o = 0u; o < DIMS; o++) gradient[at * row + head_base + o] = g_deviation[o];
     }
-    losses[part] = sums.loss * settings.share;
-    losses[parts + part] = sums.entropy * settings.share;
-    losses[2u * parts + part] = sums.divergence * settings.share;
-    losses[3u * parts + part] = sums.clipped * settings.share;
+    losses[at] = sums.loss * settings.share;
+    losses[stride + at] = sums.entropy * settings.share;
+    losses[2u * stride + at] = sums.divergence * settings.share;
+    losses[3u * stride + at] = sums.clipped * settings.share;
 }

@@ -1,0 +1,123 @@
+package rl
+
+import (
+	"context"
+
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/rl/internal/lane"
+	"github.com/evorl/evorl/vk"
+)
+
+// gradientParts computes the gradients of every minibatch in parts (OnPolicyConfig.GradientParts), apart from each other. An optimizer adds them in the
+// order of the parts, as it adds the splits of a gradient. So it does not matter which device computes a part: all in one program here or, if other
+// devices share the gradients (sharedGradients), each its own.
+type gradientParts struct {
+	minibatches   *minibatches
+	actor, critic partedLoss
+	prepare       func(r *engine.Recorder, m minibatch)
+
+	site     *gradientSite     // of several devices that share the gradients; nil: all parts are computed here
+	update   *engine.Tensor    // [1] u32: the minibatch of programs
+	programs []*engine.Program // that compute a part each; nil: not recorded yet
+}
+
+// partedLoss is a loss with room for the gradients of all parts of a minibatch.
+type partedLoss struct {
+	*lane.Loss
+	gradients *engine.Tensor // [parts · splits, M, row]
+	sums      *engine.Tensor // [parts, 4, splits, M]: lane.Loss.Sums of each part
+}
+
+// newGradientParts makes what gradients in parts take; nil: they are computed whole.
+func newGradientParts(s *engine.State, m *minibatches, actor, critic *lane.Loss) *gradientParts {
+	if m.Parts == 1 {
+		return nil
+	}
+	of := func(name string, l *lane.Loss) partedLoss {
+		splits := l.Into().Dims()
+		splits[0].Size *= m.Parts
+		return partedLoss{
+			Loss: l, gradients: s.Scratch(name+"_gradients", engine.Float32, splits...),
+			sums: s.Scratch(name+"_losses", engine.Float32, append([]engine.Dim{engine.Axis("part", m.Parts)}, l.Sums.Dims()...)...),
+		}
+	}
+	g := &gradientParts{
+		minibatches: m, actor: of("actor", actor), critic: of("critic", critic), programs: make([]*engine.Program, m.Parts),
+		update: s.Scratch("update", engine.Uint32, engine.Axis("count", 1)),
+	}
+	s.OnClose(func() error {
+		for _, p := range g.programs {
+			p.Free()
+		}
+		return nil
+	})
+	return g
+}
+
+// part returns the place [splits, M, row] of the gradient of a part.
+func (l partedLoss) part(k int) *engine.Tensor {
+	return l.gradients.Slice(k*l.Into().Len(), l.Into().Dims()...)
+}
+
+// record records the gradient of a part, and its losses.
+func (l partedLoss) record(r *engine.Recorder, m minibatch) {
+	r.Copy(l.part(m.part), l.Gradient(r, m.inLanes()))
+	r.Copy(l.sums.Index(m.part), l.Sums)
+}
+
+// begin records that the updates of an iteration begin; prepare records what losses need first.
+func (g *gradientParts) begin(r *engine.Recorder, prepare func(r *engine.Recorder, m minibatch)) {
+	g.prepare = prepare
+	if g.site != nil && g.site.begin != nil {
+		r.Host("other devices begin to compute gradients", g.site.begin)
+	}
+}
+
+// record records the gradients [parts · splits, M, row] of actor and critic over the minibatch of an update.
+func (g *gradientParts) record(r *engine.Recorder, update *engine.Tensor) (actor, critic *engine.Tensor) {
+	if g.site != nil {
+		r.Copy(g.update, update)
+		r.Host("gradients of several devices", g.site.exchange)
+	} else {
+		for k := range g.minibatches.Parts {
+			g.recordPart(r, update, k)
+		}
+	}
+	return g.actor.gradients, g.critic.gradients
+}
+
+// recordPart records the gradients of one part.
+func (g *gradientParts) recordPart(r *engine.Recorder, update *engine.Tensor, k int) {
+	m := minibatch{g.minibatches, update, k}
+	g.prepare(r, m)
+	g.actor.record(r, m)
+	g.critic.record(r, m)
+}
+
+// recordLosses records the losses of the last minibatch: the sums of its parts, where those of a whole minibatch are.
+func (g *gradientParts) recordLosses(r *engine.Recorder) {
+	for _, l := range []partedLoss{g.actor, g.critic} {
+		parts, n := g.minibatches.Parts, l.Sums.Len()
+		engine.Mean(r, l.Sums, l.sums.View(engine.Axis("part", parts), engine.Members(n)), nil, float32(parts))
+	}
+}
+
+// submit queues computing a part of the minibatch whose number is in update, by a program of its own.
+func (g *gradientParts) submit(ctx context.Context, k int) (_ *vk.Ticket, err error) {
+	if g.programs[k] == nil {
+		g.programs[k], err = g.update.Engine().Record("gradients of a part", func(r *engine.Recorder) { g.recordPart(r, g.update, k) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return g.programs[k].Submit(ctx)
+}
+
+// results returns what computing a part writes: the gradients of actor and critic and, on demand, their losses.
+func (g *gradientParts) results(k int, losses bool) []*engine.Tensor {
+	all := []*engine.Tensor{g.actor.part(k), g.critic.part(k)}
+	if losses {
+		all = append(all, g.actor.sums.Index(k), g.critic.sums.Index(k))
+	}
+	return all
+}
