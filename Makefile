@@ -30,13 +30,13 @@ test:
 
 # The second binding is tested where it makes a difference, and without the layer; everything above it is the same code.
 vkango: setup-test
-	$(must) go test -timeout 20m -tags vulkango ./vk/... ./engine
+	$(must) go test -timeout 40m -tags vulkango ./vk/... ./engine
 
 # All tests, while the layer looks for wrong use of Vulkan and for missing barriers. tools/pipelines takes the shim.
 shim_folder = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/evorl/shim
 validate: setup-test
 	@tools/mesa.sh shim "$(shim_folder)"
-	$(must) go run ./tools/validate -- -timeout 20m ./...
+	$(must) go run ./tools/validate -- -timeout 40m ./...
 
 # What runs kernels, while the layer looks for accesses behind the end of a buffer. It instruments them, and takes minutes to compile an
 # unrolled network, so these are the tests that it can take in reasonable time. rl/internal/lane/policy_update is not among them: Debian 12's layer
@@ -45,15 +45,15 @@ validate: setup-test
 kernels = Gemm|Normalizer|Returns|Slices|Sampling|Mode|Noise|Ranking|GAE|Gradient|Patches|Choosing|Exchange|Lineage|Packing|VTrace
 panels = GemmPanel|Gemm/.*panel|ConvolutionGradients/(parameters|inputs|one_input)
 validate-gpu: setup-test
-	$(must) go run ./tools/validate -gpu -- -timeout 20m ./engine ./engine/optim
-	$(must) go run ./tools/validate -gpu -- -timeout 20m -short -run '$(kernels)' -skip '$(panels)' ./engine/nn ./envs ./ec ./rl ./hybrid
+	$(must) go run ./tools/validate -gpu -- -timeout 40m ./engine ./engine/optim
+	$(must) go run ./tools/validate -gpu -- -timeout 40m -short -run '$(kernels)' -skip '$(panels)' ./engine/nn ./envs ./ec ./rl ./hybrid
 
 # SwiftShader has subgroups of 4 and little more than what Vulkan guarantees, such as texel views of 65,536 elements: what passes here and on
 # Mesa's driver holds for others. Rollouts run here in one step of every workflow; the tests of envs compile for too long. Go's cache of test
 # results does not know the driver.
 swiftshader_folder = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/evorl/swiftshader
 swiftshader_driver = $(swiftshader_folder)/vk_swiftshader_icd.json
-on_swiftshader = VK_DRIVER_FILES=$(swiftshader_driver) VK_ICD_FILENAMES=$(swiftshader_driver) $(must) go test -count=1 -timeout 20m
+on_swiftshader = VK_DRIVER_FILES=$(swiftshader_driver) VK_ICD_FILENAMES=$(swiftshader_driver) $(must) go test -count=1 -timeout 40m
 swiftshader: setup-test
 	@tools/setup.sh swiftshader "$(swiftshader_folder)"
 	$(on_swiftshader) ./engine ./engine/optim
@@ -63,7 +63,7 @@ swiftshader: setup-test
 # Forms that only GPUs choose, on Mesa's software driver with subgroups as wide as theirs (tools/mesa.sh). A workgroup's subgroups of 32 lanes
 # run first to last, those of 64 last to first. Tests whose name has GPU fail if the device does not choose the form that they name.
 wide_folder = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/evorl/wide
-as = tools/mesa.sh as $(1) "$(wide_folder)" env $(must) go test -count=1 -timeout 20m
+as = tools/mesa.sh as $(1) "$(wide_folder)" env $(must) go test -count=1 -timeout 40m
 wide: setup-test
 	@tools/mesa.sh wide "$(wide_folder)"
 	$(call as,nvidia) ./engine ./engine/optim

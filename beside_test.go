@@ -142,7 +142,7 @@ func TestBesideRefused(t *testing.T) {
 	for _, of := range []struct {
 		cfg  *evorl.Config
 		want string
-	}{{ppo, "more members, or one device"}, {over, "pbt computes on one device"}, {small(t), "such as 64"}} {
+	}{{ppo, "more members, ppo.gradient_parts = 2, or one device"}, {over, "pbt computes on one device"}, {small(t), "such as 64"}} {
 		path := filepath.Join(t.TempDir(), "run")
 		_, err := evorl.Start(t.Context(), dev, of.cfg, path, evorl.Beside(dev))
 		if err == nil || !strings.Contains(err.Error(), of.want) {
