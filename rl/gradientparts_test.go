@@ -150,9 +150,9 @@ func during(p onPolicyWorkflow, f func() error) <-chan error {
 	return ended
 }
 
-// TestSharedGradients: a run whose gradients have parts ends with the same bits on one device, on two and on three, also if it is saved and resumed on another
+// TestPartsShared: a run whose gradients have parts ends with the same bits on one device, on two and on three, also if it is saved and resumed on another
 // number of them, if a device fails in the middle of an iteration, and after a run that was given up.
-func TestSharedGradients(t *testing.T) {
+func TestPartsShared(t *testing.T) {
 	for i, c := range partsCases(t) {
 		t.Run(c.name, func(t *testing.T) {
 			const iterations = 6
