@@ -17,18 +17,11 @@ import (
 
 func actingConfig(t *testing.T, more ...string) *evorl.Config {
 	t.Helper()
-	options := []evorl.Option{evorl.Set("network.hidden=[4]"), evorl.Set("network.normalize_obs=true"), evorl.Set("impala.environments=6"),
-		evorl.Set("impala.rollout_length=8"), evorl.Set("impala.epochs=1"), evorl.Set("impala.minibatches=2"), evorl.Set("impala.actors=3"),
-		evorl.Set("impala.lag=1"), evorl.Set("iterations=20"), evorl.Set("checkpoint.every=5"), evorl.Set("evaluation.every=4"),
-		evorl.Set("evaluation.episodes=3"), evorl.Set("evaluation.best_episodes=2")}
-	for _, of := range more {
-		options = append(options, evorl.Set(of))
-	}
-	cfg, err := evorl.New("impala", "CartPole-v1", options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return configure(t, "impala", append([]string{
+		"network.hidden=[4]", "network.normalize_obs=true", "impala.environments=6", "impala.rollout_length=8", "impala.epochs=1",
+		"impala.minibatches=2", "impala.actors=3", "impala.lag=1", "iterations=20", "checkpoint.every=5", "evaluation.every=4",
+		"evaluation.episodes=3", "evaluation.best_episodes=2",
+	}, more...)...)
 }
 
 // TestActingShared: an IMPALA whose environments other devices and machines act in ends with the same bits on one device, on two, one of which fails, and with

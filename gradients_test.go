@@ -17,18 +17,11 @@ import (
 
 func gradientsConfig(t *testing.T, more ...string) *evorl.Config {
 	t.Helper()
-	options := []evorl.Option{evorl.Set("network.hidden=[9,8,7]"), evorl.Set("network.normalize_obs=true"), evorl.Set("ppo.environments=6"),
-		evorl.Set("ppo.rollout_length=8"), evorl.Set("ppo.epochs=2"), evorl.Set("ppo.minibatches=2"), evorl.Set("ppo.gradient_parts=3"),
-		evorl.Set("iterations=12"), evorl.Set("checkpoint.every=4"), evorl.Set("evaluation.every=4"), evorl.Set("evaluation.episodes=3"),
-		evorl.Set("evaluation.best_episodes=2")}
-	for _, of := range more {
-		options = append(options, evorl.Set(of))
-	}
-	cfg, err := evorl.New("ppo", "CartPole-v1", options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return configure(t, "ppo", append([]string{
+		"network.hidden=[9,8,7]", "network.normalize_obs=true", "ppo.environments=6", "ppo.rollout_length=8", "ppo.epochs=2",
+		"ppo.minibatches=2", "ppo.gradient_parts=3", "iterations=12", "checkpoint.every=4", "evaluation.every=4", "evaluation.episodes=3",
+		"evaluation.best_episodes=2",
+	}, more...)...)
 }
 
 // TestGradientsBeside: a PPO whose gradients have parts ends with the same bits on one device, and on three, of which one fails, interrupted and resumed
@@ -56,12 +49,12 @@ func TestGradientsBeside(t *testing.T) {
 	}
 	took := 0
 	err = run.Learn(ctx, func(_ context.Context, r engine.Report) error {
-		switch took = max(took, taking()); r.Iteration {
-		case 1, 2: // the others compile their kernels
-			time.Sleep(2 * time.Second)
-		case 5:
+		switch took = max(took, taking()); {
+		case r.Iteration < 5 && took < 3: // the others compile their kernels
+			time.Sleep(time.Second << (2*r.Iteration - 1))
+		case r.Iteration == 5:
 			return failing.Close()
-		case 8:
+		case r.Iteration == 8:
 			stop()
 		}
 		return nil

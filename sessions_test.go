@@ -65,3 +65,17 @@ func twoSessions(
 		t.Errorf("the worker ends with %v", err)
 	}
 }
+
+// configure returns the configuration of a workflow in CartPole-v1 with the given settings.
+func configure(t *testing.T, workflow string, settings ...string) *evorl.Config {
+	t.Helper()
+	var options []evorl.Option
+	for _, of := range settings {
+		options = append(options, evorl.Set(of))
+	}
+	cfg, err := evorl.New(workflow, "CartPole-v1", options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}

@@ -21,7 +21,7 @@ type spacing bool
 
 const (
 	evenly   spacing = false // Z. Li et al., "Parallel Q-Learning", 2023, section 3.3
-	byPowers spacing = true  // the first one to the power of 1 to 1 + last: D. Horgan et al., "Distributed Prioritized Experience Replay", 2018, section 4.1
+	byPowers spacing = true  // the first one to the power of 1 to 1 + last: D. Horgan et al., "Distributed Prioritized Experience Replay", 2018
 )
 
 func newSpread(s *engine.State, levels int, by spacing, first, last, params *engine.Tensor) *spread {

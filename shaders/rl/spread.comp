@@ -2,7 +2,7 @@
 
 // Copies of every member's policy, which explore by different amounts: evenly spaced deviations from the first to the last (Z. Li et al., "Parallel
 // Q-Learning: Scaling Off-policy Reinforcement Learning under Massively Parallel Simulation", 2023, section 3.3), or, with POWERS, epsilons that are the
-// first to evenly spaced powers of 1 to 1 + last (D. Horgan et al., "Distributed Prioritized Experience Replay", 2018, section 4.1). The copies of a
+// first to evenly spaced powers of 1 to 1 + last (D. Horgan et al., "Distributed Prioritized Experience Replay", 2018). The copies of a
 // member are consecutive.
 //
 // Groups: x = part of a row, y = members * copies.
