@@ -32,11 +32,15 @@ test:
 vkango: setup-test
 	$(must) go test -timeout 40m -tags vulkango ./vk/... ./engine
 
+# Tests compile thousands of kernels and run them for moments: Mesa's driver translates them without optimizing, in about half the time. The tests of
+# make wide have optimized kernels.
+unoptimized = GALLIVM_PERF=nopt
+
 # All tests, while the layer looks for wrong use of Vulkan and for missing barriers. tools/pipelines takes the shim.
 shim_folder = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/evorl/shim
 validate: setup-test
 	@tools/mesa.sh shim "$(shim_folder)"
-	$(must) go run ./tools/validate -- -timeout 40m ./...
+	$(must) $(unoptimized) go run ./tools/validate -- -timeout 40m ./...
 
 # What runs kernels, while the layer looks for accesses behind the end of a buffer. It instruments them, and takes minutes to compile an
 # unrolled network, so these are the tests that it can take in reasonable time. rl/internal/lane/policy_update is not among them: Debian 12's layer
@@ -45,8 +49,8 @@ validate: setup-test
 kernels = Gemm|Normalizer|Returns|Slices|Sampling|Mode|Noise|Ranking|GAE|Gradient|Patches|Choosing|Exchange|Lineage|Packing|VTrace
 panels = GemmPanel|Gemm/.*panel|ConvolutionGradients/(parameters|inputs|one_input)
 validate-gpu: setup-test
-	$(must) go run ./tools/validate -gpu -- -timeout 40m ./engine ./engine/optim
-	$(must) go run ./tools/validate -gpu -- -timeout 40m -short -run '$(kernels)' -skip '$(panels)' ./engine/nn ./envs ./ec ./rl ./hybrid
+	$(must) $(unoptimized) go run ./tools/validate -gpu -- -timeout 40m ./engine ./engine/optim
+	$(must) $(unoptimized) go run ./tools/validate -gpu -- -timeout 40m -short -run '$(kernels)' -skip '$(panels)' ./engine/nn ./envs ./ec ./rl ./hybrid
 
 # SwiftShader has subgroups of 4 and little more than what Vulkan guarantees, such as texel views of 65,536 elements: what passes here and on
 # Mesa's driver holds for others. Rollouts run here in one step of every workflow; the tests of envs compile for too long. Go's cache of test

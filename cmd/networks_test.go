@@ -1,6 +1,9 @@
 package cmd
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 // Networks too wide for a kernel to hold at once, or of more than two layers, learn and resume as others do.
 func TestLargeNetworks(t *testing.T) {
@@ -20,20 +23,28 @@ learning_rate = 1e-3
 [evaluation]
 every = 0
 episodes = 10
+[checkpoint]
+every = 11
 `)
 	for name, hidden := range map[string]string{"wide": "[256,256]", "deep": "[48,40,32]"} {
 		t.Run(name, func(t *testing.T) {
 			b.t = t
-			set := "network.hidden=" + hidden
-			whole := b.object(b.must("run", "--json", "--out", name+"-whole", "--set", set, "ppo.toml"))
+			run := []string{"run", "--json", "--set", "network.hidden=" + hidden, "ppo.toml", "--out"}
+			whole := b.object(b.must(append(run, name)...))
 			// An agent that has learned nothing balances for about twenty steps.
 			if mean, ok := whole["mean_return"].(float64); !ok || mean < 100 {
 				t.Errorf("mean return %v after %v steps; want at least 100", whole["mean_return"], whole["env_steps"])
 			}
-			b.must("run", "--out", name+"-half", "--iterations", "6", "--set", set, "ppo.toml")
-			resumed := b.object(b.must("run", "--json", "--resume", "--out", name+"-half", "--set", set, "ppo.toml"))
-			if resumed["digest"] != whole["digest"] || resumed["resumed_from"] != 6.0 {
-				t.Errorf("resumed: %v; want digest %v after iteration 6", resumed, whole["digest"])
+			cut := name + "-cut" // as if it had ended before its last iteration was saved
+			if err := os.CopyFS(b.path(cut), os.DirFS(b.path(name))); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.RemoveAll(b.path(cut, "checkpoints", "00000012")); err != nil {
+				t.Fatal(err)
+			}
+			resumed := b.object(b.must(append(run, cut, "--resume")...))
+			if resumed["digest"] != whole["digest"] || resumed["resumed_from"] != 11.0 {
+				t.Errorf("resumed: %v; want digest %v after iteration 11", resumed, whole["digest"])
 			}
 		})
 	}
