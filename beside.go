@@ -2,6 +2,7 @@ package evorl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/evorl/evorl/engine"
@@ -25,8 +26,8 @@ type runOptions struct {
 // Beside makes other devices share a run: each evaluates the slices of the population that it is given ([search] slice), computes slices of the members
 // ([members] slice), acts in parts of the environments (actors and lag of an agent), or computes parts of gradients (gradient_parts of an agent). The run
 // ends with the same bits for every number of devices. They must be equal to the first; one device opened twice counts as two. A device that fails leaves
-// its slices of a population, its acting, and its gradients to the others, and a warning; without the members that it computes, the run ends, and is
-// resumed from its last checkpoint. The caller closes them after the run.
+// its slices, its acting, and its gradients to the others, and a warning; without the first one the run ends, and is resumed from its last checkpoint. The
+// caller closes them after the run.
 func Beside(devices ...*vk.Device) RunOption {
 	return func(o *runOptions) { o.devices = append(o.devices, devices...) }
 }
@@ -171,6 +172,9 @@ func (r *Run) Workers() (all []rundir.Worker) {
 			info := dev.Info()
 			all = append(all, rundir.Worker{Device: info.Name, Driver: info.Driver, Slices: counts[i]})
 		}
+		for _, of := range r.lostDevices() {
+			all[of.Device].Outcome = of.Err.Error()
+		}
 		return r.crewed(all)
 	}
 	if r.others == nil {
@@ -206,6 +210,20 @@ func (r *Run) counts() (counts []int) {
 	return counts
 }
 
+// lostDevices returns the devices of this process that take part no more.
+func (r *Run) lostDevices() (all []*engine.LostError) {
+	_, _, lost := rl.Shared(r.workflow)
+	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok {
+		lost = of.Lost()
+	}
+	for _, err := range lost {
+		if of := (*engine.LostError)(nil); errors.As(err, &of) && of.Device >= 0 {
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
 // crewed adds to the devices of this process the workers elsewhere that compute members. All have the slices of the last iteration.
 func (r *Run) crewed(all []rundir.Worker) []rundir.Worker {
 	if r.crew == nil {
@@ -237,13 +255,16 @@ func (r *Run) shares() (texts []string) {
 		return append(texts, r.lost(lost)...)
 	}
 	if of, ok := hybrid.Innermost(r.workflow).(*hybrid.Slices); ok {
-		var left []string
+		left := errorTexts(of.Lost())
 		devices, idle := len(r.eng.Devices()), true
 		if r.crew != nil {
 			devices, idle = 0, false
 			for _, w := range r.Workers() {
 				if w.Outcome == "" {
 					devices, idle = devices+1, idle || w.Slices == 0
+					continue
+				}
+				if w.Name == "" { // a device of this machine
 					continue
 				}
 				left = append(left, fmt.Sprintf("worker %s left the run, and its slices were computed again from their last state here: %s", w.Name, w.Outcome))
@@ -273,10 +294,8 @@ func (r *Run) shares() (texts []string) {
 }
 
 // lost is shares of a run whose devices share acting.
-func (r *Run) lost(lost []error) (texts []string) {
-	for _, err := range lost {
-		texts = append(texts, err.Error())
-	}
+func (r *Run) lost(lost []error) []string {
+	texts := errorTexts(lost)
 	for _, w := range r.Workers() {
 		if w.Name != "" && w.Outcome != "" {
 			texts = append(texts, fmt.Sprintf("worker %s left the run, and others acted for it: %s", w.Name, w.Outcome))
@@ -285,13 +304,20 @@ func (r *Run) lost(lost []error) (texts []string) {
 	return append(texts, r.machines.refused()...)
 }
 
+func errorTexts(errs []error) (texts []string) {
+	for _, err := range errs {
+		texts = append(texts, err.Error())
+	}
+	return texts
+}
+
 // Taking returns the number of devices that take part in a run: of those that share it (Beside), the ones that have compiled their kernels and have not failed.
 func (r *Run) Taking() (n int) {
 	if r.crew != nil {
 		n = len(r.crew.Hands())
 	}
 	if r.others == nil {
-		return max(1, len(r.eng.Devices())) + n
+		return max(1, len(r.eng.Devices())-len(r.lostDevices())) + n
 	}
 	status, _ := r.others.Status()
 	for _, w := range status {

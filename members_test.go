@@ -12,11 +12,10 @@ import (
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/rundir"
-	"github.com/evorl/evorl/vk"
 )
 
-// TestMembersBeside: PBT over agents in slices ends with the same bits on one device and on two. Without a device it ends in an error that names it, and goes
-// on from its checkpoint on the others. What is restored of it has the returns that the run had.
+// TestMembersBeside: PBT over agents in slices ends with the same bits on one device and on two, also if one of them fails, and if it is resumed without that
+// one. What is restored of it has the returns that the run had.
 func TestMembersBeside(t *testing.T) {
 	dev, second := openDevice(t), openDevice(t)
 	cfg, err := evorl.New("pbt", "CartPole-v1", evorl.Set("network.hidden=[4]"), evorl.Set("ppo.members=5"), evorl.Set("ppo.environments=2"),
@@ -84,27 +83,37 @@ func TestMembersBeside(t *testing.T) {
 	}
 
 	failing := place("failing")
-	run, err = evorl.Start(t.Context(), dev, cfg, failing, evorl.Beside(second))
-	if err != nil {
+	if run, err = evorl.Start(t.Context(), dev, cfg, failing, evorl.Beside(second)); err != nil {
 		t.Fatal(err)
 	}
-	err = run.Learn(t.Context(), func(_ context.Context, r engine.Report) error {
-		if r.Iteration == 3 {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	err = run.Learn(ctx, func(_ context.Context, r engine.Report) error {
+		switch r.Iteration {
+		case 2:
 			return second.Close()
+		case 4:
+			stop()
 		}
 		return nil
 	})
-	if !errors.Is(err, vk.ErrClosed) || !strings.Contains(err.Error(), "device 1 (") {
-		t.Errorf("without a device: %v; want an error of it", err)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("without a device, and interrupted: %v", err)
 	}
-	if err := run.Close(); err != nil && !errors.Is(err, vk.ErrClosed) {
+	if text := strings.Join(run.Warnings(), "\n"); strings.Count(text, "device 1 (") != 1 || !strings.Contains(text, "computes members no more") {
+		t.Errorf("warnings %q; want one of the device that failed", text)
+	}
+	if w := run.Workers(); len(w) != 2 || w[0].Slices != 3 || w[0].Outcome != "" || w[1].Slices != 0 || w[1].Outcome == "" || run.Taking() != 1 {
+		t.Errorf("workers %+v, of which %d take part; want the first one with all slices", w, run.Taking())
+	}
+	if err := run.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := learn(t, evorl.Resume, dev, cfg, failing).Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := digestOf(t, failing); got != want {
-		t.Errorf("without a device and resumed, the run ends with %s; want %s", got, want)
+		t.Errorf("without a device, and resumed, the run ends with %s; want %s", got, want)
 	}
 }
 

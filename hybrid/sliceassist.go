@@ -28,7 +28,6 @@ type sliceOpen struct {
 	Members  int
 	Varied   []string // hyperparameters that differ between members
 	Episodes int      // of fitness; 0: it is not asked for
-	Results  int      // of fitness, for a member; 0: it is not recorded
 }
 
 // BuildSlice makes the workflow of a slice of so many members.
@@ -40,10 +39,10 @@ type BuildSlice func(ctx context.Context, eng *engine.Engine, members int) (engi
 //
 // Errors: of build; of a slice, also of one that this program does not divide as the run does.
 func Assist(ctx context.Context, eng *engine.Engine, jobs cluster.Jobs, name string, members, episodes int, build BuildSlice) (err error) {
-	a := &assistant{eng: eng, build: build, bench: bench{worker: name}}
+	a := &assistant{eng: eng, build: build, where: eng.DeviceName(0), bench: bench{worker: name}}
 	defer func() { err = errors.Join(err, a.keep(nil)) }()
-	first := &memberSlice{members: members}
-	if err := a.open(ctx, first); err != nil {
+	first, err := a.open(ctx, 0, members)
+	if err != nil {
 		return err
 	}
 	if err := first.of.Prepare(ctx, episodes); err != nil {
@@ -61,29 +60,38 @@ func Assist(ctx context.Context, eng *engine.Engine, jobs cluster.Jobs, name str
 		if number != done+1 {
 			return fmt.Errorf("hybrid: job %d of members after job %d; want the next one", number, done)
 		}
-		if result, err = a.do(ctx, data); err != nil {
+		var job sliceJob
+		if err := decodeGob(data, &job); err != nil {
+			return err
+		}
+		results, err := a.do(ctx, job)
+		if err == nil {
+			result, err = encodeGob(results)
+		}
+		if err != nil {
 			return fmt.Errorf("hybrid: members of a run elsewhere: %w", err)
 		}
 		done = number
 	}
 }
 
-// assistant is a worker's slices.
+// assistant is the slices of a worker, or of a device beside the first one.
 type assistant struct {
 	eng   *engine.Engine
 	build BuildSlice
+	where string // see memberSlice
 	all   []*memberSlice
 	bench bench
 }
 
 // open makes the workflow of a slice.
-func (a *assistant) open(ctx context.Context, m *memberSlice) (err error) {
-	if m.of, err = a.build(ctx, a.eng.Slice(a.eng.Device(), m.first), m.members); err != nil {
-		return err
+func (a *assistant) open(ctx context.Context, first, members int) (*memberSlice, error) {
+	m := &memberSlice{first: first, members: members, where: a.where}
+	if err := m.open(ctx, a.eng.Slice(a.eng.Device(), first), a.build); err != nil {
+		return nil, m.failed(err)
 	}
-	m.names = m.of.Metrics().Names()
 	a.all = append(a.all, m)
-	return nil
+	return m, nil
 }
 
 // find returns a slice; nil: there is none.
@@ -107,12 +115,8 @@ func (a *assistant) keep(firsts []int) (err error) {
 	return err
 }
 
-// do does a job, and returns its result.
-func (a *assistant) do(ctx context.Context, data []byte) ([]byte, error) {
-	var job sliceJob
-	if err := decodeGob(data, &job); err != nil {
-		return nil, err
-	}
+// do does a job, and returns the results of its tasks' operations.
+func (a *assistant) do(ctx context.Context, job sliceJob) ([][][]byte, error) {
 	if err := a.keep(job.Keep); err != nil {
 		return nil, err
 	}
@@ -148,7 +152,7 @@ func (a *assistant) do(ctx context.Context, data []byte) ([]byte, error) {
 		}
 		results[i] = append(results[i], result)
 	}
-	return encodeGob(results)
+	return results, nil
 }
 
 // slice returns the slice of a task, which may begin anew.
@@ -159,20 +163,19 @@ func (a *assistant) slice(ctx context.Context, t sliceTask) (*memberSlice, error
 		return nil, fmt.Errorf("the slice of members from %d on is not here: want its state first", t.First)
 	case t.Open == nil:
 		return m, nil
-	case t.First < 0 || t.Open.Members < 1 || t.Open.Episodes < 0 || t.Open.Results < 0 || t.Open.Results > 0 && t.Open.Episodes < 1:
+	case t.First < 0 || t.Open.Members < 1 || t.Open.Episodes < 0:
 		return nil, fmt.Errorf("a slice of %d members from %d on: want at least one", t.Open.Members, t.First)
 	}
-	if m == nil || m.members != t.Open.Members || !slices.Equal(m.varied(), t.Open.Varied) { // programs depend on them
+	if m == nil || m.members != t.Open.Members || !slices.Equal(varied(m.of.Hyper()), t.Open.Varied) { // programs depend on them
 		if m != nil {
 			if err := a.keep(slices.DeleteFunc(a.firsts(), func(first int) bool { return first == t.First })); err != nil {
 				return nil, err
 			}
 		}
-		m = &memberSlice{first: t.First, members: t.Open.Members}
-		if err := a.open(ctx, m); err != nil {
+		var err error
+		if m, err = a.open(ctx, t.First, t.Open.Members); err != nil {
 			return nil, err
 		}
-		m.of.Hyper().Vary(t.Open.Varied...)
 	}
 	if err := m.ready(ctx, t.Open); err != nil {
 		return nil, m.failed(err)
@@ -189,13 +192,9 @@ func (a *assistant) firsts() (all []int) {
 
 // ready makes what evaluates the fitness of a slice, if that is asked for and not there yet, and clears its state.
 func (m *memberSlice) ready(ctx context.Context, open *sliceOpen) error {
+	m.of.Hyper().Vary(open.Varied...)
 	if open.Episodes > 0 && m.evaluate == nil {
 		if err := m.prepareFitness(ctx, open.Episodes); err != nil {
-			return err
-		}
-	}
-	if open.Results > 0 {
-		if err := m.recordFitness(open.Results); err != nil {
 			return err
 		}
 	}
@@ -203,9 +202,9 @@ func (m *memberSlice) ready(ctx context.Context, open *sliceOpen) error {
 }
 
 // varied returns the hyperparameters that differ between members.
-func (m *memberSlice) varied() (names []string) {
-	for _, name := range m.of.Hyper().Names() {
-		if m.of.Hyper().Varied(name) {
+func varied(of *engine.Hyper) (names []string) {
+	for _, name := range of.Names() {
+		if of.Varied(name) {
 			names = append(names, name)
 		}
 	}

@@ -6,39 +6,38 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/evorl/evorl/engine/cluster"
 )
 
-// elsewhere is where a slice goes on that a worker elsewhere computes. The workflow here then has an earlier state: done are the operations since, which are
-// repeated, here or by another worker, if this one is lost.
+// elsewhere is where a slice goes on that another device or a worker computes. The host then has a copy of an earlier state: done are the operations since,
+// which are repeated, here or by others, if that one is lost.
 type elsewhere struct {
-	by     *cluster.Hand // nil: the slice goes on here
-	moved  bool          // the worker has the state that is here
-	done   []sliceOp     // those that have changed the slice since the state that is here
-	behind int           // of them, those that the worker has not been told yet
+	by     hand       // nil: the slice goes on here
+	moved  bool       // the hand has the state
+	away   bool       // the workflow here does not have the state: it is the copy, changed by what was done
+	kept   *stateCopy // nil: all elements are zero
+	done   []sliceOp  // those that have changed the slice since the copy
+	behind int        // of them, those that the hand has not been told yet
 }
 
-// leave takes a slice from its worker.
-func (m *memberSlice) leave() { m.by, m.moved, m.behind = nil, false, len(m.done) }
+// again makes a hand begin anew from the copy.
+func (m *memberSlice) again() { m.moved, m.behind = false, len(m.done) }
+
+// leave takes a slice from its hand.
+func (m *memberSlice) leave() {
+	m.by = nil
+	m.again()
+}
 
 // here reports whether the workflow here has the slice's state.
-func (m *memberSlice) here() bool { return m.by == nil && len(m.done) == 0 }
+func (m *memberSlice) here() bool { return m.by == nil && !m.away && len(m.done) == 0 }
 
-// catchUp repeats here what has changed the slice elsewhere.
-func (m *memberSlice) catchUp(ctx context.Context) error {
-	for _, op := range m.done {
-		if _, err := m.run(ctx, op); err != nil {
-			return m.failed(err)
-		}
-	}
-	m.done, m.behind = nil, 0
-	return nil
+// write sets elements of a tensor.
+func (m *memberSlice) write(ctx context.Context, name string, at int, data []byte) error {
+	return m.change(ctx, sliceOp{Kind: opWrite, Name: name, At: at, Data: data})
 }
 
-// write sets elements of a tensor: elsewhere together with the next operation.
-func (m *memberSlice) write(ctx context.Context, name string, at int, data []byte) error {
-	op := sliceOp{Kind: opWrite, Name: name, At: at, Data: data}
+// change does an operation that only moves data: elsewhere together with the next one that is to be done.
+func (m *memberSlice) change(ctx context.Context, op sliceOp) error {
 	if !m.here() {
 		m.done, m.behind = append(m.done, op), m.behind+1
 		return nil
@@ -54,7 +53,7 @@ type task struct {
 	results [][]byte // nil: they have not come
 }
 
-// perform has operations of slices done where these are, at once on all devices and workers. What a lost worker had is placed anew.
+// perform has operations of slices done where these are, at once on all devices and workers. What a lost one had is placed anew.
 func (s *Slices) perform(ctx context.Context, tasks []*task) error {
 	for tries, left := 1, tasks; len(left) > 0; tries++ {
 		if err := s.try(ctx, left); err != nil {
@@ -71,12 +70,13 @@ func (s *Slices) perform(ctx context.Context, tasks []*task) error {
 			for _, t := range left {
 				t.of.leave()
 			}
+			s.count()
 		}
 	}
 	return nil
 }
 
-// mostTries is how often workers fail at a task before it is done here.
+// mostTries is how often others fail at a task before it is done here.
 const mostTries = 3
 
 // performAll has an operation of all slices done, and returns the results in the order of members.
@@ -95,30 +95,36 @@ func (s *Slices) performAll(ctx context.Context, op func(m *memberSlice) sliceOp
 	return results, nil
 }
 
-// group is tasks of one device, or of one worker.
+// group is tasks of the first device, or of one hand.
 type group struct {
-	device int
-	by     *cluster.Hand // nil: the device's
-	tasks  []*task
-	sent   bool // slices were sent first
-	took   time.Duration
-	err    error
+	by    hand // nil: the first device's
+	tasks []*task
+	sent  bool // slices were sent first
+	took  time.Duration
+	err   error
 }
 
 // groups divides tasks by where their slices are, in a fixed order.
 func groups(tasks []*task) (all []*group) {
 	for _, t := range tasks {
-		i := slices.IndexFunc(all, func(g *group) bool { return g.by == t.of.by && (g.by != nil || g.device == t.of.device) })
+		i := slices.IndexFunc(all, func(g *group) bool { return g.by == t.of.by })
 		if i < 0 {
-			i, all = len(all), append(all, &group{device: t.of.device, by: t.of.by})
+			i, all = len(all), append(all, &group{by: t.of.by})
 		}
 		all[i].tasks = append(all[i].tasks, t)
 	}
 	return all
 }
 
-// try has tasks done; those of workers that are lost have no results then.
+// try has tasks done; those of hands that are lost have no results then.
 func (s *Slices) try(ctx context.Context, tasks []*task) error {
+	for _, t := range tasks {
+		if t.of.by != nil && !t.of.moved {
+			if err := s.release(ctx, t.of); err != nil {
+				return err
+			}
+		}
+	}
 	began, late := time.Now(), newLate()
 	all := groups(tasks)
 	var wait sync.WaitGroup
@@ -143,6 +149,9 @@ func (s *Slices) try(ctx context.Context, tasks []*task) error {
 		case g.by == nil:
 			failed = append(failed, g.err)
 		case ctx.Err() != nil:
+			for _, t := range g.tasks {
+				t.of.again()
+			}
 			g.by.Leave(nil)
 			failed = append(failed, context.Cause(ctx))
 		default:
@@ -152,11 +161,11 @@ func (s *Slices) try(ctx context.Context, tasks []*task) error {
 	return errors.Join(failed...)
 }
 
-// here does tasks of the slices of one device, one behind the other: the device has the next one when it ends one.
+// here does tasks of slices on the first device, one behind the other: the device has the next one when it ends one.
 func (s *Slices) here(ctx context.Context, tasks []*task) error {
-	ends, by := make([][]ending, len(tasks)), &bench{worker: s.deviceName(tasks[0].of.device)}
+	ends, by := make([][]ending, len(tasks)), &bench{worker: s.deviceName(0)}
 	for i, t := range tasks {
-		if err := t.of.catchUp(ctx); err != nil {
+		if err := s.restore(ctx, t.of); err != nil {
 			return err
 		}
 		for _, op := range t.ops {
@@ -180,11 +189,14 @@ func (s *Slices) here(ctx context.Context, tasks []*task) error {
 	return nil
 }
 
-// there has a worker do tasks.
+// there has another device or a worker do tasks.
 func (s *Slices) there(ctx context.Context, g *group, late *late) error {
 	by, tasks := g.by, g.tasks
-	ctx, stop := late.watch(ctx)
-	defer stop()
+	if by.late() {
+		var stop context.CancelFunc
+		ctx, stop = late.watch(ctx)
+		defer stop()
+	}
 	for _, t := range tasks {
 		if !t.of.moved {
 			g.sent = true

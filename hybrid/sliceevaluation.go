@@ -10,23 +10,32 @@ import (
 
 // Fitness implements engine.Trainable: a program for each slice.
 func (s *Slices) Fitness(ctx context.Context, _ *engine.State, episodes int) (engine.Fitness, error) {
+	s.episodes = episodes
 	for _, m := range s.all {
+		m.again()
+		if m.of == nil {
+			continue
+		}
 		if err := m.prepareFitness(ctx, episodes); err != nil {
-			return nil, err
+			return nil, m.failed(err)
 		}
 	}
 	if err := s.adopt(); err != nil {
 		return nil, err
 	}
 	return func(r *engine.Recorder, fitness *engine.Tensor) {
+		n := fitness.Len() / s.common.Members
 		for _, m := range s.all {
-			if err := m.recordFitness(fitness.Len() / s.common.Members); err != nil {
-				r.Fail(err)
+			if m.of == nil {
+				continue
+			}
+			if err := m.recordFitness(n); err != nil {
+				r.Fail(m.failed(err))
 				return
 			}
 		}
 		r.Host("fitness of slices of members", func(ctx context.Context) error {
-			results, err := s.performAll(ctx, func(*memberSlice) sliceOp { return sliceOp{Kind: opFitness} })
+			results, err := s.performAll(ctx, func(*memberSlice) sliceOp { return sliceOp{Kind: opFitness, N: n} })
 			if err != nil {
 				return err
 			}
@@ -41,14 +50,8 @@ type sliceEvaluator struct{ *Slices }
 // Prepare implements engine.Evaluator. It also prepares the iterations of the slices.
 func (s sliceEvaluator) Prepare(ctx context.Context, _ engine.Clock, episodes int) error {
 	s.vary()
-	return s.each(func(queue []*memberSlice) error {
-		for _, m := range queue {
-			if err := m.of.Prepare(ctx, episodes); err != nil {
-				return m.failed(err)
-			}
-		}
-		return nil
-	})
+	_, err := s.performAll(ctx, func(*memberSlice) sliceOp { return sliceOp{Kind: opPrepare, N: episodes} })
+	return err
 }
 
 // Run implements engine.Evaluator.

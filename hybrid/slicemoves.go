@@ -13,14 +13,12 @@ import (
 // inherit records that members become copies of their sources [M] u32, also from one slice to another. The hyperparameters are the state's own, which the
 // program copies; the slices take them over in the next iteration.
 func (s *Slices) inherit(r *engine.Recorder, source *engine.Tensor) {
-	for _, m := range s.all {
-		if m.of.State().Follows() {
-			r.Fail(errors.New("hybrid: members whose state is more than tensors by members do not move between slices; want a run without slices"))
-			return
-		}
+	if s.form().Follows() {
+		r.Fail(errors.New("hybrid: members whose state is more than tensors by members do not move between slices; want a run without slices"))
+		return
 	}
 	var names []string
-	for _, t := range s.all[0].of.State().Inherited() {
+	for _, t := range s.form().Inherited() {
 		if !s.own(t.Name()) {
 			names = append(names, t.Name())
 		}
@@ -37,17 +35,12 @@ func (s *Slices) inherit(r *engine.Recorder, source *engine.Tensor) {
 // inheritPolicies records that members take over the policies of their sources [M] u32 (engine.PolicyInheritor).
 func (s *Slices) inheritPolicies(r *engine.Recorder, source *engine.Tensor) {
 	var names []string
-	for i, m := range s.all {
-		if err := m.renew(); err != nil {
-			r.Fail(err)
-			return
-		}
-		if i > 0 {
-			continue
-		}
-		for _, t := range m.of.(engine.PolicyInheritor).Policies() {
-			names = append(names, t.Name())
-		}
+	if err := s.all[0].renew(); err != nil {
+		r.Fail(err)
+		return
+	}
+	for _, t := range s.all[0].of.(engine.PolicyInheritor).Policies() {
+		names = append(names, t.Name())
 	}
 	r.Host("policies move between slices", func(ctx context.Context) error {
 		sources, err := s.sources(ctx, source)
@@ -171,9 +164,9 @@ func (s *Slices) sliceOf(member int) *memberSlice {
 // memberOf finds a member's elements in a tensor.
 func (s *Slices) memberOf(member int, name string) memberRows {
 	m := s.sliceOf(member)
-	outer, rows, inner, _ := m.of.State().Lookup(name).Split(engine.MemberAxis)
-	n := rows / m.members * inner
-	return memberRows{outer: outer, stride: rows * inner, at: (member - m.first) * n, n: n}
+	outer, rows, inner, _ := s.form().Lookup(name).Split(engine.MemberAxis)
+	n := rows / s.all[0].members * inner
+	return memberRows{outer: outer, stride: m.members * n, at: (member - m.first) * n, n: n}
 }
 
 // reads returns the operations that read the elements.

@@ -13,13 +13,13 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// memberSlice is a part of the members with its workflow. What changes the workflow is an operation, so that a worker elsewhere can do it, and it can be done
-// again where that worker is lost.
+// memberSlice is a part of the members with its workflow. What changes the workflow is an operation, so that another device or a worker elsewhere can do it,
+// and it can be done again where that one is lost.
 type memberSlice struct {
 	first, members int
-	device         int // of the engine's devices
-	of             engine.Trainable
-	names          []string // of its metrics, in the order of a step's result
+	where          string           // the device, for errors; "": another than the first, whose errors are said to be its
+	of             engine.Trainable // nil: the slice is elsewhere
+	names          []string         // of its metrics, in the order of a step's result
 
 	evaluate engine.Fitness  // nil: fitness is not asked for
 	episodes int             // of fitness
@@ -29,7 +29,7 @@ type memberSlice struct {
 	renewed *engine.Program // nil: policies are not copied
 	copied  *engine.Tensor  // [M] u32 of renewed
 
-	elsewhere // where the workflow goes on, if not here
+	elsewhere // where the slice goes on, if not here
 }
 
 // opKind is what an operation does.
@@ -37,7 +37,9 @@ type opKind uint8
 
 const (
 	opStep     opKind = iota // iteration N; its result are the metrics [metric, M] and the environment steps
-	opFitness                // its result is the fitness
+	opInit                   // begin a run; its result are the environment steps
+	opPrepare                // make and compile what iterations and evaluations of N episodes need
+	opFitness                // its result is the fitness, N numbers for a member
 	opRenew                  // begin anew what belongs to policies that were taken over, where Data [M] u32 is another member
 	opRead                   // N elements of tensor Name from At on
 	opWrite                  // set elements of tensor Name from At on to Data
@@ -55,7 +57,7 @@ type sliceOp struct {
 }
 
 func (o sliceOp) changes() bool {
-	return o.Kind == opStep || o.Kind == opFitness || o.Kind == opRenew || o.Kind == opWrite || o.Kind == opMoveTo
+	return o.Kind == opStep || o.Kind == opInit || o.Kind == opFitness || o.Kind == opRenew || o.Kind == opWrite || o.Kind == opMoveTo
 }
 
 // size returns the bytes that an operation and its result take in messages, if they are many.
@@ -84,9 +86,17 @@ func (m *memberSlice) begin(ctx context.Context, op sliceOp) (ending, error) {
 			}
 			return m.measured(ctx, op.N)
 		}, err
+	case opInit:
+		if err := m.of.Init(ctx); err != nil {
+			return nil, err
+		}
+		steps, err := m.steps(ctx)
+		return ended(steps), err
+	case opPrepare:
+		return ended(nil), m.of.Prepare(ctx, op.N)
 	case opFitness:
-		if m.fitness == nil {
-			return nil, errors.New("the fitness of members is not prepared")
+		if err := m.recordFitness(op.N); err != nil {
+			return nil, err
 		}
 		t, err := m.fitness.Submit(ctx)
 		return func(ctx context.Context) ([]byte, error) {
@@ -158,12 +168,16 @@ func (m *memberSlice) measured(ctx context.Context, iteration int) ([]byte, erro
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
 		}
 	}
-	steps := m.of.State().Lookup(stepsTensor)
-	if steps == nil {
-		return append(data, make([]byte, 8)...), nil
+	steps, err := m.steps(ctx)
+	return append(data, steps...), err
+}
+
+// steps reads the environment steps, 8 bytes.
+func (m *memberSlice) steps(ctx context.Context) ([]byte, error) {
+	if of := m.of.State().Lookup(stepsTensor); of != nil {
+		return of.ReadBytes(ctx)
 	}
-	words, err := steps.ReadBytes(ctx)
-	return append(data, words...), err
+	return make([]byte, 8), nil
 }
 
 // part returns the view of elements of a tensor.
@@ -192,7 +206,10 @@ const fitnessScope = "fitness"
 
 // recordFitness records the evaluation, with the given number of results of a member, once.
 func (m *memberSlice) recordFitness(results int) (err error) {
-	if m.fitness != nil {
+	switch {
+	case m.evaluate == nil || results < 1:
+		return errors.New("the fitness of members is not prepared")
+	case m.fitness != nil:
 		if results != m.results.Len()/m.members {
 			return fmt.Errorf("%d results of fitness for a member, after %d", results, m.results.Len()/m.members)
 		}
@@ -219,15 +236,41 @@ func (m *memberSlice) renew() (err error) {
 	return err
 }
 
+// open makes the workflow of a slice.
+func (m *memberSlice) open(ctx context.Context, eng *engine.Engine, build BuildSlice) error {
+	of, err := build(ctx, eng, m.members)
+	if err != nil {
+		return err
+	}
+	if n := of.Describe().Members; n != m.members {
+		return errors.Join(fmt.Errorf("a workflow of %d members; want %d", n, m.members), of.Close())
+	}
+	m.of, m.names = of, of.Metrics().Names()
+	return nil
+}
+
 // close frees the workflow. There may be none.
 func (m *memberSlice) close() error {
-	m.fitness.Free()
-	m.renewed.Free()
-	m.fitness, m.renewed = nil, nil
 	if m.of == nil {
 		return nil
 	}
-	return m.of.Close()
+	m.fitness.Free()
+	m.renewed.Free()
+	err := m.of.Close()
+	m.of, m.evaluate, m.fitness, m.results, m.renewed, m.copied = nil, nil, nil, nil, nil, nil
+	return err
+}
+
+// failed is the error of a slice; nil if there is none.
+func (m *memberSlice) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("members from %d on: %w", m.first, err)
+	if m.where == "" {
+		return err
+	}
+	return fmt.Errorf("%s, %w", m.where, err)
 }
 
 func encodePosition(next int, resumed bool) []byte {

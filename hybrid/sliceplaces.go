@@ -2,11 +2,8 @@ package hybrid
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
-
-	"github.com/evorl/evorl/engine/cluster"
 )
 
 // shares divides slices among those that compute, with the time that each takes for a slice, 0 where it is unknown: evenly, unless their times are known to
@@ -46,14 +43,12 @@ func shares(slices int, times []time.Duration) []int {
 	return fast
 }
 
-// place divides the slices among the devices here and the workers that take part now, if these are others than before, or their speed has changed. As few as
-// possible move, by way of this process.
+// place divides the slices among the devices and the workers that take part now, if these are others than before, or their speed has changed. As few as
+// possible move, by way of the host.
 func (s *Slices) place(ctx context.Context) error {
-	if s.crew == nil {
-		return nil
-	}
-	hands := s.crew.Hands()
-	has := map[*cluster.Hand][]*memberSlice{}
+	defer s.count()
+	hands := s.takingPart()
+	has := map[hand][]*memberSlice{}
 	for _, m := range s.all {
 		if m.by != nil && !slices.Contains(hands, m.by) {
 			m.leave()
@@ -61,9 +56,9 @@ func (s *Slices) place(ctx context.Context) error {
 		has[m.by] = append(has[m.by], m)
 	}
 	if s.shares == nil || !slices.Equal(hands, s.hands) {
-		s.hands, s.shares = hands, shares(len(s.all), make([]time.Duration, len(s.queues)+len(hands)))
+		s.hands, s.shares = hands, shares(len(s.all), make([]time.Duration, 1+len(hands)))
 	}
-	here, each := s.shares[:len(s.queues)], s.shares[len(s.queues):]
+	each := s.shares[1:]
 	var more []*memberSlice
 	for i, by := range hands {
 		if of := has[by]; len(of) > each[i] {
@@ -76,44 +71,44 @@ func (s *Slices) place(ctx context.Context) error {
 	for _, m := range more {
 		m.leave()
 	}
-	for i, by := range hands {
+	for i, by := range slices.Backward(hands) { // so that those of a device are consecutive
 		for range each[i] - len(has[by]) {
-			m := s.spare(here)
-			m.by, m.moved, m.behind = by, false, len(m.done)
+			m := s.spare()
+			m.again()
+			m.by = by
 		}
 		if each[i] == 0 {
 			by.Note(s.done, 0, 0)
 			s.paces[by] -= s.paces[by] / idleShare
 		}
 	}
-	_, left := s.Count()
-	for i, n := range left {
-		if n == 0 {
-			s.crew.Note(i, s.done, 0, 0)
+	if s.crew != nil && s.shares[0] == 0 {
+		s.crew.Note(0, s.done, 0, 0)
+	}
+	return nil
+}
+
+// idleShare is the part, as its inverse, by which the time that a hand without slices took is taken to be less in each iteration, so that it gets one again
+// after a while.
+const idleShare = 64
+
+// spare returns the last slice of the first device.
+func (s *Slices) spare() *memberSlice {
+	for _, m := range slices.Backward(s.all) {
+		if m.by == nil {
+			return m
 		}
 	}
 	return nil
 }
 
-// idleShare is the part, as its inverse, by which the time that a worker without slices took is taken to be less in each iteration, so that it gets one again
-// after a while.
-const idleShare = 64
-
-// spare returns the last slice of the device here that has most above its share.
-func (s *Slices) spare(shares []int) (last *memberSlice) {
-	most := 0
-	for i, queue := range s.queues {
-		here := slices.DeleteFunc(slices.Clone(queue), func(m *memberSlice) bool { return m.by != nil })
-		if n := len(here); n > 0 && (last == nil || n-shares[i] > most) {
-			most, last = n-shares[i], here[n-1]
-		}
-	}
-	return last
-}
-
-// weigh divides the slices anew by the speed of those that compute, which follows the states' coming here, when moving them costs least.
+// weigh divides the slices anew by the speed of those that compute, which follows the states' coming here, when moving them costs least. On the devices of one
+// machine, which are equal, they stay.
 func (s *Slices) weigh() {
-	times := slices.Clone(s.times[:len(s.queues)])
+	if s.crew == nil {
+		return
+	}
+	times := []time.Duration{s.pace}
 	for _, by := range s.hands {
 		times = append(times, s.paces[by])
 	}
@@ -122,18 +117,13 @@ func (s *Slices) weigh() {
 	}
 }
 
-// fetch brings the states of slices here, which workers keep. It leaves out those whose worker is lost.
+// fetch brings the states of slices to the host, which go on where they are. It leaves out those whose device or worker is lost.
 func (s *Slices) fetch(ctx context.Context, of []*memberSlice) error {
 	var tasks []*task
 	for _, m := range of {
-		if !m.moved || len(m.done) == 0 {
-			continue
+		if m.by != nil && len(m.done) > 0 {
+			tasks = append(tasks, &task{of: m, ops: s.copying(m)})
 		}
-		t := &task{of: m, ops: []sliceOp{{Kind: opPosition}}}
-		for _, of := range m.of.State().Moving() {
-			t.ops = append(t.ops, reads(of)...)
-		}
-		tasks = append(tasks, t)
 	}
 	if len(tasks) == 0 {
 		return nil
@@ -146,61 +136,61 @@ func (s *Slices) fetch(ctx context.Context, of []*memberSlice) error {
 			continue
 		}
 		m := t.of
-		for i, op := range t.ops {
-			back := sliceOp{Kind: opMoveTo, Data: t.results[i]}
-			if op.Kind == opRead {
-				if len(t.results[i]) != 4*op.N {
-					return m.failed(fmt.Errorf("%d bytes of tensor %q from a worker; want %d", len(t.results[i]), op.Name, 4*op.N))
-				}
-				back = sliceOp{Kind: opWrite, Name: op.Name, At: op.At, Data: t.results[i]}
-			}
-			if _, err := m.run(ctx, back); err != nil {
-				return m.failed(err)
-			}
+		var err error
+		if m.kept, err = s.copied(m, t.results); err != nil {
+			return err
 		}
 		m.done, m.behind = nil, 0
 	}
 	return nil
 }
 
-// home brings all states here: those of lost workers are computed again.
+// home brings all states to the host: those of lost devices and workers are computed again.
 func (s *Slices) home(ctx context.Context) error {
 	began := time.Now()
-	if err := s.fetch(ctx, s.all); err != nil {
-		return err
-	}
-	err := s.each(func(queue []*memberSlice) error {
-		for _, m := range queue {
-			if len(m.done) > 0 {
+	for tries := 1; ; tries++ {
+		if err := s.fetch(ctx, s.all); err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(slices.Clone(s.all), func(m *memberSlice) bool { return len(m.done) == 0 })
+		if len(left) == 0 {
+			break
+		}
+		if err := s.place(ctx); err != nil {
+			return err
+		}
+		for _, m := range left {
+			if tries >= mostTries {
 				m.leave()
-				if err := m.catchUp(ctx); err != nil {
+			}
+			if m.by == nil {
+				if err := s.restore(ctx, m); err != nil {
 					return err
 				}
 			}
 		}
-		return nil
-	})
+	}
 	s.homed, s.homing = time.Now(), time.Since(began)
-	return err
+	return nil
 }
 
-// homeShare is the share of the time, as its inverse, that states may take to come here, and doneSize the bytes of operations to repeat beyond which they come
-// anyway.
+// homeShare is the share of the time, as its inverse, that states may take to come here. They come anyway once the operations to repeat have more bytes than
+// doneSize and than the states.
 const (
 	homeShare = 20
 	doneSize  = 64 << 20
 )
 
-// guard brings all states here once the time since they were is long, so that little is lost with a worker.
+// guard brings all states here once the time since they were is long, so that little is lost with a device or a worker.
 func (s *Slices) guard(ctx context.Context) error {
-	bytes := 0
+	bytes, most := 0, doneSize
 	for _, m := range s.all {
-		bytes += size(m.done)
+		bytes, most = bytes+size(m.done), most+m.kept.size()
 	}
 	if away := slices.ContainsFunc(s.all, func(m *memberSlice) bool { return m.by != nil }); !away {
 		return nil
 	}
-	if time.Since(s.homed) < homeShare*s.homing && bytes < doneSize {
+	if time.Since(s.homed) < homeShare*s.homing && bytes < most {
 		return nil
 	}
 	if err := s.home(ctx); err != nil {
@@ -210,16 +200,18 @@ func (s *Slices) guard(ctx context.Context) error {
 	return nil
 }
 
-// note keeps how long an iteration took, and tells the crew, for those that look at the run.
+// note keeps how long an iteration took, and tells those that look at the run.
 func (s *Slices) note(g *group) {
 	op := g.tasks[0].ops[0]
-	if s.crew == nil || op.Kind != opStep {
+	if op.Kind != opStep {
 		return
 	}
 	n := len(g.tasks)
 	if g.by == nil {
-		s.crew.Note(g.device, op.N, n, g.took)
-		s.times[g.device] = smooth(s.times[g.device], g.took/time.Duration(n))
+		if s.crew != nil {
+			s.crew.Note(0, op.N, n, g.took)
+		}
+		s.pace = smooth(s.pace, g.took/time.Duration(n))
 		return
 	}
 	g.by.Note(op.N, n, g.took)

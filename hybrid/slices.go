@@ -15,26 +15,33 @@ import (
 
 // Slices is a workflow whose members are divided into slices, each of which is a workflow of its own with a part of the members, so that several devices can
 // compute them (engine.Beside), and workers elsewhere (engine.Assisted). A slice stays where it is computed; of each iteration only metrics come to the host,
-// and members move only where an enclosing method copies them, as PBT does. The states of slices elsewhere come here at times, and when they are saved:
-// what a lost worker has done since is computed again.
+// and members move only where an enclosing method copies them, as PBT does. The states of slices on other devices and elsewhere come to the host's memory at
+// times, and when they are saved: what a lost device or worker has done since is computed again. Without the first device the run ends.
 //
 // Results depend on the size of a slice, since a slice draws random numbers of its own, and not on the number of devices. Checkpoints have the tensors of all
 // members together, by the names that a workflow without slices has.
 type Slices struct {
 	engine.Base
-	all     []*memberSlice   // in the order of members
-	queues  [][]*memberSlice // the same by device
-	metrics []string         // of the slices, in the order of rows
-	tensors map[string]bool  // of the slices that the state has
-	common  engine.Description
+	all       []*memberSlice // in the order of members
+	construct BuildSlice
+	metrics   []string        // of the slices, in the order of rows
+	tensors   map[string]bool // of the slices that the state has
+	varied    []string        // hyperparameters that differ between members
+	episodes  int             // of fitness; 0: it is not asked for
+	common    engine.Description
 
-	crew   *cluster.Crew                   // workers elsewhere; nil: there are none
-	hands  []*cluster.Hand                 // that take part
-	shares []int                           // slices of each device, and then of each worker
-	times  []time.Duration                 // of a slice's iteration on each device; 0: unknown
-	paces  map[*cluster.Hand]time.Duration // the same of workers
-	homed  time.Time                       // when all states came here
-	homing time.Duration                   // how long it took
+	devices []*deviceHand          // beside the first
+	crew    *cluster.Crew          // workers elsewhere; nil: there are none
+	hands   []hand                 // that take part
+	shares  []int                  // slices of the first device, and then of each hand
+	pace    time.Duration          // of a slice's iteration on the first device; 0: unknown
+	paces   map[hand]time.Duration // the same of hands
+	homed   time.Time              // when all states came here
+	homing  time.Duration          // how long it took
+
+	mu     sync.Mutex
+	lost   []error // of the engine's devices; nil: it is not
+	counts []int   // slices that each of them has
 
 	behind bool // the slices do not have the state's clock and steps yet: it was loaded
 	stale  bool // nor its hyperparameters
@@ -42,7 +49,7 @@ type Slices struct {
 }
 
 // NewSlices makes slices of the given number of members, the last one with what is left, of workflows that build makes with an engine and a number of members.
-// The engine's devices have equally many consecutive slices, or one more. Close it after use.
+// The engine's devices have equally many consecutive slices, or one more. build is not called twice at once. Close it after use.
 //
 // Errors: sizes below 1, those of build, and workflows whose state cannot be divided by members.
 func NewSlices(ctx context.Context, eng *engine.Engine, members, slice int, build BuildSlice) (*Slices, error) {
@@ -60,29 +67,23 @@ func NewSlices(ctx context.Context, eng *engine.Engine, members, slice int, buil
 }
 
 func (s *Slices) build(ctx context.Context, eng *engine.Engine, members, slice int, build BuildSlice) error {
-	devices := eng.Devices()
-	s.crew = eng.Crew()
-	s.queues = make([][]*memberSlice, len(devices))
-	s.times, s.paces = make([]time.Duration, len(devices)), map[*cluster.Hand]time.Duration{}
-	count := (members + slice - 1) / slice
-	if s.crew != nil {
-		s.crew.Divided(count)
+	var once sync.Mutex
+	s.construct = func(ctx context.Context, eng *engine.Engine, members int) (engine.Trainable, error) {
+		once.Lock()
+		defer once.Unlock()
+		return build(ctx, eng, members)
 	}
-	for i := range count {
-		m := &memberSlice{first: i * slice, members: min(slice, members-i*slice), device: i * len(devices) / count}
-		of, err := build(ctx, eng.Slice(devices[m.device], m.first), m.members)
-		if err != nil {
-			return err
-		}
-		m.of, m.names = of, of.Metrics().Names()
-		s.all, s.queues[m.device] = append(s.all, m), append(s.queues[m.device], m)
-		if n := of.Describe().Members; n != m.members {
-			return fmt.Errorf("a workflow of %d members; want %d", n, m.members)
-		}
-		s.common.StepsPerIter += of.Describe().StepsPerIter
+	s.crew, s.paces = eng.Crew(), map[hand]time.Duration{}
+	s.lost, s.counts = make([]error, len(eng.Devices())), make([]int, len(eng.Devices()))
+	for first := 0; first < members; first += slice {
+		s.all = append(s.all, &memberSlice{first: first, members: min(slice, members-first), where: eng.DeviceName(0)})
+	}
+	if err := s.all[0].open(ctx, eng.Slice(eng.Device(), 0), s.construct); err != nil {
+		return err
 	}
 	first := s.all[0].of
-	s.common.Workflow, s.common.Environment, s.common.Members = first.Describe().Workflow, first.Describe().Environment, members
+	s.common = first.Describe()
+	s.common.Members, s.common.StepsPerIter = members, s.common.StepsPerIter/s.all[0].members*members
 	s.metrics = first.Metrics().Names()
 	s.Base = engine.NewBase(eng, members, len(s.metrics)+maxRows)
 	for _, name := range s.metrics {
@@ -93,6 +94,22 @@ func (s *Slices) build(ctx context.Context, eng *engine.Engine, members, slice i
 	}
 	if err := s.adopt(); err != nil {
 		return err
+	}
+	for i := range eng.Devices()[1:] {
+		s.devices = append(s.devices, newDeviceHand(s, i+1, s.construct))
+	}
+	if s.crew != nil {
+		s.crew.Divided(len(s.all))
+	}
+	if err := s.place(ctx); err != nil {
+		return err
+	}
+	for _, m := range s.all {
+		if m.by != nil {
+			m.away = true
+		} else if err := s.open(ctx, m); err != nil {
+			return err
+		}
 	}
 	state := s.State()
 	state.OnZero(s.zero)
@@ -110,40 +127,19 @@ func (s *Slices) deviceName(i int) string {
 // maxRows leaves room for the metrics of an enclosing workflow.
 const maxRows = 32
 
-// failed is the error of a slice; nil if there is none.
-func (m *memberSlice) failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("device %d (%s), members from %d on: %w", m.device, m.of.State().Engine().Device().Info().Name, m.first, err)
-}
-
-// each calls f for the slices of every device, in their order; devices are called at once. It returns the errors of all.
-func (s *Slices) each(f func(queue []*memberSlice) error) error {
-	errs := make([]error, len(s.queues))
-	var all sync.WaitGroup
-	for i, queue := range s.queues {
-		all.Go(func() {
-			errs[i] = f(queue)
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
-}
-
 // init begins a run of every slice.
 func (s *Slices) init(ctx context.Context) error {
 	s.vary()
-	err := s.each(func(queue []*memberSlice) error {
-		for _, m := range queue {
-			if err := m.of.Init(ctx); err != nil {
-				return m.failed(err)
-			}
-		}
-		return nil
-	})
+	results, err := s.performAll(ctx, func(*memberSlice) sliceOp { return sliceOp{Kind: opInit} })
 	if err != nil {
 		return err
+	}
+	var steps uint64
+	for i, m := range s.all {
+		if len(results[i]) != 8 {
+			return m.failed(fmt.Errorf("environment steps of %d bytes; want 8", len(results[i])))
+		}
+		steps += binary.LittleEndian.Uint64(results[i])
 	}
 	for _, name := range s.Hyper().Names() {
 		values, err := s.gather(ctx, "hyper/"+name)
@@ -155,18 +151,21 @@ func (s *Slices) init(ctx context.Context) error {
 		}
 	}
 	s.behind, s.stale, s.done = false, true, 0
-	steps, err := s.steps(ctx)
-	return errors.Join(err, s.settle(ctx), s.countSteps(ctx, steps))
+	return errors.Join(s.follows(ctx), s.countSteps(ctx, steps))
 }
 
 // vary tells the slices which hyperparameters differ between members, before they are recorded.
 func (s *Slices) vary() {
-	for _, name := range s.Hyper().Names() {
-		if s.Hyper().Varied(name) {
-			for _, m := range s.all {
-				m.of.Hyper().Vary(name)
-			}
+	names := varied(s.Hyper())
+	if slices.Equal(names, s.varied) {
+		return
+	}
+	s.varied = names
+	for _, m := range s.all {
+		if m.of != nil {
+			m.of.Hyper().Vary(names...)
 		}
+		m.again()
 	}
 }
 
@@ -207,21 +206,32 @@ func (s *Slices) Config() any { return s.all[0].of.Config() }
 
 // Count returns the number of slices, and how many of them each of the engine's devices has.
 func (s *Slices) Count() (all int, here []int) {
-	for _, queue := range s.queues {
-		n := 0
-		for _, m := range queue {
-			if m.by == nil {
-				n++
-			}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.all), slices.Clone(s.counts)
+}
+
+// count counts the slices of each device.
+func (s *Slices) count() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.counts)
+	for _, m := range s.all {
+		switch by := m.by.(type) {
+		case nil:
+			s.counts[0]++
+		case *deviceHand:
+			s.counts[by.index]++
 		}
-		here = append(here, n)
 	}
-	return len(s.all), here
 }
 
 // Close implements engine.Workflow.
 func (s *Slices) Close() error {
 	var errs []error
+	for _, d := range slices.Backward(s.devices) {
+		errs = append(errs, d.keep(nil))
+	}
 	for _, m := range slices.Backward(s.all) {
 		errs = append(errs, m.close())
 	}

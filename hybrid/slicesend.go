@@ -3,40 +3,20 @@ package hybrid
 import (
 	"context"
 	"fmt"
-
-	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/engine/cluster"
 )
 
-// send moves a slice, whose state here is settled, to a worker.
-func (s *Slices) send(ctx context.Context, by *cluster.Hand, m *memberSlice) error {
-	open := &sliceOpen{Members: m.members, Varied: m.varied(), Episodes: m.episodes}
-	if m.fitness != nil {
-		open.Results = m.results.Len() / m.members
-	}
-	job := sliceTask{First: m.first, Open: open}
-	for _, t := range m.of.State().Moving() {
-		for _, op := range reads(t) {
-			data, err := m.run(ctx, op)
-			if err != nil {
-				return m.failed(err)
-			}
-			if job.Ops = append(job.Ops, sliceOp{Kind: opWrite, Name: op.Name, At: op.At, Data: data}); size(job.Ops) < jobSize {
-				continue
-			}
-			if _, err := s.order(ctx, by, []sliceTask{job}); err != nil {
-				return err
-			}
-			job = sliceTask{First: m.first}
-		}
-	}
-	next, resumed := m.of.State().Position()
-	job.Ops = append(job.Ops, sliceOp{Kind: opMoveTo, Data: encodePosition(next, resumed)})
-	if _, err := s.order(ctx, by, []sliceTask{job}); err != nil {
+// send gives a slice to a hand, of which the host has a copy (release).
+func (s *Slices) send(ctx context.Context, by hand, m *memberSlice) error {
+	if _, err := s.order(ctx, by, []sliceTask{{First: m.first, Open: s.opening(m), Ops: m.kept.writes()}}); err != nil {
 		return err
 	}
 	m.moved, m.behind = true, len(m.done)
 	return nil
+}
+
+// opening is what a slice is made with.
+func (s *Slices) opening(m *memberSlice) *sliceOpen {
+	return &sliceOpen{Members: m.members, Varied: varied(s.Hyper()), Episodes: s.episodes}
 }
 
 const (
@@ -44,10 +24,10 @@ const (
 	jobSize  = 16 << 20 // bytes, beyond which the operations of a job are divided
 )
 
-// reads returns the operations that read a tensor, in pieces.
-func reads(t *engine.Tensor) (ops []sliceOp) {
-	for at := 0; at < t.Len(); at += pieceLen {
-		ops = append(ops, sliceOp{Kind: opRead, Name: t.Name(), At: at, N: min(pieceLen, t.Len()-at)})
+// reads returns the operations that read a tensor of so many elements, in pieces.
+func reads(name string, n int) (ops []sliceOp) {
+	for at := 0; at < n; at += pieceLen {
+		ops = append(ops, sliceOp{Kind: opRead, Name: name, At: at, N: min(pieceLen, n-at)})
 	}
 	return ops
 }
@@ -60,29 +40,22 @@ func size(ops []sliceOp) (n int) {
 	return n
 }
 
-// order gives a worker operations of its slices, in jobs of a bounded size, and returns their results.
-func (s *Slices) order(ctx context.Context, by *cluster.Hand, tasks []sliceTask) (results [][][]byte, err error) {
+// order gives a hand operations of its slices, in jobs of a bounded size, and returns their results.
+func (s *Slices) order(ctx context.Context, by hand, tasks []sliceTask) (results [][][]byte, err error) {
 	results = make([][][]byte, len(tasks))
 	job := sliceJob{Keep: s.of(by)}
 	var whose []int // tasks, by the job's
 	flush := func() error {
-		data, err := encodeGob(job)
+		got, err := by.do(ctx, job)
 		if err != nil {
 			return err
 		}
-		if data, err = by.Do(ctx, data); err != nil {
-			return err
-		}
-		var got [][][]byte
-		if err := decodeGob(data, &got); err != nil {
-			return fmt.Errorf("hybrid: what worker %s has done: %w", by.Name(), err)
-		}
 		if len(got) != len(job.Tasks) {
-			return fmt.Errorf("hybrid: worker %s has done %d tasks of %d", by.Name(), len(got), len(job.Tasks))
+			return fmt.Errorf("hybrid: %v has done %d tasks of %d", by, len(got), len(job.Tasks))
 		}
 		for k, of := range got {
 			if len(of) != len(job.Tasks[k].Ops) {
-				return fmt.Errorf("hybrid: worker %s has done %d operations of %d", by.Name(), len(of), len(job.Tasks[k].Ops))
+				return fmt.Errorf("hybrid: %v has done %d operations of %d", by, len(of), len(job.Tasks[k].Ops))
 			}
 			results[whose[k]] = append(results[whose[k]], of...)
 		}
@@ -107,8 +80,8 @@ func (s *Slices) order(ctx context.Context, by *cluster.Hand, tasks []sliceTask)
 	return results, flush()
 }
 
-// of returns the first members of the slices that a worker has.
-func (s *Slices) of(by *cluster.Hand) (firsts []int) {
+// of returns the first members of the slices that a hand has.
+func (s *Slices) of(by hand) (firsts []int) {
 	for _, m := range s.all {
 		if m.by == by {
 			firsts = append(firsts, m.first)

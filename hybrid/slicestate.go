@@ -31,6 +31,9 @@ func (s *Slices) adopt() error {
 	for _, t := range first.of.State().Tensors() {
 		name := t.Name()
 		for _, m := range s.all {
+			if m.of == nil { // see open
+				continue
+			}
 			if err := s.fits(t, m); err != nil {
 				return err
 			}
@@ -76,21 +79,14 @@ func (s *Slices) fits(t *engine.Tensor, m *memberSlice) error {
 
 // gather returns a tensor of the slices, of all members together. One without a member axis is the same in all slices.
 func (s *Slices) gather(ctx context.Context, name string) ([]byte, error) {
-	tasks := make([]*task, len(s.all))
-	for i, m := range s.all {
-		tasks[i] = &task{of: m, ops: reads(m.of.State().Lookup(name))}
-	}
-	if err := s.perform(ctx, tasks); err != nil {
+	t := s.form().Lookup(name)
+	parts, err := s.read(ctx, t, s.all)
+	if err != nil {
 		return nil, err
 	}
-	parts := make([][]byte, len(s.all))
 	outer, size := 1, make([]int, len(s.all)) // bytes of a slice, at each index of the axes before
-	for i, m := range s.all {
-		t := m.of.State().Lookup(name)
-		if parts[i] = slices.Concat(tasks[i].results...); len(parts[i]) != 4*t.Len() {
-			return nil, m.failed(fmt.Errorf("%d bytes of tensor %v; want its elements", len(parts[i]), t))
-		}
-		n, _, _, ok := t.Split(engine.MemberAxis)
+	n, _, _, ok := t.Split(engine.MemberAxis)
+	for i := range s.all {
 		if !ok && !bytes.Equal(parts[i], parts[0]) {
 			return nil, fmt.Errorf("tensor %v differs between slices of members; want one value", t)
 		}
@@ -109,20 +105,43 @@ func (s *Slices) gather(ctx context.Context, name string) ([]byte, error) {
 	return all, nil
 }
 
+// read returns the elements that a tensor of the first slice has in others: from the copies here, where these are all that there is to know.
+func (s *Slices) read(ctx context.Context, t *engine.Tensor, of []*memberSlice) ([][]byte, error) {
+	parts := make([][]byte, len(of))
+	tasks := make([]*task, 0, len(of))
+	for i, m := range of {
+		if parts[i] = m.copyOf(t.Name()); parts[i] == nil {
+			tasks = append(tasks, &task{of: m, ops: reads(t.Name(), s.length(t, m))})
+		}
+	}
+	if err := s.perform(ctx, tasks); err != nil {
+		return nil, err
+	}
+	for i, m := range of {
+		if parts[i] == nil {
+			parts[i], tasks = slices.Concat(tasks[0].results...), tasks[1:]
+		}
+		if len(parts[i]) != 4*s.length(t, m) {
+			return nil, m.failed(fmt.Errorf("%d bytes of tensor %v; want its elements", len(parts[i]), t))
+		}
+	}
+	return parts, nil
+}
+
 // scatter writes a tensor of all members to the slices.
 func (s *Slices) scatter(ctx context.Context, name string, data []byte) error {
 	at := 0 // bytes before the slice's, at each index of the axes before
+	t := s.form().Lookup(name)
+	outer, _, _, ok := t.Split(engine.MemberAxis)
 	for _, m := range s.all {
-		t := m.of.State().Lookup(name)
-		outer, _, _, ok := t.Split(engine.MemberAxis)
 		if !ok {
 			if err := m.write(ctx, name, 0, data); err != nil {
 				return err
 			}
 			continue
 		}
-		size, stride := 4*t.Len()/outer, len(data)/outer
-		part := make([]byte, 0, 4*t.Len())
+		size, stride := 4*s.length(t, m)/outer, len(data)/outer
+		part := make([]byte, 0, outer*size)
 		for o := range outer {
 			part = append(part, data[o*stride+at:o*stride+at+size]...)
 		}
@@ -134,18 +153,19 @@ func (s *Slices) scatter(ctx context.Context, name string, data []byte) error {
 	return nil
 }
 
-// zero clears the slices.
+// zero clears the slices. Others do when they are given them.
 func (s *Slices) zero(ctx context.Context) error {
 	s.behind, s.stale = true, true
-	return s.each(func(queue []*memberSlice) error {
-		for _, m := range queue {
-			m.elsewhere = elsewhere{}
-			if err := m.of.State().Zero(ctx); err != nil {
-				return m.failed(err)
-			}
+	for _, m := range s.all {
+		m.elsewhere = elsewhere{by: m.by, away: m.by != nil || m.of == nil}
+		if m.away {
+			continue
 		}
-		return nil
-	})
+		if err := m.of.State().Zero(ctx); err != nil {
+			return m.failed(err)
+		}
+	}
+	return nil
 }
 
 // follow gives a loaded clock to the slices. The environment steps become the first one's; only their sum is used.
@@ -161,28 +181,28 @@ func (s *Slices) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for i, m := range s.all {
-		of := m.of.State()
-		if err := errors.Join(of.Lookup(clockTensor).WriteBytes(ctx, clock), of.Continue(done)); err != nil {
-			return m.failed(err)
+	steps, own := []byte(nil), s.State().Lookup(stepsTensor)
+	if own != nil {
+		if steps, err = own.ReadBytes(ctx); err != nil {
+			return err
 		}
-		if to := of.Lookup(stepsTensor); to != nil {
-			steps := make([]byte, 4*to.Len())
-			if i == 0 {
-				if steps, err = s.State().Lookup(stepsTensor).ReadBytes(ctx); err != nil {
-					return err
-				}
+	}
+	for _, m := range s.all {
+		if err := errors.Join(m.write(ctx, clockTensor, 0, clock), m.change(ctx, sliceOp{Kind: opMoveTo, Data: encodePosition(done, true)})); err != nil {
+			return err
+		}
+		if own != nil {
+			if err := m.write(ctx, stepsTensor, 0, steps); err != nil {
+				return err
 			}
-			if err := to.WriteBytes(ctx, steps); err != nil {
-				return m.failed(err)
-			}
+			steps = make([]byte, len(steps))
 		}
 	}
 	s.behind, s.done = false, done
 	return nil
 }
 
-// settle brings the states of slices here, and takes over their clock, whose steps the program of an iteration does not count.
+// settle brings the states of slices here.
 func (s *Slices) settle(ctx context.Context) error {
 	if s.behind {
 		return nil
@@ -190,32 +210,25 @@ func (s *Slices) settle(ctx context.Context) error {
 	if err := s.home(ctx); err != nil {
 		return err
 	}
+	return s.follows(ctx)
+}
+
+// follows takes over the clock of the slices, whose steps the program of an iteration does not count, and what only the host has of those that are here: what
+// has more than tensors is not divided among devices.
+func (s *Slices) follows(ctx context.Context) error {
 	for _, m := range s.all {
+		if !m.here() {
+			continue
+		}
 		if err := m.of.State().Settle(ctx); err != nil {
 			return m.failed(err)
 		}
 	}
-	clock, err := s.all[0].of.Clock().Tensor().ReadBytes(ctx)
+	clock, err := s.read(ctx, s.form().Lookup(clockTensor), s.all[:1])
 	if err != nil {
 		return err
 	}
-	return s.Clock().Tensor().WriteBytes(ctx, clock)
-}
-
-// steps returns the environment steps of all slices, which are here.
-func (s *Slices) steps(ctx context.Context) (sum uint64, err error) {
-	for _, m := range s.all {
-		of := m.of.State().Lookup(stepsTensor)
-		if of == nil {
-			return 0, nil
-		}
-		data, err := of.ReadBytes(ctx)
-		if err != nil {
-			return 0, m.failed(err)
-		}
-		sum += binary.LittleEndian.Uint64(data)
-	}
-	return sum, nil
+	return s.Clock().Tensor().WriteBytes(ctx, clock[0])
 }
 
 // countSteps sets the environment steps of all slices.

@@ -16,12 +16,13 @@ import (
 
 // place is where parts of the environments act: another device, or a worker elsewhere.
 type place struct {
-	name  string
-	act   func(ctx context.Context, t *partTask) (*partResult, error)
-	note  func(iteration, parts int, took time.Duration)
-	close func() error
-	works bool // it has begun
-	lost  bool
+	device int // of the engine's; -1: a worker's
+	name   string
+	act    func(ctx context.Context, t *partTask) (*partResult, error)
+	note   func(iteration, parts int, took time.Duration)
+	close  func() error
+	works  bool // it has begun
+	lost   bool
 
 	run int         // of has
 	has map[int]int // the iteration before which the place has the state of a part
@@ -46,7 +47,7 @@ func newDevicePlace(i int, dev *vk.Device, learner apart) *place {
 	}}
 	crew := learner.State().Engine().Crew()
 	return &place{
-		name: fmt.Sprintf("device %d (%s)", i, dev.Info().Name), close: site.close,
+		device: i, name: learner.State().Engine().DeviceName(i), close: site.close,
 		act: func(ctx context.Context, t *partTask) (*partResult, error) {
 			return site.do(ctx, t.job(site.version))
 		},
@@ -62,7 +63,7 @@ func newDevicePlace(i int, dev *vk.Device, learner apart) *place {
 func newHandPlace(h *cluster.Hand) *place {
 	version := 0
 	return &place{
-		name: "worker " + h.Name(), close: func() error { return nil },
+		device: -1, name: "worker " + h.Name(), close: func() error { return nil },
 		note: h.Note,
 		act: func(ctx context.Context, t *partTask) (*partResult, error) {
 			data, err := encode(t.job(version))

@@ -3,7 +3,6 @@ package rl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -287,8 +286,8 @@ func (a *remoteActors) lose(p *place, t *partTask, err error) {
 		a.parts[t.part].held = -1
 	}
 	if left := (*cluster.LeftError)(nil); a.ctx.Err() == nil && !errors.As(err, &left) { // the crew knows why its workers leave
-		a.failed = append(a.failed, fmt.Errorf("%s acts no more, and others act for it: %w", p.name, err))
-		a.learner.State().Engine().Logger().Warn("an actor is lost", "actor", p.name, "cause", err)
+		a.failed = append(a.failed, a.learner.State().Engine().Lost(&engine.LostError{Device: p.device, Name: p.name,
+			What: "acts no more, and others act for it", Err: err}))
 	}
 	a.change()
 }

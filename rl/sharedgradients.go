@@ -3,7 +3,6 @@ package rl
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -51,8 +50,8 @@ func newSharedGradients(p onPolicyWorkflow) *sharedGradients {
 	}
 	a := &sharedGradients{learner: p, done: make([]int, len(devices))}
 	a.ctx, a.stop = context.WithCancel(context.Background())
-	for i, dev := range devices {
-		a.sites = append(a.sites, &gradientSite{name: fmt.Sprintf("device %d (%s)", i, dev.Info().Name), index: i})
+	for i := range devices {
+		a.sites = append(a.sites, &gradientSite{name: o.State().Engine().DeviceName(i), index: i})
 	}
 	first := a.sites[0]
 	first.of, first.begin = o.parts, a.begin
@@ -159,10 +158,10 @@ func (a *sharedGradients) open(s *gradientSite, dev *vk.Device) {
 // lose notes that a device computes no more gradients.
 func (a *sharedGradients) lose(s *gradientSite, err error) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	s.lost = true
-	a.failed = append(a.failed, fmt.Errorf("%s computes no more gradients, and the first device does: %w", s.name, err))
-	a.mu.Unlock()
-	a.learner.State().Engine().Logger().Warn("a device that computes gradients is lost", "device", s.name, "cause", err)
+	a.failed = append(a.failed, a.learner.State().Engine().Lost(&engine.LostError{Device: s.index, Name: s.name,
+		What: "computes no more gradients, and the first device does", Err: err}))
 }
 
 // shares is Shared of the workflow.
@@ -174,7 +173,7 @@ func (a *sharedGradients) shares() (parts int, done []int, lost []error) {
 
 // Shared tells what other devices and workers do for a workflow of this package: the number of parts of its environments in which they act, or of its
 // minibatches whose gradients they compute; how many of them each of the engine's devices took in the last iteration (what is missing, workers
-// took); and why devices do no more, for which others do it. done is nil if no other devices or workers can take part.
+// took); and why devices do no more, for which others do it (*engine.LostError). done is nil if no other devices or workers can take part.
 func Shared(w engine.Workflow) (parts int, done []int, lost []error) {
 	if p, ok := w.(onPolicyWorkflow); ok && p.learns().shared != nil {
 		return p.learns().shared.shares()

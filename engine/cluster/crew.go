@@ -244,6 +244,16 @@ func (c *Crew) Note(own, iteration, slices int, took time.Duration) {
 	}
 }
 
+// Lost says for Status that a device of this process, by its place in NewCrew, takes no part any more, and why.
+func (c *Crew) Lost(own int, cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if own < len(c.own) {
+		of := &c.own[own]
+		of.Left, of.Cause, of.Has = true, cause, 0
+	}
+}
+
 func (c *Crew) note(of *Status, iteration, slices int, took time.Duration) {
 	of.Step, of.Has = iteration, slices
 	of.Slices += slices
