@@ -43,8 +43,8 @@ func (k sliced) beside(t *testing.T, failing *vk.Device, fails func(iteration in
 
 var errInjected = errors.New("injected")
 
-// TestSlicesLost: members in slices end with the same bits as on one device if another one fails: in the middle of an iteration, by its closing or an error, with
-// or without a copy of its states on the host, or at once; and also resumed after that. The device is reported once.
+// TestSlicesLost: members in slices end with the same bits as on one device if another one fails: in the middle of an iteration, by its closing or an error,
+// with or without a copy of its states on the host, or at once; and also resumed after that. The device is reported once.
 func TestSlicesLost(t *testing.T) {
 	const iterations, fault, kept = 4, 2, 3
 	type failure struct {

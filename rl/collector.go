@@ -71,14 +71,24 @@ func (c *Collector) acts() *envs.Policy {
 
 // Record records an iteration's steps. Rewards are scaled if the agent scales them.
 func (c *Collector) Record(r *engine.Recorder) {
+	c.recordSteps(r)
+	c.recordNext(r)
+}
+
+// recordNext records that other weights act next, if those that act are behind.
+func (c *Collector) recordNext(r *engine.Recorder) {
+	if c.lagged != nil {
+		c.lagged.record(r)
+	}
+}
+
+// recordSteps is Record but for recordNext.
+func (c *Collector) recordSteps(r *engine.Recorder) {
 	if c.remote != nil {
 		r.Host("trajectories of actors", c.remote.collect)
 		c.rollout.Join(r)
 	} else {
 		c.RecordHere(r)
-	}
-	if c.lagged != nil {
-		c.lagged.record(r)
 	}
 	if c.motion != nil {
 		c.motion.Record(r, c.Trajectory())

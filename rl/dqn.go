@@ -153,17 +153,34 @@ type qLearner struct {
 	spread     *spread        // nil: all environments of a member explore with one epsilon
 	normalizer *nn.Normalizer // nil: none
 
-	start, end, epsilon  *engine.Tensor // [M]: of exploration
-	interval, tau, share *engine.Tensor // [M]: see shaders/rl/dqn.glsl
+	start, end, epsilon *engine.Tensor // [M]: of exploration
+	interval, tau       *engine.Tensor // [M]: see shaders/rl/dqn.glsl
 
-	// With memory, B is also the steps of sequences, [steps + 1, B].
-	nextValues           *engine.Tensor // [M, B, Out]: the targets' values at the next observations; with memory, at the observations
-	nextChoices          *engine.Tensor // [M, B, Out]: the networks' values there; nil without double and with memory
-	errors, loss, chosen *engine.Tensor // [M, B]
-	gradient             *engine.Tensor // [1, M, 2 row]: by means and deviations of noisy networks; nil without
-	form                 *lane.Updates
+	qLoss                   // of updates
+	gradient *engine.Tensor // [1, M, 2 row]: by means and deviations of noisy networks; nil without
+	form     *lane.Updates
 
 	rows struct{ loss, value, norm, refused, epsilon *engine.Tensor } // metrics [M]
+}
+
+// qLoss is what the loss of a batch is computed from, and what it writes. With memory, B is also the steps of sequences, [steps + 1, B].
+type qLoss struct {
+	values      *engine.Tensor // [M, B, Out]: the networks' at the observations
+	nextValues  *engine.Tensor // [M, B, Out]: the targets' at the next observations; with memory, at the observations
+	nextChoices *engine.Tensor // [M, B, Out]: the networks' there; nil: the targets'
+
+	atValues             *engine.Tensor // [M, B, Out]: the gradient
+	errors, loss, chosen *engine.Tensor // [M, B]: errors for priorities; the value of the action taken
+	share                *engine.Tensor // [M]: see shaders/rl/dqn.glsl
+}
+
+// newQLoss makes what a loss of rows [M, …] writes, in s.
+func newQLoss(s *engine.State, values, nextValues, nextChoices, atValues *engine.Tensor, rows ...engine.Dim) qLoss {
+	tensor := func(name string, dims ...engine.Dim) *engine.Tensor { return s.Scratch(name, engine.Float32, dims...) }
+	return qLoss{
+		values: values, nextValues: nextValues, nextChoices: nextChoices, atValues: atValues,
+		errors: tensor("errors", rows...), loss: tensor("loss", rows...), chosen: tensor("chosen", rows...), share: tensor("target_share", rows[0]),
+	}
 }
 
 func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, error) {
@@ -240,12 +257,30 @@ func (q *qLearner) makeTensors(s *engine.State) {
 		q.gradient = s.Cleared("gradient", engine.Float32, append([]engine.Dim{engine.Axis("split", 1)}, q.network.params().Dims()...)...)
 	}
 	q.network.learn(s.Sub("network"), learned, rows...)
-	q.nextValues = tensor("next_values", q.network.outputs.Dims()...)
-	if q.cfg.Double && q.sequences == nil {
-		q.nextChoices = tensor("next_choices", q.network.outputs.Dims()...)
+	var choices *engine.Tensor
+	switch {
+	case q.cfg.Double && q.sequences != nil:
+		choices = q.network.outputs
+	case q.cfg.Double:
+		choices = tensor("next_choices", q.network.outputs.Dims()...)
 	}
-	q.errors, q.loss, q.chosen = tensor("errors", rows...), tensor("loss", rows...), tensor("chosen", rows...)
-	q.epsilon, q.share = tensor("epsilon", rows[0]), tensor("target_share", rows[0])
+	q.qLoss = newQLoss(s, q.network.outputs, tensor("next_values", q.network.outputs.Dims()...), choices, q.network.atOutputs, rows...)
+	q.epsilon = tensor("epsilon", rows[0])
+}
+
+// initialErrors implements initialLearner: the errors are those of double Q-learning in which networks and targets are what acted.
+func (q *qLearner) initialErrors(s *engine.State, y *Replay) func(*engine.Recorder, nn.Weights, ReplayBatch) *engine.Tensor {
+	rows := []engine.Dim{engine.Members(q.members()), engine.Axis("transition", y.own.slots.Len()/q.members())}
+	values := func(name string) *engine.Tensor {
+		return s.Scratch(name, engine.Float32, rows[0], rows[1], engine.Axis("output", q.network.Model().Outputs()))
+	}
+	of := newQLoss(s, values("values"), values("next_values"), nil, values("gradient_at_values"), rows...)
+	return func(r *engine.Recorder, by nn.Weights, b ReplayBatch) *engine.Tensor {
+		q.network.Evaluate(r, by, inputs(b.Obs, nil), of.values)
+		q.network.Evaluate(r, by, inputs(b.NextObs, nil), of.nextValues)
+		q.recordLoss(r, q.clock.Tensor(), b, 0, of) // there is no update
+		return of.errors
+	}
 }
 
 func (q *qLearner) members() int { return q.cfg.Members }
@@ -309,7 +344,7 @@ func (q *qLearner) update(r *engine.Recorder, u update) {
 		q.network.Evaluate(r, nn.Weights{Params: choice}, inputs(b.NextObs, nil), q.nextChoices)
 	}
 	q.network.pass.Forward(r, nn.Weights{Params: online}, inputs(b.Obs, nil), q.network.outputs)
-	q.recordLoss(r, u.number, b, 0, q.nextChoices)
+	q.recordLoss(r, u.number, b, 0, q.qLoss)
 	b.Reprioritize(r, q.errors)
 	gradient := q.network.pass.Gradient(r, q.network.atOutputs)
 	if q.noisy != nil {
@@ -320,19 +355,19 @@ func (q *qLearner) update(r *engine.Recorder, u update) {
 }
 
 // recordLoss records the loss of a batch, the gradient with respect to the outputs, and the errors for priorities. ahead is how many rows
-// after its own a transition has the values of its next observation; choices are the networks' values there, nil: the targets'.
-func (q *qLearner) recordLoss(r *engine.Recorder, number *engine.Tensor, b ReplayBatch, ahead int, choices *engine.Tensor) {
+// after its own a transition has the values of its next observation.
+func (q *qLearner) recordLoss(r *engine.Recorder, number *engine.Tensor, b ReplayBatch, ahead int, of qLoss) {
 	size := r.Workgroup()
 	k := dqnLossKernel{
-		Value: q.network.outputs.Range(), NextValue: q.nextValues.Range(), Action: b.Action.Range(), Reward: b.Reward.Range(), Factor: b.Factor.Range(),
+		Value: of.values.Range(), NextValue: of.nextValues.Range(), Action: b.Action.Range(), Reward: b.Reward.Range(), Factor: b.Factor.Range(),
 		RewardScale: q.parts.rewardScale.Range(), Clock: q.clock.Tensor().Range(), Update: number.Range(),
-		Interval: q.interval.Range(), Tau: q.tau.Range(), Share: q.share.Range(),
-		AtValue: q.network.atOutputs.Range(), Error: q.errors.Range(), Loss: q.loss.Range(), Chosen: q.chosen.Range(),
-		Rows: uint32(q.errors.Len() / q.members()), Ahead: uint32(ahead), Actions: uint32(q.head.Size), Updates: uint32(q.updates), Huber: float32(q.cfg.Huber),
+		Interval: q.interval.Range(), Tau: q.tau.Range(), Share: of.share.Range(),
+		AtValue: of.atValues.Range(), Error: of.errors.Range(), Loss: of.loss.Range(), Chosen: of.chosen.Range(),
+		Rows: uint32(of.errors.Len() / q.members()), Ahead: uint32(ahead), Actions: uint32(q.head.Size), Updates: uint32(q.updates), Huber: float32(q.cfg.Huber),
 		Dueling: q.cfg.Dueling, LocalSizeX: size,
 	}
-	if choices != nil {
-		k.NextChoice = choices.Range()
+	if of.nextChoices != nil {
+		k.NextChoice = of.nextChoices.Range()
 	}
 	if b.Weight != nil {
 		k.Weight = b.Weight.Range()

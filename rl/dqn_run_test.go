@@ -117,6 +117,10 @@ func TestDQNRefused(t *testing.T) {
 		{"CartPole-v1", func(c *DQNConfig, _ *NetworkConfig, _ *ReplayConfig) { c.UpdatesPerStep = 0.12 }, "the nearest is updates_per_step = 0.1"},
 		{"CartPole-v1", func(_ *DQNConfig, _ *NetworkConfig, r *ReplayConfig) { r.PriorityExponent = 2 }, `"priority_exponent" is 2: want at least 0 and at most 1`},
 		{"CartPole-v1", func(_ *DQNConfig, _ *NetworkConfig, r *ReplayConfig) { r.Prioritized, r.Batch = true, 9000 }, `"batch": 9000 prioritized transitions`},
+		{"CartPole-v1", func(_ *DQNConfig, _ *NetworkConfig, r *ReplayConfig) { r.InitialPriority = ErrorPriority }, `"initial_priority": td-error, and batches are`},
+		{"CartPole-v1", func(_ *DQNConfig, _ *NetworkConfig, r *ReplayConfig) {
+			r.Prioritized, r.Shared, r.InitialPriority = true, true, ErrorPriority
+		}, `"initial_priority": td-error, and the members share one ring`},
 		{"CartPole-v1", func(_ *DQNConfig, _ *NetworkConfig, r *ReplayConfig) { r.Capacity = 19 }, `"replay.capacity": 19 transitions`},
 		{"CartPole-v1", func(_ *DQNConfig, n *NetworkConfig, _ *ReplayConfig) { n.NormalizeReward = true }, `"network.normalize_reward"`},
 	} {

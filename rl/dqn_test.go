@@ -38,7 +38,7 @@ func dqnCases() []dqnCase {
 // rainbow turns all options on.
 func rainbow(c *DQNConfig, r *ReplayConfig) {
 	c.Double, c.Dueling, c.Atoms, c.NoisyStd = true, true, 51, 0.5
-	r.Prioritized, r.Steps, r.ImportanceAnnealSteps = true, 3, 100
+	r.Prioritized, r.InitialPriority, r.Steps, r.ImportanceAnnealSteps = true, ErrorPriority, 3, 100
 }
 
 const dqnMembers = 3

@@ -1243,10 +1243,13 @@ var priorityInsertShader = &vk.Shader{
 		{Name: "Sums", Index: 3, Access: vk.ReadWrite},
 		{Name: "Head", Index: 4, Access: vk.Read},
 		{Name: "Reach", Index: 5, Access: vk.Read},
+		{Name: "Exponent", Index: 6, Access: vk.Read},
+		{Name: "Error", Index: 7, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 24,
+	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_ERROR", ID: 1, Default: 0, Has: "Error"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1260,6 +1263,8 @@ type priorityInsertKernel struct {
 	Sums     vk.Range // read-write uint
 	Head     vk.Range // readonly uint
 	Reach    vk.Range // readonly uint
+	Exponent vk.Range // readonly float
+	Error    vk.Range // readonly float, optional
 
 	Transitions uint32 // push constants, in order
 	Chunks      uint32
@@ -1267,6 +1272,7 @@ type priorityInsertKernel struct {
 	Nodes       uint32
 	Capacity    uint32
 	Own         bool
+	Epsilon     float32
 
 	Workgroup uint32 // specialization constants, zero for their default 64
 }

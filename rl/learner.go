@@ -36,6 +36,12 @@ type learner interface {
 	restart(r *engine.Recorder)
 }
 
+// initialLearner is a learner whose replay can have priorities by errors from the beginning.
+type initialLearner interface {
+	// initialErrors makes, in s, what records the errors [M, T · E] of the transitions that an iteration appends, by parameters [M, …].
+	initialErrors(s *engine.State, y *Replay) func(r *engine.Recorder, by nn.Weights, b ReplayBatch) *engine.Tensor
+}
+
 // update is one of an iteration's updates.
 type update struct {
 	batch     ReplayBatch

@@ -128,6 +128,9 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 			return err
 		}
 	}
+	if replay.InitialPriority == ErrorPriority && !with.acting {
+		o.replay.prioritize(s.Sub("replay").Sub("new"), o.discount, o.learner.(initialLearner).initialErrors(s.Sub("replay").Sub("new"), o.replay))
+	}
 	if many := o.learner.many(); many.On() {
 		o.replay.makeMany(s.Sub("replay"), many.Together)
 	}
@@ -172,7 +175,7 @@ func (o *OffPolicy) begin(ctx context.Context) error {
 			o.recordWeights(r)
 			collect = o.actHere
 		}
-		o.recordExperience(r, collect)
+		o.recordExperience(r, collect, o.learner.behaviour().policy)
 		o.recordWeights(r)
 	})
 }
@@ -183,10 +186,10 @@ func (o *OffPolicy) refill(ctx context.Context) error {
 	return o.run(ctx, ": new experience", func(r *engine.Recorder) {
 		o.replay.Clear(r)
 		if o.with.actors > 1 { // these act only at random
-			o.recordExperience(r, o.collector.RecordRandom)
+			o.recordExperience(r, o.collector.RecordRandom, o.learner.behaviour().policy)
 			return
 		}
-		o.recordExperience(r, o.actHere)
+		o.recordExperience(r, o.actHere, o.collector.acts())
 	})
 }
 
@@ -204,21 +207,15 @@ func (o *OffPolicy) actHere(r *engine.Recorder) {
 	o.collector.RecordHere(r)
 }
 
-// act records an iteration's steps by the exploring policies.
-func (o *OffPolicy) act(r *engine.Recorder) {
-	o.learner.explore(r)
-	o.collector.Record(r)
-}
-
-// recordExperience records learning_starts environment steps of every member, without updates.
-func (o *OffPolicy) recordExperience(r *engine.Recorder, collect func(*engine.Recorder)) {
+// recordExperience records learning_starts environment steps of every member, without updates; by are the policies whose values give them priorities.
+func (o *OffPolicy) recordExperience(r *engine.Recorder, collect func(*engine.Recorder), by *envs.Policy) {
 	n := o.cfg.warmup()
 	if n == 0 {
 		return
 	}
 	r.Repeat(n, func(r *engine.Recorder, _ engine.Counter) {
 		collect(r)
-		o.keep(r)
+		o.keep(r, by)
 		o.collector.RecordMoments(r)
 		o.Clock().Tick(r, 0, o.cfg.RolloutLength)
 	})
@@ -234,8 +231,11 @@ func (o *OffPolicy) run(ctx context.Context, what string, record func(*engine.Re
 	return program.Run(ctx)
 }
 
-// keep records appending the collected transitions to the replay, and counting them.
-func (o *OffPolicy) keep(r *engine.Recorder) {
+// keep records appending the collected transitions to the replay, and counting them. by are the policies whose values give them priorities.
+func (o *OffPolicy) keep(r *engine.Recorder, by *envs.Policy) {
+	if o.replay.initial != nil {
+		o.replay.initial.by = by
+	}
 	o.replay.Append(r, *o.collector.Trajectory(), false)
 	o.Metrics().AddSteps(r, o.cfg.Members*o.cfg.steps())
 }
@@ -256,8 +256,10 @@ func (o *OffPolicy) Collect(r *engine.Recorder) {
 		r.Fail(fmt.Errorf("rl: %s: members of %d actors act only at random", o.name, o.with.actors))
 		return
 	}
-	o.act(r)
-	o.keep(r)
+	o.learner.explore(r)
+	o.collector.recordSteps(r)
+	o.keep(r, o.collector.acts())
+	o.collector.recordNext(r)
 }
 
 // Finish records the end of an iteration: metrics, and adding the observations to the normalizer's moments.

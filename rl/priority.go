@@ -60,8 +60,9 @@ func newPriorities(s *engine.State, hyper *engine.Hyper, cfg ReplayConfig, membe
 func (y *priorities) members() int { return y.alpha.Len() }
 
 // insert records that rows [rings, n] were appended; 2^32 − 1 marks those that are not transitions. Of the newest rows, reach [rings] in number,
-// the ring of head [rings, 2] has dropped some.
-func (y *priorities) insert(r *engine.Recorder, slots, head, reach *engine.Tensor) {
+// the ring of head [rings, 2] has dropped some. Their priorities are those of errors [rings, n], of a ring for each member; nil, or where an error is not
+// finite: the largest.
+func (y *priorities) insert(r *engine.Recorder, slots, head, reach, errors *engine.Tensor) {
 	members, n := uint32(y.members()), uint32(slots.Len())
 	if !y.cfg.Shared {
 		n /= members
@@ -70,12 +71,16 @@ func (y *priorities) insert(r *engine.Recorder, slots, head, reach *engine.Tenso
 	r.Dispatch(priorityLargestKernel{
 		Priority: y.priority.Range(), Largest: y.largest.Range(), Rows: uint32(y.rows), Workgroup: r.Workgroup(),
 	}.call(chunks, members, 1))
-	r.Dispatch(priorityInsertKernel{
+	k := priorityInsertKernel{
 		Slots: slots.Range(), Largest: y.largest.Range(), Priority: y.priority.Range(), Sums: y.sums.Range(),
-		Head: head.Range(), Reach: reach.Range(),
+		Head: head.Range(), Reach: reach.Range(), Exponent: y.alpha.Range(), Epsilon: float32(y.cfg.PriorityEpsilon),
 		Transitions: n, Chunks: chunks, Rows: uint32(y.rows), Nodes: uint32(y.nodes), Capacity: uint32(y.cfg.Capacity), Own: !y.cfg.Shared,
 		Workgroup: r.WorkgroupFor(max(int(n)*8, int(chunks), y.cfg.Capacity/priorityDrops)),
-	}.call(members, 1, 1))
+	}
+	if errors != nil {
+		k.Error = errors.Range()
+	}
+	r.Dispatch(k.call(members, 1, 1))
 }
 
 // priorityDrops is the capacity by which a row that may be dropped counts for the size of the workgroup: few are at once, but all could be.

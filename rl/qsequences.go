@@ -70,11 +70,7 @@ func (q *qLearner) updateFromSequences(r *engine.Recorder, u update) {
 	s.ahead.Forward(r, target, s.begin(r, target, b), b.Learn.Ends, q.nextValues)
 	s.ahead.Release()
 	s.learn.Forward(r, online, s.begin(r, online, b), b.Learn.Ends, q.network.outputs)
-	var choices *engine.Tensor
-	if q.cfg.Double {
-		choices = q.network.outputs
-	}
-	q.recordLoss(r, u.number, s.transitions(r, b), s.batch, choices)
+	q.recordLoss(r, u.number, s.transitions(r, b), s.batch, q.qLoss)
 	s.learn.Backward(r, q.network.atOutputs, nn.SequenceGradients{Gradients: nn.Gradients{Params: s.learn.Into()}})
 	q.network.optimizer.Step(r, s.learn.Into())
 }

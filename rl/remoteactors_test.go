@@ -45,7 +45,8 @@ func remoteCases(t *testing.T) []remoteCase {
 	fast.Actors, fast.Lag = 3, 2
 	dqn, q, priorities := DefaultDQN(), DefaultDQNNetwork(), DefaultDQNReplay()
 	dqn.OffPolicyConfig, priorities = smallOffPolicy()
-	dqn.Actors, dqn.Lag, dqn.NoisyStd, q.Hidden, priorities.Prioritized, priorities.Steps = 2, 1, 0.5, []int{8}, true, 2
+	dqn.Actors, dqn.Lag, dqn.NoisyStd, q.Hidden = 2, 1, 0.5, []int{8}
+	priorities.Prioritized, priorities.InitialPriority, priorities.Steps = true, ErrorPriority, 2
 	return []remoteCase{
 		{"impala, lag 0", impala(3, 0), false},
 		{"impala, lag 1", impala(3, 1), false},

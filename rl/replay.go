@@ -40,7 +40,8 @@ type Replay struct {
 	appended int           // transitions that the trajectories of all sources append to a ring
 	widest   int           // most lanes of a source
 
-	priorities *priorities // nil: rows are drawn uniformly
+	priorities *priorities    // nil: rows are drawn uniformly
+	initial    *initialErrors // of the own source's rows; nil: their first priorities are the largest
 
 	batch  ReplayBatch
 	many   ReplayBatch    // of sampleMany
@@ -197,7 +198,11 @@ func (y *Replay) append(r *engine.Recorder, from *ReplaySource, t envs.Trajector
 	y.linkRows(r, from, t, fresh)
 	y.appendEnds(r, from, t, size)
 	if y.priorities != nil {
-		y.priorities.insert(r, from.slots, y.head, y.reach)
+		var errors *engine.Tensor
+		if y.initial != nil && from == y.own {
+			errors = y.errorsOf(r, from.slots)
+		}
+		y.priorities.insert(r, from.slots, y.head, y.reach, errors)
 	}
 }
 

@@ -25,6 +25,8 @@ type ReplayConfig struct {
 	ImportanceExponent    float64 `min:"0" max:"1" doc:"Exponent beta of importance weights; 1: full correction. Per member." member:"uniform 0 1"`
 	ImportanceAnnealSteps int     `min:"0" doc:"Environment steps per member over which beta rises linearly to 1; 0: constant."`
 	PriorityEpsilon       float64 `min:"0" doc:"Added to the size of errors. Every priority is at least 2^-16, so that every row can be drawn."`
+
+	InitialPriority InitialPriority `doc:"Priority of new transitions: max, the largest, or td-error, by the values that acted (D. Horgan et al., 2018)."`
 }
 
 // Validate checks constraints across fields.
@@ -34,6 +36,10 @@ func (c ReplayConfig) Validate() error {
 		return config.Invalid("inherit", "the members share one ring, so none can be copied; want false")
 	case c.Inherit && !c.Save:
 		return config.Invalid("inherit", "only state in checkpoints is copied; want save = true, or inherit = false")
+	case !c.Prioritized && c.InitialPriority != LargestPriority:
+		return config.Invalid("initial_priority", "%v, and batches are drawn uniformly; want prioritized = true, or max", c.InitialPriority)
+	case c.Shared && c.InitialPriority != LargestPriority:
+		return config.Invalid("initial_priority", "%v, and the members share one ring, where others acted; want shared = false, or max", c.InitialPriority)
 	case c.Prioritized && c.BatchShare != 1:
 		return config.Invalid("batch_share", "prioritized batches are drawn whole; want 1")
 	case c.Prioritized && c.Batch > maxPrioritized:

@@ -10,5 +10,12 @@ const uint PRIORITY_FAN = 32u;
 const uint PRIORITY_ONE = 65536u; // what represents the priority 1
 const float PRIORITY_MOST = 2147483648.0;
 
+// The priority (|error| + epsilon)^alpha of a finite error, at least 1 of its unit. The includer includes engine/math.glsl before.
+#ifdef M_INFINITY
+uint priority_of(float error, float epsilon, float alpha) {
+    return max(uint(min(m_exp(alpha * m_log(abs(error) + epsilon)) * float(PRIORITY_ONE) + 0.5, PRIORITY_MOST)), 1u);
+}
+#endif
+
 // The sums of the level above n.
 uint priority_above(uint n) { return (n / PRIORITY_FAN + PRIORITY_FAN - 1u) / PRIORITY_FAN * PRIORITY_FAN; }

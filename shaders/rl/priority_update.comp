@@ -43,8 +43,7 @@ void main() {
         float e = error[member * batch + b];
         if (!finite(e)) continue;
         uint row = index[member * batch + b];
-        float p = m_exp(alpha * m_log(abs(e) + epsilon));
-        uint q = max(uint(min(p * float(PRIORITY_ONE) + 0.5, PRIORITY_MOST)), 1u);
+        uint q = priority_of(e, epsilon, alpha);
         uint before = atomicMax(priority[member * rows + row], q, PRIORITY_SCOPE);
         if (before < q) priority_add(member, row, before, q);
     }

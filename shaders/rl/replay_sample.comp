@@ -47,7 +47,7 @@ layout(std430, set = 0, binding = 14) writeonly buffer Factor { float factor[]; 
 layout(std430, set = 0, binding = 15) writeonly buffer Index { uint index[]; };         // [M, B]: the ring's row
 layout(std430, set = 0, binding = 16) readonly buffer Normalizer { float normalizer[]; }; // [M, 2, O]: mean, 1 / deviation; optional
 layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer normalizer_texels;
-layout(std430, set = 0, binding = 18) readonly buffer Drawn { uint drawn[]; };          // [M, B]
+layout(std430, set = 0, binding = 18) readonly buffer Drawn { uint drawn[]; };          // [M, B]: rows; beyond the capacity: whichever
 layout(std430, set = 0, binding = 19) readonly buffer Share { float share[]; };         // [M]: fraction of the batch that is drawn
 layout(std430, set = 0, binding = 20) readonly buffer Back { uint back[]; };            // [rings, C]: the row before in the episode; with frames
 
@@ -102,7 +102,9 @@ void main() {
         if (!HAS_DRAWN) umulExtended(philox(uvec2(seed, stream), uvec4(member, b % drawn_rows, clock[0], number)).x, size, high, low);
         uint at = of * batch + b;
         if (!HAS_DRAWN && size < capacity) high = (head[2u * ring] + capacity - size + high) % capacity; // 0 is the oldest
-        uint row = HAS_DRAWN ? drawn[at] : high, last = row, flags = done[base + row];
+        uint row = HAS_DRAWN ? drawn[at] : high;
+        if (HAS_DRAWN && row >= capacity) row = 0u;
+        uint last = row, flags = done[base + row];
         float gamma = discount[member], sum = reward[base + row], power = gamma;
         for (uint k = 1u; k < steps; k++) {
             uint next = link[base + last];
