@@ -69,6 +69,9 @@ func TestGradientsBeside(t *testing.T) {
 	if text := strings.Join(run.Warnings(), "\n"); !strings.Contains(text, "device 2 (") || !strings.Contains(text, "computes no more gradients") {
 		t.Errorf("warnings %q; want one of the device that failed", text)
 	}
+	if w := run.Workers(); w[1].Outcome != "" || w[2].Outcome == "" || run.Taking() != 2 {
+		t.Errorf("workers %+v, of which %d take part; want two, and why the third does not", w, run.Taking())
+	}
 	if err := run.Close(); err != nil {
 		t.Error(err)
 	}

@@ -60,15 +60,7 @@ func Assist(ctx context.Context, eng *engine.Engine, jobs cluster.Jobs, name str
 		if number != done+1 {
 			return fmt.Errorf("hybrid: job %d of members after job %d; want the next one", number, done)
 		}
-		var job sliceJob
-		if err := decodeGob(data, &job); err != nil {
-			return err
-		}
-		results, err := a.do(ctx, job)
-		if err == nil {
-			result, err = encodeGob(results)
-		}
-		if err != nil {
+		if result, err = a.answer(ctx, data); err != nil {
 			return fmt.Errorf("hybrid: members of a run elsewhere: %w", err)
 		}
 		done = number
@@ -82,6 +74,19 @@ type assistant struct {
 	where string // see memberSlice
 	all   []*memberSlice
 	bench bench
+}
+
+// answer does a job that comes as a message, and returns the message of its results.
+func (a *assistant) answer(ctx context.Context, data []byte) ([]byte, error) {
+	var job sliceJob
+	if err := decodeGob(data, &job); err != nil {
+		return nil, err
+	}
+	results, err := a.do(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	return encodeGob(results)
 }
 
 // open makes the workflow of a slice.

@@ -86,8 +86,14 @@ func TestCrew(t *testing.T) {
 	if err := <-failed; !errors.Is(err, cause) {
 		t.Errorf("the job of a worker that leaves: %v", err)
 	}
+	c.Note(0, 3, 2, time.Second)
+	if all, _ := c.Status(); all[0].Left || all[0].Has != 2 {
+		t.Errorf("status %+v of a device of this process; want two slices", all[0])
+	}
+	c.Lost(0, cause)
 	c.Close()
-	if all, _ := c.Status(); len(all) != 2 || all[0].Worker != "own" || !all[1].Left || len(c.Hands()) != 0 {
+	if all, _ := c.Status(); len(all) != 2 || all[0].Worker != "own" || !all[0].Left || all[0].Cause != cause || all[0].Has != 0 || !all[1].Left ||
+		len(c.Hands()) != 0 {
 		t.Errorf("status %+v", all)
 	}
 }
