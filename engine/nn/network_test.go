@@ -12,7 +12,7 @@ import (
 // The reference's backward pass agrees with central differences of its forward pass. The numbers are the same in every run: a draw
 // may have max pooling's kink within a difference, or a layer norm that is too curved for it.
 func TestReferenceGradient(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 2))
+	dice = diceOf(t.Name())
 	var nets []Model
 	for _, norm := range []bool{false, true} {
 		for _, activation := range []Activation{Linear, Tanh, ELU, Swish, GELU} { // not relu, which has a kink
@@ -30,11 +30,7 @@ func TestReferenceGradient(t *testing.T) {
 		of(LayerNorm, Tanh), of(Residual, Tanh), {Kind: Residual, Units: 4},
 	}})
 	for _, net := range nets {
-		row := make([]float32, net.Size())
-		for i := range row {
-			row[i] = float32(dice.NormFloat64())
-		}
-		r := newReference(net, row)
+		r := newReference(net, normals(net.Size()))
 		x, dy := make([]float64, net.Inputs().Size()), []float64{1, -0.5}
 		for i := range x {
 			x[i] = dice.NormFloat64()
