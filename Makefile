@@ -49,8 +49,8 @@ validate: setup-test
 kernels = Gemm|Normalizer|Returns|Slices|Sampling|Mode|Noise|Ranking|GAE|Gradient|Patches|Choosing|Exchange|Lineage|Packing|VTrace
 panels = GemmPanel|Gemm/.*panel|ConvolutionGradients/(parameters|inputs|one_input)
 validate-gpu: setup-test
-	$(must) $(unoptimized) go run ./tools/validate -gpu -- -timeout 40m ./engine ./engine/optim
-	$(must) $(unoptimized) go run ./tools/validate -gpu -- -timeout 40m -short -run '$(kernels)' -skip '$(panels)' ./engine/nn ./envs ./ec ./rl ./hybrid
+	$(must) go run ./tools/validate -gpu -- -timeout 40m ./engine ./engine/optim
+	$(must) go run ./tools/validate -gpu -- -timeout 40m -short -run '$(kernels)' -skip '$(panels)' ./engine/nn ./envs ./ec ./rl ./hybrid
 
 # SwiftShader has subgroups of 4 and little more than what Vulkan guarantees, such as texel views of 65,536 elements: what passes here and on
 # Mesa's driver holds for others. Rollouts run here in one step of every workflow; the tests of envs compile for too long. Go's cache of test
