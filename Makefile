@@ -32,8 +32,8 @@ test:
 vkango: setup-test
 	$(must) go test -timeout 40m -tags vulkango ./vk/... ./engine
 
-# Tests compile thousands of kernels and run them for moments: Mesa's driver translates them without optimizing, in about half the time. The tests of
-# make wide have optimized kernels.
+# Tests compile thousands of kernels and run them for moments: Mesa's driver translates them without optimizing, and tests take a quarter to a half less
+# time. The tests of make wide have optimized kernels.
 unoptimized = GALLIVM_PERF=nopt
 
 # All tests, while the layer looks for wrong use of Vulkan and for missing barriers. tools/pipelines takes the shim.

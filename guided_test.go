@@ -196,14 +196,17 @@ func configurations(t *testing.T, pattern string, n int) []string {
 	return files
 }
 
-// started runs the first two iterations of a configuration; learns checks the metrics of the second. It is read for its own robot, and runs with the
-// pendulum, since the rollouts of others take up to a minute to compile.
+// started runs the first two iterations of a configuration; learns checks the metrics of the second. The hopper's run with their robot; others are
+// read for theirs and run with the pendulum, since rollouts take up to a minute to compile.
 func started(t *testing.T, file string, learns func(map[string][]float32) bool, set ...string) {
 	t.Run(filepath.Base(file), func(t *testing.T) {
 		if _, err := evorl.Read(file); err != nil {
 			t.Fatal(err)
 		}
-		opts := []evorl.Option{evorl.Set(`env="InvertedPendulum-v5"`)}
+		var opts []evorl.Option
+		if !strings.HasSuffix(file, "-hopper.toml") {
+			opts = append(opts, evorl.Set(`env="InvertedPendulum-v5"`))
+		}
 		for _, s := range set {
 			opts = append(opts, evorl.Set(s))
 		}

@@ -61,18 +61,10 @@ func TestSlicesLost(t *testing.T) {
 		{sliced{"pbt over ppo", slicedPPO, often(t, rl.DefaultPPO(), Truncation), true}, []failure{{another: true}}},
 	} {
 		t.Run(c.kind.name, func(t *testing.T) {
-			digest := func(w engine.Workflow) string {
-				t.Helper()
-				d, err := w.State().Digest(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				return d
-			}
 			alone := c.kind.open(t, 1, 2)
 			initialized(t, alone)
 			steps(t, alone, 0, iterations)
-			want := digest(alone)
+			want := digest(t, alone)
 			for _, f := range c.failures {
 				failing, cause := vktest.Open(t), errInjected
 				if f.closes {
@@ -112,7 +104,7 @@ func TestSlicesLost(t *testing.T) {
 						t.Errorf("%+v: after iteration %d the devices have %v slices", f, i, here)
 					}
 				}
-				if got := digest(w); got != want {
+				if got := digest(t, w); got != want {
 					t.Errorf("%+v: it ends with %s; want %s, as one device", f, got, want)
 				}
 				var of *engine.LostError
@@ -125,7 +117,7 @@ func TestSlicesLost(t *testing.T) {
 				}
 				load(t, alone, dir, kept)
 				steps(t, alone, kept, iterations)
-				if got := digest(alone); got != want {
+				if got := digest(t, alone); got != want {
 					t.Errorf("%+v: resumed, it ends with %s; want %s", f, got, want)
 				}
 			}

@@ -41,14 +41,6 @@ func TestMovesTogether(t *testing.T) {
 		initialized(t, w)
 		return w, s
 	}
-	digest := func(w engine.Workflow) string {
-		t.Helper()
-		d, err := w.State().Digest(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
-	}
 	alone, _ := begin()
 	steps(t, alone, 0, iterations)
 
@@ -85,7 +77,7 @@ func TestMovesTogether(t *testing.T) {
 	if _, here := s.Count(); here[0] != 1 || moved < iterations {
 		t.Errorf("%d of 2 slices are here, and %d members have moved; want one, and one in each iteration at least", here[0], moved)
 	}
-	if got, want := digest(w), digest(alone); got != want {
+	if got, want := digest(t, w), digest(t, alone); got != want {
 		t.Errorf("with a worker it ends with %s; want %s", got, want)
 	}
 	crew.Close()
