@@ -105,8 +105,9 @@ func (b *bitted) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy, 
 		if _, err := ro.network(policy, r.Engine().Device().Info()); err != nil {
 			return k, err
 		}
-		head = policy.Head
-		k.Policy, k.Outputs = bitsOutputs, ro.stepped.outputs.Range()
+		var by *engine.Tensor
+		by, head = ro.stepped.chosenBy(policy)
+		k.Policy, k.Outputs = bitsOutputs, by.Range()
 		k.Observed, k.ObservedPacked = ro.stepped.observed.Range(), ro.stepped.element.Packed()
 		k.ParamsPeriod = policy.owners()
 		if policy.Normalizer != nil && ro.seen != nil {

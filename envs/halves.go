@@ -98,7 +98,7 @@ func newActingParts(s *engine.State, ro *Rollout) (parts []actingPart, err error
 	return parts, nil
 }
 
-// evaluateHalf records the outputs for the current observations of a half.
+// evaluateHalf records what the policy puts out for the current observations of a half.
 func (st *stepped) evaluateHalf(r *engine.Recorder, policy *Policy, half int) {
 	p := st.parts[half]
 	members, networks, rows := engine.Members(p.populations), nn.Networks(p.networks), engine.Environments(p.rows)
@@ -122,6 +122,7 @@ func (st *stepped) evaluateHalf(r *engine.Recorder, policy *Policy, half int) {
 		inputs.Normalizer = v.Slice(p.member/st.share*2*features, members, engine.Axis("moment", 2), engine.Axis("feature", features))
 	}
 	p.network.Evaluate(r, weights, inputs, part(st.outputs, "output"))
+	st.expect(r, policy) // of both halves: those of the other one stay as they are
 }
 
 // halfStep is a step that a half takes.

@@ -448,7 +448,9 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		}
 		n.set(&k)
 		if n.placement == PlacementStepped {
-			k.Outputs, k.Observed = ro.stepped.outputs.Range(), ro.stepped.observed.Range()
+			var by *engine.Tensor
+			by, head = ro.stepped.chosenBy(policy)
+			k.Outputs, k.Observed = by.Range(), ro.stepped.observed.Range()
 		}
 		if policy.Normalizer != nil && (n.placement != PlacementStepped || ro.seen != nil) { // otherwise only the network takes normalized observations
 			k.Normalizer = policy.Normalizer.Range()

@@ -331,6 +331,8 @@ func TestRolloutReplays(t *testing.T) {
 		{"Acrobot-v1", Options{TimeLimit: 18}, valueOutputs(0, true)},
 		{"Acrobot-v1", Options{TimeLimit: 18}, valueOutputs(5, false)},
 		{"CartPole-v1", Options{TimeLimit: 18}, valueOutputs(11, true)},
+		{"CartPole-v1", Options{TimeLimit: 16}, func(p *Policy) { valueOutputs(11, true)(p); p.Placement = PlacementStepped }},
+		{"Acrobot-v1", Options{TimeLimit: 16}, func(p *Policy) { valueOutputs(5, false)(p); p.Placement = PlacementStepped }},
 		{"Pendulum-v1", Options{TimeLimit: 11}, func(p *Policy) { p.Head.Kind, p.Head.Squash = nn.Deterministic, true }},
 		{"Pendulum-v1", Options{TimeLimit: 11}, func(p *Policy) { p.Head.Kind, p.Head.Bins = nn.Binned, 5; outputs(p) }},
 		{"Pendulum-v1", Options{TimeLimit: 12}, stateDependent},

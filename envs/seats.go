@@ -201,7 +201,9 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 			k.Hidden1, k.Activation, k.LayerNorm = 1, of.Activation, of.LayerNorm
 			k.StreamRows, k.StreamQuads, k.StreamAligned, k.StreamLayers, k.StreamHidden = of.Rows, of.Quads, of.Aligned, of.Layers, of.Hidden
 		} else {
-			k.Outputs = ro.stepped.outputs.Range()
+			var by *engine.Tensor
+			by, head = ro.stepped.chosenBy(policy)
+			k.Outputs = by.Range()
 		}
 		if policy.Normalizer != nil && (n.placement == PlacementStream || ro.seen != nil) {
 			k.Normalizer = policy.Normalizer.Range()

@@ -18,6 +18,7 @@ type stepped struct {
 	observed *engine.Tensor // [populations, share, E, O or words]: what to act on next
 	element  nn.Element     // of observed
 	outputs  *engine.Tensor // [populations, share, E, Out]
+	values   *engine.Tensor // [populations, share, E, actions]: of a head with atoms, from which actions are chosen instead of outputs; else nil
 	memory   *engine.Tensor // [populations, share, E, H], of a model with memory; else nil
 	begins   nn.Begins      // where an episode begins
 	share    int
@@ -93,6 +94,9 @@ func newStepped(s *engine.State, ro *Rollout) (*stepped, error) {
 	}
 	st.observed = rows("observed", "feature", st.element.Words(ro.env.ObsSize()), st.element.Word())
 	st.outputs = rows("outputs", "output", model.Outputs(), engine.Float32)
+	if head := c.Policy.Head; head.Atoms > 1 {
+		st.values = rows("values", "action", head.Size, engine.Float32)
+	}
 	return st, nil
 }
 
@@ -126,8 +130,29 @@ func (st *stepped) remember(r *engine.Recorder, ro *Rollout) {
 	}.call(groups, 1, 1))
 }
 
-// evaluate records the outputs for the current observations.
+// evaluate records what the policy puts out for the current observations.
 func (st *stepped) evaluate(r *engine.Recorder, policy *Policy) {
+	st.forward(r, policy)
+	st.expect(r, policy)
+}
+
+// expect records the values of actions.
+func (st *stepped) expect(r *engine.Recorder, policy *Policy) {
+	if st.values != nil {
+		policy.Head.Expect(r, st.outputs, st.values)
+	}
+}
+
+// chosenBy returns what actions are chosen by, and the head that does it.
+func (st *stepped) chosenBy(policy *Policy) (*engine.Tensor, nn.Head) {
+	if st.values != nil {
+		return st.values, policy.Head.Expected()
+	}
+	return st.outputs, policy.Head
+}
+
+// forward records the outputs for the current observations.
+func (st *stepped) forward(r *engine.Recorder, policy *Policy) {
 	if st.indexed != nil {
 		st.indexed.Evaluate(r, policy.Weights, policy.Rows, policy.Normalizer, policy.ObsLimit, st.observed, st.outputs)
 		return

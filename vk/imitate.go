@@ -16,6 +16,10 @@ func Imitate(info Info, asked func(PipelineSource)) Option {
 	return func(c *config) { c.imitated = &imitation{info, asked} }
 }
 
+// Imitates reports whether the device imitates another, so that it computes nothing. What other programs would do between its computations need not be
+// done then.
+func (d *Device) Imitates() bool { return d.cfg.imitated != nil }
+
 type imitation struct {
 	info  Info
 	asked func(PipelineSource)

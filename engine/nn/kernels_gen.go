@@ -1646,6 +1646,43 @@ type headSampleKernel struct {
 // call dispatches x × y × z workgroups.
 func (k headSampleKernel) call(x, y, z uint32) vk.Call { return vk.Pack(headSampleShader, &k, x, y, z) }
 
+var headValuesShader = &vk.Shader{
+	Name:  "engine/nn/head_values",
+	SPIRV: shaders.Code("engine/nn/head_values"),
+	Bindings: []vk.Binding{
+		{Name: "Outputs", Index: 0, Access: vk.Read},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Outputs"},
+		{Name: "Values", Index: 2, Access: vk.Write},
+	},
+	PushBytes: 4,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "ACTIONS", ID: 1, Default: 1},
+		{Name: "ATOMS", ID: 2, Default: 1},
+		{Name: "DUELING", ID: 3, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// headValuesKernel is shaders/engine/nn/head_values.comp.
+type headValuesKernel struct {
+	Outputs vk.Range // readonly float
+	Values  vk.Range // writeonly float
+
+	Rows uint32 // push constants, in order
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Actions    uint32 // default 1
+	Atoms      uint32 // default 1
+	Dueling    bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k headValuesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(headValuesShader, &k, x, y, z) }
+
 var identityShader = &vk.Shader{
 	Name:  "engine/nn/identity",
 	SPIRV: shaders.Code("engine/nn/identity"),

@@ -59,6 +59,10 @@ func sample(configs string) []choice {
 	} {
 		all = append(all, choice{file: filepath.Join(configs, name+".toml")})
 	}
+	// Rainbow's outputs for a game that other programs play.
+	all = append(all, choice{file: filepath.Join(configs, "atari-pong-dqn.toml"), set: []string{
+		"dqn.atoms=51", "dqn.dueling=true", "dqn.min_value=-10", "dqn.max_value=10", "dqn.huber=0", "replay.prioritized=true", "replay.steps=3",
+	}})
 	// A robot with a normalizer of many features, over which RADV ran out of memory; on one target, since it takes several seconds a rollout.
 	return append(all, choice{file: filepath.Join(configs, "ppo-ant.toml"), only: "navi21/64"})
 }
