@@ -312,7 +312,7 @@ func chooseGemm(info vk.Info, g Gemm) gemmForm {
 		return tiledForm{formTiles, workgroup, 4, 4, 4} // 256 × 16
 	case m <= 16 && n > 16:
 		return tiledForm{formTiles, workgroup, 4, 4, 64} // 16 × 256
-	case registers(info) > largeTile && (m+127)/128*((n+127)/128)*products >= many && m%128 == 0 && n%128 == 0:
+	case Registers(info) > largeTile && (m+127)/128*((n+127)/128)*products >= many && m%128 == 0 && n%128 == 0:
 		return tiledForm{formTiles, workgroup, 8, 8, 16} // 128 × 128
 	}
 	return tiledForm{formTiles, workgroup, 4, 4, 16} // 64 × 64

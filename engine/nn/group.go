@@ -45,7 +45,7 @@ func GroupOf(model Model, info vk.Info, inputs, floats int) (Group, error) {
 	}
 	// Inputs evaluated together share barriers and the weights read from memory; each needs registers for its sums.
 	const most = 4
-	for 2*int(g.Rows) <= min(most, inputs) && workingRegisters+2*int(g.Rows)*rowRegisters+groupWeights+floats <= registers(info) {
+	for 2*int(g.Rows) <= min(most, inputs) && workingRegisters+2*int(g.Rows)*rowRegisters+groupWeights+floats <= Registers(info) {
 		g.Rows *= 2
 	}
 	last, units, weights := m.Hidden[0], fours(m.In)+fours(m.Hidden[0]), m.In*m.Hidden[0]
@@ -121,5 +121,5 @@ func groupOn(info vk.Info) workgroup {
 	if most := int(info.Limits.MaxSubgroups); most > 0 {
 		lanes = min(lanes, most*subgroup)
 	}
-	return workgroup{lanes: subgroup, workgroup: lanes / subgroup * subgroup, registers: min(registers(info), laneRegisters)}
+	return workgroup{lanes: subgroup, workgroup: lanes / subgroup * subgroup, registers: min(Registers(info), laneRegisters)}
 }

@@ -83,7 +83,7 @@ func (m MLP) lanes(info vk.Info, most int, takes func(laneFloats) int) (Lanes, e
 		return Lanes{}, fmt.Errorf("nn: network %v needs %d weights per lane of a subgroup of %d; a lane holds at most %d: %w",
 			m, held.largest, l.Lanes, most, ErrNoRoom)
 	}
-	if has := registers(info); takes(held) > has {
+	if has := Registers(info); takes(held) > has {
 		return Lanes{}, fmt.Errorf("nn: network %v needs about %d registers per lane of a subgroup of %d; the device has %d: %w",
 			m, takes(held), l.Lanes, has, ErrNoRoom)
 	}

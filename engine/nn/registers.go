@@ -23,7 +23,7 @@ const (
 	rowRegisters     = 12
 )
 
-// registers returns the number of 32-bit registers of a lane, which bounds every form that holds something in lanes. Beyond it a GPU's compiler
+// Registers returns the number of 32-bit registers of a lane, which bounds every form that holds something in lanes. Beyond it a GPU's compiler
 // spills to memory, and RADV of Mesa 22.3 crashes where it spills many in subgroups of 64. Vulkan does not report the number; the vendors document it:
 //
 //	NVIDIA     255, and 65,536 per multiprocessor (CUDA C++ Programming Guide, "Compute Capabilities")
@@ -35,7 +35,7 @@ const (
 //	others     64, as on Arm's GPUs, which have among the fewest (Arm GPU Best Practices Developer Guide)
 //
 // A software driver's registers are memory: there is no bound.
-func registers(info vk.Info) int {
+func Registers(info vk.Info) int {
 	switch {
 	case info.Type == vk.CPU:
 		return math.MaxInt

@@ -70,7 +70,7 @@ func scanInGroups(info vk.Info, c cell, rows int) *scanForm {
 		f.workgroup /= 2
 	}
 	held := c.Kind.gates() * ceil(f.pitch(c.Out), f.slices) * ceil(f.pitch(c.Out), f.workgroup/f.slices)
-	f.held = working+held <= registers(info)
+	f.held = working+held <= Registers(info)
 	if !f.held && ceil(rows, f.rows)*c.networks*4*c.Kind.gates()*c.Out*c.Out > read {
 		return nil
 	}

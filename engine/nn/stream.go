@@ -35,7 +35,7 @@ func StreamOf(model Model, info vk.Info, inputs int) (Stream, error) {
 	const most = 16
 	lanes := int(info.SubgroupSize)
 	s.Rows = 1
-	for s.Rows < uint32(min(lanes, most, inputs)) && workingRegisters+m.Out+2*int(s.Rows)*max(rowRegisters, m.Out) <= registers(info) {
+	for s.Rows < uint32(min(lanes, most, inputs)) && workingRegisters+m.Out+2*int(s.Rows)*max(rowRegisters, m.Out) <= Registers(info) {
 		s.Rows *= 2
 	}
 	batches := (min(lanes, inputs) + int(s.Rows) - 1) / int(s.Rows)

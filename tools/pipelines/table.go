@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/evorl/evorl/envs"
-	"github.com/evorl/evorl/vk"
 )
 
 // cell is the most that the pipelines of a kernel take on a target.
@@ -72,8 +71,7 @@ func tableOf(targets []target, results []result) table {
 
 const tableHead = `The most that a pipeline of each kernel takes on each target: registers/spills/code, code in bytes or, on Intel's GPUs, instructions;
 -: no configuration of the sample chooses the kernel there, or the compiler does not tell. Cells marked * spill with an excuse: the kernel
-steps a robot, whose state may exceed the registers; it has the 93 outputs of Rainbow's networks on Intel's GPUs; or Mesa's compiler for RDNA 3
-uses only 144 registers. Written by go run ./tools/pipelines -sample -write with Mesa 22.3.6.
+steps a robot, whose state may exceed the registers, or Mesa's compiler for RDNA 3 uses only 144 registers. Written by go run ./tools/pipelines -sample -write with Mesa 22.3.6.
 
 `
 
@@ -177,15 +175,11 @@ func (t table) compare(old table) error {
 	return errors.New(strings.Join(worse, "\n") + "\n(registers/spills/code; go run ./tools/pipelines -sample -write renews " + tableFile + ")")
 }
 
-// excused reports whether a pipeline may spill: the passes of a solver do not need the robot's state, observations and network at once,
-// 93 outputs leave too few of Intel's registers for anything else, and Mesa 22.3's compiler for RDNA 3, unlike later ones, uses at most 144.
+// excused reports whether a pipeline may spill: the passes of a solver do not need the robot's state, observations and network at once, and Mesa 22.3's
+// compiler for RDNA 3, unlike later ones, uses at most 144 registers.
 func (r result) excused() bool {
-	const many, fewer = 64, 144
+	const fewer = 144
 	if r.target.family == "gfx1100" && r.Stats.Registers == fewer {
-		return true
-	}
-	outputs := slices.IndexFunc(r.Shader.Spec, func(c vk.SpecConstant) bool { return c.Name == "OUT" })
-	if r.target.driver == anv && outputs >= 0 && r.Spec[outputs] > many {
 		return true
 	}
 	_, name, ok := strings.Cut(r.Shader.Name, ".")
