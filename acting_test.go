@@ -15,20 +15,26 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 )
 
-func actingConfig(t *testing.T, more ...string) *evorl.Config {
+func actingConfig(t *testing.T, workflow string, more ...string) *evorl.Config {
 	t.Helper()
-	return configure(t, "impala", append([]string{
-		"network.hidden=[4]", "network.normalize_obs=true", "impala.environments=6", "impala.rollout_length=8", "impala.epochs=1",
-		"impala.minibatches=2", "impala.actors=3", "impala.lag=1", "iterations=20", "checkpoint.every=5", "evaluation.every=4",
+	return configure(t, workflow, append([]string{
+		"network.hidden=[4]", "network.normalize_obs=true", workflow + ".environments=6", workflow + ".rollout_length=8", workflow + ".epochs=1",
+		workflow + ".minibatches=2", workflow + ".actors=3", workflow + ".lag=1", "iterations=20", "checkpoint.every=5", "evaluation.every=4",
 		"evaluation.episodes=3", "evaluation.best_episodes=2",
 	}, more...)...)
 }
 
-// TestActingShared: an IMPALA whose environments other devices and machines act in ends with the same bits on one device, on two, one of which fails, and with
-// workers, one of which is stopped, also if it is interrupted and resumed. Who took part is in its provenance.
+// TestActingShared: an IMPALA or PPO whose environments other devices and machines act in ends with the same bits on one device, on two, one of which fails,
+// and with workers, one of which is stopped, also if it is interrupted and resumed. Who took part is in its provenance.
 func TestActingShared(t *testing.T) {
+	for _, workflow := range []string{"impala", "ppo"} {
+		t.Run(workflow, func(t *testing.T) { testActingShared(t, actingConfig(t, workflow)) })
+	}
+}
+
+func testActingShared(t *testing.T, cfg *evorl.Config) {
+	t.Helper()
 	dev, second, third := openDevice(t), openDevice(t), openDevice(t)
-	cfg := actingConfig(t)
 	place := func(name string) string { return filepath.Join(t.TempDir(), name) }
 	alone := place("alone")
 	if err := learn(t, evorl.Start, dev, cfg, alone).Close(); err != nil {
@@ -127,7 +133,10 @@ func TestActingRefused(t *testing.T) {
 		{"workflow = \"td3\"\nenv = \"Pendulum-v1\"\n[td3]\nenvironments = 8\nupdates_per_step = 0.125\nexploration_levels = 4\nactors = 4\n", "x.toml:6"},
 		{"workflow = \"erl\"\nenv = \"Pendulum-v1\"\n[td3]\nlag = 1\n", "x.toml:4"},
 		{"workflow = \"dvd\"\nenv = \"Pendulum-v1\"\n[dvd]\nlag = 1\n", "x.toml:4"},
-		{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nlag = 1\n", "x.toml:4"},
+		{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[ppo]\nactors = 3\n", "x.toml:4"},
+		{"workflow = \"ppo\"\nenv = \"SimpleSpread-v3\"\n[ppo]\nlag = 1\nactors = 2\n", "x.toml:5"},
+		{"workflow = \"a2c\"\nenv = \"CartPole-v1\"\n[a2c]\nactors = 2\nlag = 1\n", "x.toml:5"},
+		{"workflow = \"self-play\"\nenv = \"PongDuel-v0\"\n[ppo]\nlag = 1\n", "x.toml:4"},
 	} {
 		if _, err := evorl.Parse("x.toml", []byte(of.text)); err == nil || !strings.Contains(err.Error(), of.want) {
 			t.Errorf("%s: %v; want an error at %s", of.text, err, of.want)
@@ -138,11 +147,11 @@ func TestActingRefused(t *testing.T) {
 		if text != "" {
 			more = append(more, text)
 		}
-		if err := actingConfig(t, more...).CheckShared(); (err == nil) != (want == "") {
+		if err := actingConfig(t, "impala", more...).CheckShared(); (err == nil) != (want == "") {
 			t.Errorf("%s: %v; want %q", text, err, want)
 		}
 	}
-	if err := actingConfig(t, "impala.actors=1", "impala.lag=0").CheckShared(); err == nil || !strings.Contains(err.Error(), "impala.actors") {
+	if err := actingConfig(t, "impala", "impala.actors=1", "impala.lag=0").CheckShared(); err == nil || !strings.Contains(err.Error(), "impala.actors") {
 		t.Errorf("one actor that does not lag: %v; want an error of impala.actors", err)
 	}
 }

@@ -135,6 +135,10 @@ func TestBesideRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	spread, err := evorl.New("ppo", "SimpleSpread-v3") // without actors
+	if err != nil {
+		t.Fatal(err)
+	}
 	over, err := evorl.New("pbt", "sphere", evorl.Set("pbt.over=openes"), evorl.Set("search.members=4"), evorl.Set("search.slice=4"))
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +146,10 @@ func TestBesideRefused(t *testing.T) {
 	for _, of := range []struct {
 		cfg  *evorl.Config
 		want string
-	}{{ppo, "more members, ppo.gradient_parts = 2, or one device"}, {over, "pbt computes on one device"}, {small(t), "such as 64"}} {
+	}{
+		{ppo, "want more actors, more members, ppo.gradient_parts = 2, or one device"},
+		{spread, "want more members, ppo.gradient_parts = 2"}, {over, "pbt computes on one device"}, {small(t), "such as 64"},
+	} {
 		path := filepath.Join(t.TempDir(), "run")
 		_, err := evorl.Start(t.Context(), dev, of.cfg, path, evorl.Beside(dev))
 		if err == nil || !strings.Contains(err.Error(), of.want) {

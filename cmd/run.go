@@ -54,7 +54,7 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 			"Searches run on several devices: --device 0,1 or all. Each evaluates slices of the population (search.slice, 64 without one), and the run ends with the "+
 				"same bits for every number of devices. So do agents and PBT of agents: each device computes slices of the members (members.slice, one for each "+
 				"device without one). An agent with actors or a lag learns on the first device while the others act "+
-				"(impala.actors, impala.lag).",
+				"(ppo.actors, ppo.lag).",
 			"--cluster lets other machines do slices too, of searches, agents and PBT of agents, and act: evorl worker joins at the address that is shown.",
 		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +

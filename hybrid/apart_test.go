@@ -22,6 +22,15 @@ func TestApart(t *testing.T) {
 		cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches, cfg.Actors, cfg.Lag = slicedMembers, 4, 5, 1, 2, 2, 1
 		return rl.NewIMPALA(ctx, eng, env, cfg, network())
 	}
+	ppo := func(ctx context.Context, eng *engine.Engine) (engine.Trainable, error) {
+		env, err := envs.Lookup("CartPole-v1")
+		if err != nil {
+			return nil, err
+		}
+		cfg := rl.DefaultPPO()
+		cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Epochs, cfg.Minibatches, cfg.Actors, cfg.Lag = slicedMembers, 4, 5, 1, 2, 2, 1
+		return rl.NewPPO(ctx, eng, env, cfg, network())
+	}
 	td3 := func(ctx context.Context, eng *engine.Engine) (engine.Trainable, error) {
 		env, err := envs.Lookup("Pendulum-v1")
 		if err != nil {
@@ -37,6 +46,7 @@ func TestApart(t *testing.T) {
 		pbt  *PBTConfig
 	}{
 		"impala":              {impala, often(t, rl.DefaultIMPALA(), Truncation)},
+		"ppo":                 {ppo, often(t, rl.DefaultPPO(), Truncation)},
 		"the policies of td3": {td3, policies(often(t, rl.DefaultTD3(), Truncation))},
 	} {
 		t.Run(name, func(t *testing.T) {

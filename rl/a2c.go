@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 )
@@ -22,7 +23,7 @@ func DefaultA2C() A2CConfig {
 	return A2CConfig{
 		OnPolicyConfig: OnPolicyConfig{
 			Members: 1, Environments: 16, RolloutLength: 5, LearningRate: 7e-4, Discount: 0.99, ActorWeight: 1, CriticWeight: 0.5,
-			Optimizer: optim.RMSProp, OptimizerEpsilon: 1e-5, StillAction: -1, MaxGradNorm: 0.5, GradientParts: 1,
+			Optimizer: optim.RMSProp, OptimizerEpsilon: 1e-5, StillAction: -1, MaxGradNorm: 0.5, GradientParts: 1, Actors: 1,
 		},
 		GAELambda: 1,
 	}
@@ -32,6 +33,10 @@ func DefaultA2C() A2CConfig {
 func (c A2CConfig) Check(with Parts) error {
 	if err := with.checkEnvironment(); err != nil {
 		return err
+	}
+	if c.Lag > 0 {
+		return config.Invalid("a2c.lag", "the weights that act lag %d iterations behind, and nothing bounds the ratio of probabilities that would correct for it: "+
+			"want 0, or ppo, which clips it, or impala", c.Lag)
 	}
 	return c.ppo().common().check(with, "a2c", "rollout_length × environments")
 }

@@ -167,8 +167,8 @@ func (s *actorSite) close() error {
 	return s.of.Close()
 }
 
-// Act acts for a learner elsewhere (IMPALA, OffPolicy), whose engine has a crew, on the device of the engine, whose seed must be the run's: it joins under a
-// name of its own once build has made an agent with the learner's settings (and the option ForActing), and what acts is compiled. It acts until the run
+// Act acts for a learner elsewhere (PPO, IMPALA, OffPolicy), whose engine has a crew, on the device of the engine, whose seed must be the run's: it joins under
+// a name of its own once build has made an agent with the learner's settings (and the option ForActing), and what acts is compiled. It acts until the run
 // ends, or ctx does, with the error of the connection.
 //
 // Errors: of build; of the device; of jobs that an agent of the settings cannot do.
@@ -182,7 +182,7 @@ func Act(
 		}
 		of, ok := w.(apart)
 		if !ok {
-			return nil, errors.Join(fmt.Errorf("rl: %s has no actors; want impala or an off-policy agent", w.Describe().Workflow), w.Close())
+			return nil, errors.Join(fmt.Errorf("rl: %s has no actors; want an on-policy or off-policy agent", w.Describe().Workflow), w.Close())
 		}
 		return of, nil
 	}}

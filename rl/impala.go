@@ -24,9 +24,6 @@ type IMPALAConfig struct {
 	CThreshold     float64 `above:"0" doc:"Largest ratio in corrections of earlier steps, per member: at most rho_threshold." member:"log_uniform 0.1 1"`
 	PGRhoThreshold float64 `above:"0" doc:"Largest importance ratio in the actor's gradient, per member." member:"log_uniform 1 10"`
 
-	Actors int `min:"1" max:"65536" doc:"Parts of each member's environments, with random numbers of their own: other devices and machines can act in them."`
-	Lag    int `min:"0" max:"64" doc:"Iterations by which the weights that act are older than those that learn; from 1 on actors elsewhere act while this learns."`
-
 	MixValues bool `doc:"The actor's target is lambda times V-trace's value plus 1 - lambda times the critic's (acme); otherwise V-trace's alone (paper)."`
 }
 
@@ -38,9 +35,9 @@ func DefaultIMPALA() IMPALAConfig {
 	return IMPALAConfig{
 		OnPolicyConfig: OnPolicyConfig{
 			Members: 1, Environments: 256, RolloutLength: 512, LearningRate: 3e-4, Discount: 0.99, ActorWeight: 1, CriticWeight: 1, EntropyWeight: 0.01,
-			Optimizer: optim.Adam, OptimizerEpsilon: 1e-8, StillAction: -1, GradientParts: 1,
+			Optimizer: optim.Adam, OptimizerEpsilon: 1e-8, StillAction: -1, GradientParts: 1, Actors: 1,
 		},
-		Epochs: 4, Minibatches: 16, Actors: 1, Lambda: 0.95, RhoThreshold: 1, CThreshold: 1, PGRhoThreshold: 1,
+		Epochs: 4, Minibatches: 16, Lambda: 0.95, RhoThreshold: 1, CThreshold: 1, PGRhoThreshold: 1,
 	}
 }
 
@@ -48,13 +45,6 @@ func DefaultIMPALA() IMPALAConfig {
 func (c IMPALAConfig) Validate() error {
 	if c.Minibatches > c.Environments {
 		return config.Invalid("minibatches", "%d minibatches of %d trajectories (environments); want at least one trajectory each", c.Minibatches, c.Environments)
-	}
-	if c.Environments%c.Actors != 0 {
-		return config.Invalid("actors", "%d parts of %d environments; want a divisor of them", c.Actors, c.Environments)
-	}
-	if c.GradientParts > 1 && (c.Actors > 1 || c.Lag > 0) {
-		return config.Invalid("gradient_parts", "%d parts of gradients, with %d actors and a lag of %d: other devices either compute gradients or act; "+
-			"want 1, or one actor and no lag", c.GradientParts, c.Actors, c.Lag)
 	}
 	return c.OnPolicyConfig.Validate()
 }
@@ -67,25 +57,19 @@ func (c IMPALAConfig) Check(with Parts) error {
 	if n := with.Env.Seats(); n > 1 {
 		return fmt.Errorf("rl: impala on %q, which has %d agents: its trajectories may not have gaps; want ppo or a2c", with.Env.Name, n)
 	}
-	if err := with.Env.CheckParts(c.Actors, c.Environments); err != nil {
-		return config.Invalid("impala.actors", "%v", err)
-	}
 	return c.common().check(with, "impala", "environments / minibatches × rollout_length")
 }
 
-// Apart returns the parts of the environments in which others can act, and the lag of the weights that act.
-func (c IMPALAConfig) Apart() (actors, lag int) { return c.Actors, c.Lag }
-
 // common returns the settings that the parts of on-policy algorithms share.
 func (c IMPALAConfig) common() onPolicyConfig {
-	return onPolicyConfig{OnPolicyConfig: c.OnPolicyConfig, epochs: c.Epochs, minibatches: c.Minibatches, trajectories: true, actors: c.Actors, lag: c.Lag}
+	return onPolicyConfig{OnPolicyConfig: c.OnPolicyConfig, epochs: c.Epochs, minibatches: c.Minibatches, trajectories: true}
 }
 
 // IMPALA is an advantage actor-critic of M members. V-trace corrects its targets and gradients for the updates made
 // since the trajectories were collected (L. Espeholt et al., "IMPALA", 2018). On one device, actors and learner alternate:
 // an iteration is one recorded program of rollout, epochs × minibatches updates and metrics. On an engine with other
-// devices (engine.Beside) or workers elsewhere (engine.Assisted, Act) these act, with the same results; from a lag of 1 on
-// while the learner learns.
+// devices (engine.Beside) or workers elsewhere (engine.Assisted, Act) these act in the parts of its environments
+// (Actors), with the same results; from a lag of 1 on while the learner learns.
 type IMPALA struct {
 	onPolicy
 	cfg    IMPALAConfig
@@ -105,14 +89,9 @@ func NewIMPALA(ctx context.Context, eng *engine.Engine, env *envs.Environment, c
 	if err := p.make(ctx, cfg, opts, p.buildLearner, p.Record); err != nil {
 		return nil, err
 	}
-	if p.parts == nil {
-		p.collector.remote = newRemoteActors(p, env)
-	}
-	p.shared = newSharedGradients(p)
+	p.share(p)
 	return p, nil
 }
-
-func (p *IMPALA) collects() *Collector { return p.collector }
 
 func (p *IMPALA) again(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
 	of, err := NewIMPALA(ctx, eng, p.env, p.cfg, p.opts...)

@@ -21,6 +21,12 @@ func TestMisuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	duel, err := envs.Lookup("PongDuel-v0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind, synchronous, parts := DefaultPPO(), DefaultA2C(), DefaultPPO()
+	behind.Lag, synchronous.Lag, parts.Actors = 1, 2, 2
 	only := func(_ any, err error) error { return err }
 	network, replay := DefaultNetwork(), DefaultReplay()
 	type misuse struct {
@@ -39,6 +45,9 @@ func TestMisuse(t *testing.T) {
 		{"option of DQN", only(NewDQN(ctx, eng, pole, DefaultDQN(), nil)), "option is nil"},
 		{"option of DvD", only(NewDvD(ctx, eng, pendulum, DefaultDvD(), nil)), "option is nil"},
 		{"no settings", only(NewPPO(ctx, eng, pole, PPOConfig{})), "want"},
+		{"weights that lag behind opponents", only(NewPPO(ctx, eng, duel, behind, Pool(PoolConfig{Opponents: 2}))), `"ppo.lag": the weights of agents with pools`},
+		{"weights of A2C that lag behind", only(NewA2C(ctx, eng, pole, synchronous)), `"a2c.lag": the weights that act lag 2 iterations behind`},
+		{"parts of a world of several agents", only(NewPPO(ctx, eng, duel, parts)), `"ppo.actors": environments of "PongDuel-v0" in 2 parts, of several agents`},
 		{"no environment for PPO", DefaultPPO().Check(Parts{Network: network, Replay: replay}), none},
 		{"no environment for A2C", DefaultA2C().Check(Parts{Network: network, Replay: replay}), none},
 		{"no environment for IMPALA", DefaultIMPALA().Check(Parts{Network: network, Replay: replay}), none},

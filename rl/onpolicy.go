@@ -13,8 +13,8 @@ import (
 	"github.com/evorl/evorl/rl/internal/lane"
 )
 
-// onPolicy is the common part of PPO and IMPALA: agents, the collection of trajectories, minibatches, and the life
-// cycle and metrics of the workflow.
+// onPolicy is the common part of PPO and IMPALA: agents, the collection of trajectories, minibatches, those that act or compute gradients elsewhere, and the
+// life cycle and metrics of the workflow.
 type onPolicy struct {
 	engine.Base
 	name   string
@@ -55,6 +55,10 @@ type OnPolicyConfig struct {
 	OptimizerEpsilon float64    `above:"0" doc:"Added to the optimizer's denominator."`
 	MaxGradNorm      float64    `min:"0" doc:"Largest norm of the joint gradient of actor and critic, which is scaled down to it; 0: no limit."`
 	GradientParts    int        `min:"1" max:"64" doc:"Parts of each minibatch, whose gradients are added in order; several devices can compute them."`
+
+	Actors int `min:"1" max:"65536" doc:"Parts of each member's environments, with random numbers of their own: other devices and machines can act in them."`
+	Lag    int `min:"0" max:"64" doc:"Iterations by which the weights that act are older than those that learn; from 1 on actors elsewhere act while this learns."`
+
 	ScheduleConfig
 }
 
@@ -64,8 +68,18 @@ func (c OnPolicyConfig) Validate() error {
 	if n := c.RolloutLength * c.Environments; n > most {
 		return config.Invalid("environments", "%d transitions per member and iteration (rollout_length × environments); want at most %d", n, most)
 	}
+	if c.Environments%c.Actors != 0 {
+		return config.Invalid("actors", "%d parts of %d environments; want a divisor of them", c.Actors, c.Environments)
+	}
+	if c.GradientParts > 1 && (c.Actors > 1 || c.Lag > 0) {
+		return config.Invalid("gradient_parts", "%d parts of gradients, with %d actors and a lag of %d: other devices either compute gradients or act; "+
+			"want 1, or one actor and no lag", c.GradientParts, c.Actors, c.Lag)
+	}
 	return c.ScheduleConfig.Validate()
 }
+
+// Apart returns the parts of the environments in which others can act, and the lag of the weights that act.
+func (c OnPolicyConfig) Apart() (actors, lag int) { return c.Actors, c.Lag }
 
 // Gradients returns the parts of gradients, which other devices can compute.
 func (c OnPolicyConfig) Gradients() (parts int) { return c.GradientParts }
@@ -76,7 +90,6 @@ type onPolicyConfig struct {
 	epochs, minibatches int
 	trajectories        bool        // minibatches are of whole trajectories
 	criticInput         CriticInput // of PPO
-	actors, lag         int         // of IMPALA
 }
 
 // parts returns the parts of each minibatch.
@@ -124,6 +137,9 @@ func (c onPolicyConfig) checkParts(name string, memory bool) error {
 
 // check checks the networks of the algorithm with that name; rows names the settings that determine the transitions of a minibatch.
 func (c onPolicyConfig) check(with Parts, name, rows string) error {
+	if err := with.Env.CheckParts(c.Actors, c.Environments); err != nil {
+		return config.Invalid(name+".actors", "%v", err)
+	}
 	c.Environments *= with.Env.Seats()
 	if err := c.checkMotion(with.Env, name); err != nil {
 		return err
@@ -204,12 +220,15 @@ func (o *onPolicy) replays(network NetworkConfig) {
 func (o *onPolicy) complete(ctx context.Context, with settings, record func(*engine.Recorder, func(*engine.Recorder))) (err error) {
 	c, s, m, behaves := o.common, o.State(), o.Metrics(), o.agent.behaviour()
 	if with.pool.Opponents > 0 {
+		if c.Lag > 0 {
+			return config.Invalid(o.name+".lag", "the weights of agents with pools of opponents lag %d iterations behind: want 0", c.Lag)
+		}
 		if o.opponents, err = newOpponents(s.Sub("opponents"), o.env, o.agent, c, with); err != nil {
 			return err
 		}
 		behaves.policy = o.opponents.policy
 	}
-	behaves.parts, behaves.lag = c.actors, c.lag
+	behaves.parts, behaves.lag = c.Actors, c.Lag
 	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, behaves, o.env, envs.RolloutConfig{
 		Members: c.Members, Environments: c.Environments / o.env.Seats(), Horizon: c.RolloutLength, Options: with.options,
 		Packed: o.packs(),
@@ -312,6 +331,15 @@ func (o *onPolicy) reads(of onPolicyWorkflow) []*engine.Tensor {
 }
 
 func (o *onPolicy) learns() *onPolicy { return o }
+
+func (o *onPolicy) collects() *Collector { return o.collector }
+
+// share lets the engine's other devices, and workers of its crew, act for the workflow, or the devices compute parts of its gradients: it has parts of one
+// of both at most.
+func (o *onPolicy) share(of onPolicyWorkflow) {
+	o.collector.remote = newRemoteActors(of, o.env)
+	o.shared = newSharedGradients(of)
+}
 
 // mean records a metric [M] from the parts [splits, M] of a minibatch's mean, which are added.
 func (o *onPolicy) mean(r *engine.Recorder, to, parts *engine.Tensor) {

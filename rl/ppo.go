@@ -35,7 +35,7 @@ func DefaultPPO() PPOConfig {
 	return PPOConfig{
 		OnPolicyConfig: OnPolicyConfig{
 			Members: 1, Environments: 4, RolloutLength: 128, LearningRate: 2.5e-4, Discount: 0.99, ActorWeight: 1, CriticWeight: 0.5, EntropyWeight: 0.01,
-			Optimizer: optim.Adam, OptimizerEpsilon: 1e-5, MaxGradNorm: 0.5, StillAction: -1, GradientParts: 1,
+			Optimizer: optim.Adam, OptimizerEpsilon: 1e-5, MaxGradNorm: 0.5, StillAction: -1, GradientParts: 1, Actors: 1,
 		},
 		Epochs: 4, Minibatches: 4, GAELambda: 0.95, ClipEpsilon: 0.2, NormalizeAdvantage: true, ClipValue: true,
 	}
@@ -59,6 +59,7 @@ func (c PPOConfig) Check(with Parts) error {
 
 // PPO is proximal policy optimization (J. Schulman et al., "Proximal Policy Optimization Algorithms", 2017) of M
 // members. An iteration is one recorded program: rollout, values, advantages, epochs × minibatches updates, metrics.
+// Others can act as for IMPALA. With a lag, the policy of the ratios is the one that acted.
 type PPO struct {
 	onPolicy
 	cfg       PPOConfig
@@ -89,7 +90,7 @@ func newPPO(ctx context.Context, name string, algorithm Algorithm, eng *engine.E
 	if err := p.make(ctx, cfg, opts, p.buildLearner, p.Record); err != nil {
 		return nil, err
 	}
-	p.shared = newSharedGradients(p)
+	p.share(p)
 	return p, nil
 }
 

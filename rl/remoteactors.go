@@ -45,7 +45,7 @@ type remoteActors struct {
 type apart interface {
 	engine.Workflow
 	collects() *Collector
-	// again makes the workflow with another engine, to act.
+	// again makes the workflow with another engine, to act or to compute gradients.
 	again(ctx context.Context, eng *engine.Engine) (engine.Workflow, error)
 }
 
@@ -56,13 +56,17 @@ type partTask struct {
 	state                       [][]byte // nil: the place has it
 }
 
-// newRemoteActors makes actors on the engine's other devices, and lets workers of its crew act; nil: the engine has neither.
+// newRemoteActors makes actors on the engine's other devices, and lets workers of its crew act; nil: the engine has neither, or one part acts with the present
+// weights, and the learner would only wait for it.
 func newRemoteActors(p apart, env *envs.Environment) *remoteActors {
 	eng, c := p.State().Engine(), p.collects()
 	if len(eng.Devices()) == 1 && eng.Crew() == nil || env.SteppedByHost() || env.Seats() > 1 {
 		return nil
 	}
 	n := len(c.rollout.Parts())
+	if n == 1 && c.lagged == nil {
+		return nil
+	}
 	a := &remoteActors{learner: p, of: c, acts: make([]*engine.Program, n), changed: make(chan struct{}), known: map[*cluster.Hand]bool{}, patience: latePatience}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	for i, dev := range eng.Devices()[1:] {

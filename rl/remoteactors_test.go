@@ -39,6 +39,11 @@ func remoteCases(t *testing.T) []remoteCase {
 		cfg, network := apartIMPALA(parts, lag)
 		return parted(t, NewIMPALA, "CartPole-v1", cfg, Network(network))
 	}
+	clipped, lanes := apartPPO(3, 1)
+	whole, carried := apartPPO(2, 2)
+	whole.Minibatches, carried.Hidden, carried.Layers, carried.NormalizeReward = 2, nil, cells(nn.LSTM, 3, 4), true
+	a2c := DefaultA2C()
+	a2c.Environments, a2c.Actors = 6, 2
 	later, memory := apartIMPALA(2, 3)
 	memory.Hidden, memory.Layers, memory.NormalizeReward = nil, cells(nn.GRU, 3, 4), true
 	fast, network, replay := fastSettings()
@@ -52,6 +57,9 @@ func remoteCases(t *testing.T) []remoteCase {
 		{"impala, lag 1", impala(3, 1), false},
 		{"impala, lag 1, one part", impala(1, 1), true},
 		{"impala, lag 3, with memory", parted(t, NewIMPALA, "CartPole-v1", later, Network(memory)), true},
+		{"ppo, lag 1", parted(t, NewPPO, "CartPole-v1", clipped, Network(lanes)), false},
+		{"ppo, lag 2, with memory", parted(t, NewPPO, "CartPole-v1", whole, Network(carried)), true},
+		{"a2c", parted(t, NewA2C, "Pendulum-v1", a2c, Network(lanes)), true},
 		{"td3 of several deviations, lag 2", parted(t, NewTD3, "Pendulum-v1", fast, Network(network), Replays(replay)), false},
 		{"noisy dqn, lag 1", parted(t, NewDQN, "CartPole-v1", dqn, Network(q), Replays(priorities)), true},
 	}
@@ -138,8 +146,8 @@ func (w *troupe) join(lives int) {
 	}
 }
 
-// TestActorsElsewhere: a run of IMPALA or an off-policy agent ends with the same bits on one device, on two, and with workers that join in the middle and die,
-// whoever acts; also after it was saved and resumed by others.
+// TestActorsElsewhere: a run of an on-policy or off-policy agent ends with the same bits on one device, on two, and with workers that join in the middle and
+// die, whoever acts; also after it was saved and resumed by others.
 func TestActorsElsewhere(t *testing.T) {
 	const immortal = 1 << 30
 	for _, c := range remoteCases(t) {

@@ -40,6 +40,8 @@ func workflows() []workflow {
 	ppo.Members, ppo.Environments, ppo.RolloutLength, ppo.Epochs, ppo.Minibatches = 32, 5, 9, 2, 2 // so many that their updates are fused
 	one := ppo
 	one.Members, one.AnnealSteps, one.NormalizeAdvantage = 1, 400, false
+	behind := ppo
+	behind.Members, behind.Environments, behind.Actors, behind.Lag = 2, 6, 3, 1
 	a2c := DefaultA2C()
 	a2c.Members, a2c.Environments = 2, 9
 	impala := DefaultIMPALA()
@@ -54,6 +56,7 @@ func workflows() []workflow {
 	return append([]workflow{
 		{"ppo", makes(NewPPO, "CartPole-v1", ppo, Network(network), Environment(envs.Options{TimeLimit: 8}))},
 		{"ppo of one member", makes(NewPPO, "Pendulum-v1", one, Network(plain), Environment(envs.Options{TimeLimit: 12}))},
+		{"ppo whose actors lag behind", makes(NewPPO, "CartPole-v1", behind, Network(network), Environment(envs.Options{TimeLimit: 8}))},
 		{"a2c", makes(NewA2C, "Acrobot-v1", a2c, Network(network), Environment(envs.Options{TimeLimit: 11}))},
 		{"impala", makes(NewIMPALA, "CartPole-v1", impala, Network(network), Environment(envs.Options{TimeLimit: 8}))},
 		{"impala whose actors lag behind", makes(NewIMPALA, "CartPole-v1", apart, Network(network), Environment(envs.Options{TimeLimit: 8}))},

@@ -32,10 +32,8 @@ type sharedGradients struct {
 
 // onPolicyWorkflow is a workflow that learns from minibatches of trajectories.
 type onPolicyWorkflow interface {
-	engine.Workflow
+	apart
 	learns() *onPolicy
-	// again makes the workflow with another engine.
-	again(ctx context.Context, eng *engine.Engine) (engine.Workflow, error)
 	// reads returns what an iteration's updates read besides what they have in common (onPolicy.reads).
 	reads() []*engine.Tensor
 	recordUpdates(r *engine.Recorder)

@@ -58,14 +58,7 @@ func (p *PPO) dispatches() int {
 }
 
 func (p *IMPALA) dispatches() int {
-	n := p.updates(2+1+2+1) + p.around() // rows of both observations, next values, outputs of actor and critic, V-trace
-	if parts := p.cfg.Actors; parts > 1 {
-		n += parts - 1 + parts*len(p.collector.rollout.Parts()[0].Written()) // rollouts, and joining what they write
-	}
-	if p.cfg.Lag > 0 {
-		n++ // how far the weights are behind
-	}
-	return n
+	return p.updates(2+1+2+1) + p.around() // rows of both observations, next values, outputs of actor and critic, V-trace
 }
 
 // updates is how many kernels the updates run, each after so many of preparation. There are few enough that none counts them
@@ -77,6 +70,12 @@ func (o *onPolicy) updates(prepare int) int {
 // around is how many kernels a step runs beside the updates.
 func (o *onPolicy) around() int {
 	n := 1 + len(o.rates.scheduled) // the rollout, learning rates
+	if parts := o.common.Actors; parts > 1 {
+		n += parts - 1 + parts*len(o.collector.rollout.Parts()[0].Written()) // rollouts, and joining what they write
+	}
+	if o.common.Lag > 0 {
+		n++ // how far the weights are behind
+	}
 	if o.agent.normalizer != nil {
 		n += 2 // the moments, and values left out
 	}

@@ -41,9 +41,9 @@ func (a *agent) actorsKey() string {
 	return a.name + ".actors"
 }
 
-// actorsKey is agent.actorsKey of the workflow, unless an enclosing method trains its agents.
+// actorsKey is agent.actorsKey of the workflow, unless an enclosing method trains its agents, or the environments cannot have parts.
 func (s *Setup) actorsKey() string {
-	if a, ok := s.Settings.(*agent); ok && a.slices != nil {
+	if a, ok := s.Settings.(*agent); ok && a.slices != nil && s.Env.CheckParts(2, 2) == nil {
 		return a.actorsKey()
 	}
 	return ""

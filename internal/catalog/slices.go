@@ -115,15 +115,15 @@ func (s *Setup) CheckShared() error {
 			"or a search such as \"openes\"", s.Workflow.Name)
 	case searches && of.cfg.Slice == 0:
 		return config.Invalid("search.slice", "several devices share the evaluation of candidates in slices: want at least 1, such as 64")
-	case agents != nil && *members == 1 && s.actorsKey() != "":
-		return config.Invalid(s.actorsKey(), "one learner with one actor computes on one device, and several are to share the run: want more actors, lag = 1, "+
-			"more members, or one device")
 	case agents != nil && *members == 1:
-		more := "more members"
+		key, more := membersKey, "more members"
+		if actors := s.actorsKey(); actors != "" {
+			key, more = actors, "more actors, "+more
+		}
 		if a, ok := s.Settings.(*agent); ok && a.gradientsKey() != "" {
 			more += ", " + a.gradientsKey() + " = 2"
 		}
-		return config.Invalid(membersKey, "one member computes on one device, and several are to share the run: want %s, or one device", more)
+		return config.Invalid(key, "one member with one actor computes on one device, and several are to share the run: want %s, or one device", more)
 	case agents != nil && agents.Slice == 0:
 		return config.Invalid(SliceKey, "several devices compute the members in slices: want at least 1, such as the number of members on each device")
 	}
