@@ -65,6 +65,11 @@ func testActingShared(t *testing.T, cfg *evorl.Config) {
 	if err := run.Close(); err != nil {
 		t.Error(err)
 	}
+	for _, path := range []string{alone, two} {
+		if text, err := os.ReadFile(filepath.Join(path, "metrics.jsonl")); err != nil || strings.Count(string(text), `"policy/lag":1,`) != 19 {
+			t.Errorf("metrics %s, %v; want a lag of 1 in all of 20 iterations but the first", text, err)
+		}
+	}
 	if got := digestOf(t, two); got != want {
 		t.Errorf("with other devices it ends with %s; want %s, as alone", got, want)
 	}
