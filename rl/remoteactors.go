@@ -29,7 +29,7 @@ type remoteActors struct {
 	before   int                      // steps of every environment before the first iteration
 	weights  map[int]*behaviorWeights // by the iteration that acts with them
 	parts    []*remotePart
-	longest  time.Duration // that a part took
+	longest  time.Duration // that a part took lately
 	patience time.Duration // see latePatience
 	acted    []int         // parts that each of the engine's devices acted in the last iteration
 
@@ -179,7 +179,7 @@ func (a *remoteActors) await(ctx context.Context, iteration int) (results []*par
 	return results, nil
 }
 
-// An actor that takes latePatience more than lateFactor times the longest that any has taken for a part is late: the learner acts for it, too.
+// An actor that takes latePatience more than lateFactor times the longest that any has lately taken for a part is late: the learner acts for it, too.
 const (
 	latePatience = 15 * time.Second
 	lateFactor   = 4
