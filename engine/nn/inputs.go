@@ -39,9 +39,10 @@ type batch struct {
 	normalizer   *engine.Tensor
 	limit        float32
 	outputs      *engine.Tensor
-	outer, inner int // a network's rows: inner rows in each of outer blocks
-	common       int // inputs that networks of low rank share: those of row r are r % common; 0: all rows have their own
-	stack        int // networks per member, consecutive
+	branch       *engine.Tensor // outputs of the network's branch; nil: not computed
+	outer, inner int            // a network's rows: inner rows in each of outer blocks
+	common       int            // inputs that networks of low rank share: those of row r are r % common; 0: all rows have their own
+	stack        int            // networks per member, consecutive
 	ends         *engine.Tensor
 	memory       *engine.Tensor
 	begins       Begins

@@ -12,11 +12,12 @@ import (
 // is the product of the patches under its window and its weights: products read patches in the images, or from memory where they cannot.
 type layered struct {
 	layers   []Layer
-	in, out  int  // floats of an input, and outputs
-	size     int  // parameters
-	norms    bool // some layers are normalized
-	networks int  // N, over all members
-	capacity int  // rows per network that the scratch tensors hold
+	branch   *Layer // a second output layer; nil: none
+	in, out  int    // floats of an input, and outputs
+	size     int    // parameters
+	norms    bool   // some layers are normalized
+	networks int    // N, over all members
+	capacity int    // rows per network that the scratch tensors hold
 	info     vk.Info
 
 	inputs  *engine.Tensor   // [networks, capacity, In]: normalized or concatenated inputs
@@ -193,6 +194,9 @@ func (l *layered) chunk(r *engine.Recorder, b batch, kept *activations, first, c
 		} else {
 			projected = l.perturbed(r, b, i, g, first, projected)
 		}
+		if l.branch != nil && b.branch != nil && !layer.Hidden {
+			l.branchForward(r, b, g, first)
+		}
 		if layer.Skip > 0 {
 			to := kept.matrix(kept.hidden[i], layer)
 			l.slope(r, layer.Units(), count, to, to, slope{addend: kept.hidden[i-layer.Skip]})
@@ -212,17 +216,23 @@ func (l *layered) product(b batch, kept *activations, i, first, rows int) Gemm {
 	}
 	switch {
 	case !layer.Hidden:
-		g.C = Matrix{Tensor: b.outputs, Stride: b.inner * layer.Out, Row: layer.Out}
-		g.First, g.Inner, g.Block = first, b.inner, l.networks*b.inner*layer.Out
-		if b.outer == 1 { // one block: no divisions
-			g.C.At, g.First, g.Inner, g.Block = first*layer.Out, 0, 0, 0
-		}
+		g = l.outputs(g, b, b.outputs, first)
 	case layer.Norms:
 		g.C = kept.matrix(kept.affine[i], layer).byPlace(layer)
 	default:
 		g.C, g.Activation = kept.matrix(kept.hidden[i], layer).byPlace(layer), layer.Activation
 		g.Padded = l.pads(layer)
 		g.Kept = kept.affine[i]
+	}
+	return g
+}
+
+// outputs completes the product g of an output layer with where it writes rows of outputs from row first on.
+func (l *layered) outputs(g Gemm, b batch, outputs *engine.Tensor, first int) Gemm {
+	g.C = Matrix{Tensor: outputs, Stride: b.inner * g.N, Row: g.N}
+	g.First, g.Inner, g.Block = first, b.inner, l.networks*b.inner*g.N
+	if b.outer == 1 { // one block: no divisions
+		g.C.At, g.First, g.Inner, g.Block = first*g.N, 0, 0, 0
 	}
 	return g
 }

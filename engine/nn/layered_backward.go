@@ -21,8 +21,9 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 			above = skip{dz.Tensor, i - layer.Skip}
 		}
 		if back.params != nil && layer.In > 0 {
-			if summed := l.weights(r, b, kept, i, dz, back); !summed {
-				l.columns(r, b, layer, dz, nil, layer.Bias, back)
+			l.learn(r, b, kept, i, layer, dz, back)
+			if l.branch != nil && !layer.Hidden {
+				l.learn(r, b, kept, i, *l.branch, l.branchGradient(b, back), back)
 			}
 		}
 		if i > 0 {
@@ -41,7 +42,11 @@ func (l *layered) backward(r *engine.Recorder, b batch, kept *activations, back 
 				l.spread(r, b, kept, layer, dz, at, slope{})
 				continue
 			}
-			l.inputsOf(b, layer, p.at, p.features, dz, at).Record(r)
+			g := l.inputsOf(b, layer, p.at, p.features, dz, at)
+			if l.branch != nil && !layer.Hidden {
+				g = l.branchBelow(r, b, g, back, l.scratch[0])
+			}
+			g.Record(r)
 		}
 	}
 }
@@ -59,11 +64,17 @@ func (l *layered) mappedInputs(r *engine.Recorder, b batch, kept *activations, k
 	l.slope(r, p.features, b.inner, all, to, slope{})
 }
 
+// learn records the gradients of the weights and biases of a layer behind the values of layer i - 1.
+func (l *layered) learn(r *engine.Recorder, b batch, kept *activations, i int, layer Layer, dz Matrix, back gradients) {
+	if summed := l.weights(r, b, kept, i, layer, dz, back); !summed {
+		l.columns(r, b, layer, dz, nil, layer.Bias, back)
+	}
+}
+
 // weights records the gradient of a layer's weights: its transposed inputs times the gradient at its affine outputs. Two
 // parts of the inputs are one product if panels compute it. Panels also sum the gradient at the affine outputs, which is
 // the biases' gradient: they follow the weights like one more row. summed reports whether they did.
-func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int, dz Matrix, back gradients) (summed bool) {
-	layer := l.layers[i]
+func (l *layered) weights(r *engine.Recorder, b batch, kept *activations, i int, layer Layer, dz Matrix, back gradients) (summed bool) {
 	inputs := []input{{features: layer.In}}
 	if i > 0 {
 		inputs[0].matrix = kept.matrix(kept.hidden[i-1], l.layers[i-1])
@@ -138,6 +149,9 @@ func (l *layered) below(r *engine.Recorder, b batch, kept *activations, i int, d
 	} else {
 		g := l.inputsOf(b, layer, 0, layer.In, dz, to)
 		g.Padded, g.Slope, g.Outputs, g.Inputs = l.pads(under), by.of, by.outputs, by.inputs
+		if l.branch != nil && !layer.Hidden {
+			g = l.branchBelow(r, b, g, back, free[1])
+		}
 		g.Record(r)
 	}
 	if !under.Norms {

@@ -177,6 +177,9 @@ func perceptron(m Model) (MLP, error) {
 	if p, ok := m.(MLP); ok {
 		return p, nil
 	}
+	if b, ok := m.(Branch); ok {
+		return MLP{}, fmt.Errorf("nn: network %v, whose parameters do not follow each other; want a network of its own", b)
+	}
 	layers := m.Layers()
 	p := MLP{In: m.Inputs().Size(), Out: m.Outputs()}
 	for i, l := range layers {

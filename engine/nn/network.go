@@ -25,7 +25,8 @@ type Network struct {
 	rows    int // capacity of the form, in rows per network
 	// perturbed is the number of networks that a perturbation makes of each member's; 0: none. To the form their rows are those of one network.
 	perturbed int
-	common    bool // these networks share their inputs, a batch
+	common    bool    // these networks share their inputs, a batch
+	branch    *Branch // a second output; nil: none
 	form      form
 }
 
@@ -86,6 +87,7 @@ func (n *Network) byLayers(s *engine.State) (*Network, error) {
 		return n, err
 	}
 	l := newLayered(s.Sub("layers"), n.model, n.members*n.stack, n.rows)
+	l.withBranch(n.branch)
 	n.form, n.rows = l, l.capacity
 	return n, s.Err()
 }

@@ -17,6 +17,7 @@ type Pass struct {
 	batch  batch            // of the open pass
 
 	gradient *engine.Tensor // [splits, M, row]; nil: the pass does not learn
+	branch   branchPass
 }
 
 // NewPass makes a pass over up to rows rows of a network; rows must not exceed the network's own. It fails with a
@@ -86,6 +87,8 @@ func (p *Pass) open(r *engine.Recorder, w Weights, inputs Inputs, outputs *engin
 		err = fmt.Errorf("nn: %v: a pass over inputs %v, whose rows of a member are not contiguous; want [member, rows, features]", p.net, inputs.Parts)
 	case b.inner > p.rows:
 		err = fmt.Errorf("nn: %v: a pass over %d rows; it has room for %d", p.net, b.inner, p.rows)
+	default:
+		b, err = p.branch.with(p.net, b)
 	}
 	if err != nil {
 		r.Fail(err)
@@ -108,7 +111,8 @@ type Gradients struct {
 // gradients are the checked gradient tensors of a batch.
 type gradients struct {
 	outputs, params *engine.Tensor
-	splits          int // of params
+	branch          *engine.Tensor // at the branch's outputs; nil: the network has none
+	splits          int            // of params
 	inputs          [MaxParts]*engine.Tensor
 }
 
@@ -123,7 +127,7 @@ func (p *Pass) Backward(r *engine.Recorder, gradOutputs *engine.Tensor, g Gradie
 		r.Fail(err)
 		return
 	}
-	p.opened = nil
+	p.opened, back.branch = nil, p.branch.gradient
 	p.net.form.backward(r, p.batch, p.kept, back)
 }
 

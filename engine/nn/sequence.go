@@ -35,6 +35,7 @@ type Sequence struct {
 	carried, direct       *engine.Tensor // [networks, B, units]
 
 	gradient *engine.Tensor // [splits, M, row]; nil: the pass does not learn
+	branch   branchPass
 }
 
 // NewSequence makes a pass over sequences of the given number of steps, in the given number of rows per network: environments, or sequences of a
@@ -60,6 +61,7 @@ func (n *Network) newSequence(s *engine.State, steps, rows int, form *scanForm) 
 	networks, all := n.members*n.stack, steps*rows
 	q := &Sequence{net: n, cell: cell{layer, networks}, scan: form, steps: steps, rows: rows}
 	q.before, q.after = newLayered(s.Sub("before"), before, networks, all), newLayered(s.Sub("after"), after, networks, all)
+	q.after.withBranch(n.branch)
 	for _, l := range []*layered{q.before, q.after} {
 		if err := l.room(fmt.Sprintf("sequence of %v over %d steps in %d rows", n, steps, rows), all); err != nil {
 			return nil, fmt.Errorf("nn: %w", err)
@@ -178,6 +180,11 @@ func (q *Sequence) open(r *engine.Recorder, w Weights, inputs Inputs, done, outp
 		return fmt.Errorf("nn: %v: a sequence from memory %v; want %v", n, b.memory, q.memory)
 	case !b.begins.check(q.cell.networks, b.stack, q.rows):
 		return fmt.Errorf("nn: %v: a sequence that begins episodes by %v; want a word for each of %d rows", n, b.begins.Words, q.rows)
+	case n.branch != nil && b.outer > 1:
+		return fmt.Errorf("nn: %v: a sequence with outputs %v, and a branch; want [member, time, row, output]", n, outputs)
+	}
+	if b, err = q.branch.with(n, b); err != nil {
+		return err
 	}
 	q.opened, q.done, q.from, q.apart = r, done, b, b.outer > 1 && q.cell.networks > 1
 	if q.apart {
@@ -242,7 +249,7 @@ func (q *Sequence) Backward(r *engine.Recorder, gradOutputs *engine.Tensor, g Se
 		return
 	}
 	q.opened = nil
-	b, c, above := q.batch, q.cell, gradients{outputs: gradOutputs, params: back.params, splits: back.splits}
+	b, c, above := q.batch, q.cell, gradients{outputs: gradOutputs, branch: q.branch.gradient, params: back.params, splits: back.splits}
 	if q.apart {
 		q.take(r, part{tensor: gradOutputs, features: q.net.model.Outputs(), shared: 1}, q.outputs, q.net.model.Outputs(), nil, 0)
 		above.outputs = q.outputs

@@ -19,7 +19,7 @@ type Weights struct {
 func (w Weights) Row() int { return w.Params.Len() / w.Params.Size(engine.MemberAxis) }
 
 // rowOf checks that weights hold the networks and returns the floats of a row.
-func (n *Network) rowOf(w Weights) (int, error) { return w.row(n, n.members, n.stack, n.model.Size()) }
+func (n *Network) rowOf(w Weights) (int, error) { return w.row(n, n.members, n.stack, n.size()) }
 
 // row checks that weights hold so many networks of a size for every member, and returns the floats of a network's row. Errors name the network.
 func (w Weights) row(network fmt.Stringer, members, networks, size int) (int, error) {

@@ -1,0 +1,172 @@
+package nn
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/evorl/evorl/engine"
+)
+
+// trunks are networks with a branch: layers of every form behind which a second output may be, and one whose outputs are too many for panels alone.
+func trunks() []Model {
+	return []Model{
+		MLP{In: 5, Out: 3, Hidden: []int{7}, Activation: Tanh},
+		MLP{In: 6, Out: 19, Hidden: []int{9, 24}, Activation: Swish},
+		MLP{In: 5, Out: 2, Hidden: []int{8, 6}, Activation: GELU, LayerNorm: true},
+		Sequential{In: Shape{6, 5, 2}, Out: 4, Hidden: []LayerConfig{window(5, 3, 2, Same, ReLU), units(9, ELU)}},
+		Sequential{In: Shape{5, 4, 1}, Out: 3, Hidden: []LayerConfig{window(3, 2, 1, Valid, Tanh)}},
+		Sequential{In: Shape{7}, Out: 2, Hidden: []LayerConfig{units(8, Tanh), {Kind: Residual, Units: 5}, of(Activated, Tanh)}},
+	}
+}
+
+// A network with a branch has the outputs of both, and the gradient of a loss of both, in float64 the sum of those of two networks; floats between the
+// trunk's and the branch's are not written. By itself a branch has the same outputs, however few rows its network was made for.
+func TestBranchGradients(t *testing.T) {
+	for i, trunk := range trunks() {
+		for _, gpu := range []bool{false, true} {
+			for _, out := range []int{1, 3} {
+				t.Run(fmt.Sprint(trunk, "/", out, "/gpu ", gpu), func(t *testing.T) {
+					branchCase{branch: Branch{Trunk: trunk, Out: out, At: Align(trunk.Size() + 2)}, gpu: gpu, members: 1 + i%3, rows: 21 - i, splits: 1 + i%2}.run(t)
+				})
+			}
+		}
+	}
+}
+
+type branchCase struct {
+	branch                Branch
+	gpu                   bool
+	members, rows, splits int
+}
+
+func (c branchCase) run(t *testing.T) {
+	s := testState(t)
+	b, in, width := c.branch, c.branch.Inputs().Size(), []int{c.branch.Trunk.Outputs(), c.branch.Out}
+	n, err := NewBranched(s, b, c.members, c.rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := n.form.(*layered); c.gpu {
+		l.info = asGPU(l.info)
+	}
+	pass, err := n.NewPass(s, c.rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := New(s.Sub("alone"), b, c.members, 1+c.rows/2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !alone.Layered() {
+		t.Error("a branch's parameters do not follow each other; want it computed layer by layer")
+	}
+	m, row := engine.Members(c.members), Align(testBase+b.Size()+1)
+	tensor := func(name string, out int) *engine.Tensor {
+		return s.Tensor(name, engine.Float32, m, engine.Axis("row", c.rows), engine.Axis("out", out))
+	}
+	w := Weights{Params: s.Tensor("params", engine.Float32, m, engine.Axis("parameter", row)), Base: testBase}
+	gradient := s.Tensor("gradient", engine.Float32, engine.Axis("split", c.splits), m, engine.Axis("parameter", row))
+	x, again := tensor("x", in), tensor("again", b.Out)
+	var y, dy [2]*engine.Tensor
+	var dv [2][]float32
+	for k, what := range []string{"trunk", "branch"} {
+		y[k], dy[k] = tensor(what, width[k]), tensor("at_"+what, width[k])
+		fill(t, y[k], nil)
+		dv[k] = normals(dy[k].Len())
+		fill(t, dy[k], dv[k])
+	}
+	pv, xv := normals(w.Params.Len()), normals(x.Len())
+	for i := range pv {
+		pv[i] *= 0.5
+	}
+	fill(t, w.Params, pv)
+	fill(t, x, xv)
+	fill(t, gradient, nil)
+	fill(t, again, nil)
+	pass.Branch(y[1], dy[1])
+	inputs := Inputs{Parts: []*engine.Tensor{x}}
+	record(t, s, func(r *engine.Recorder) {
+		pass.Forward(r, w, inputs, y[0])
+		pass.Backward(r, dy[0], Gradients{Params: gradient})
+		alone.Evaluate(r, w, inputs, again)
+	})
+	gv := read(t, gradient)
+	for p := range c.members {
+		var got, want []float64
+		sum := make([]float64, b.Size())
+		for k, net := range []Model{b.Trunk, b} {
+			ref, yv, more := newReference(net, pv[p*row+testBase:]), read(t, y[k]), read(t, again)
+			for i := p * c.rows; i < (p+1)*c.rows; i++ {
+				var xs, d []float64
+				for j := range in {
+					xs = append(xs, float64(xv[i*in+j]))
+				}
+				for o, v := range ref.forward(xs) {
+					at := i*width[k] + o
+					got, want, d = append(got, float64(yv[at])), append(want, v), append(d, float64(dv[k][at]))
+					if k == 1 {
+						got, want = append(got, float64(more[at])), append(want, v)
+					}
+				}
+				ref.backward(d, sum)
+			}
+		}
+		closeTo(t, fmt.Sprintf("member %d: outputs", p), got, want)
+		got, want = nil, nil
+		for i := range row {
+			at, own := i-testBase, 0.0
+			inside := at >= 0 && at < b.Trunk.Size() || at >= b.At && at < b.Size()
+			for part := range c.splits {
+				v := gv[(part*c.members+p)*row+i]
+				if own += float64(v); inside == isPoison(v) {
+					t.Fatalf("member %d: float %d of the row is %g; written should be true: %v", p, i, v, inside)
+				}
+			}
+			if inside {
+				got, want = append(got, own), append(want, sum[at])
+			}
+		}
+		closeTo(t, fmt.Sprintf("member %d: gradients of parameters", p), got, want)
+	}
+}
+
+// What a network with a branch cannot be, and passes that lack what it needs, are errors that say so.
+func TestBranchErrors(t *testing.T) {
+	trunk := MLP{In: 3, Out: 2, Hidden: []int{4}, Activation: Tanh}
+	for want, b := range map[string]Branch{
+		"no hidden layers to share": {Trunk: MLP{In: 3, Out: 2}, Out: 1, At: 8},
+		"want at least 26":          {Trunk: trunk, Out: 1, At: 24},
+		"0 outputs; want 1":         {Trunk: trunk, At: 28},
+		"9 hidden layers":           {Trunk: MLP{In: 3, Out: 2, Hidden: make([]int, 9)}, Out: 1, At: 28},
+	} {
+		if _, err := NewBranched(testState(t), b, 1, 4); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("branch %+v: error %v; want %q", b, err, want)
+		}
+	}
+	s := testState(t)
+	n, err := NewBranched(s, Branch{Trunk: trunk, Out: 1, At: 28}, 2, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pass, err := n.NewPass(s, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensor := func(name string, rows, out int) *engine.Tensor {
+		return s.Tensor(name, engine.Float32, engine.Members(2), engine.Axis("row", rows), engine.Axis("out", out))
+	}
+	params, x, y, v, short := tensor("params", 1, 36), tensor("x", 4, 3), tensor("y", 4, 2), tensor("v", 4, 1), tensor("short", 3, 1)
+	if err := s.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range [][2]*engine.Tensor{{nil, nil}, {v, nil}, {short, v}, {v, short}} {
+		pass.Branch(of[0], of[1])
+		_, err := s.Engine().Record("test", func(r *engine.Recorder) {
+			pass.Forward(r, Weights{Params: params}, Inputs{Parts: []*engine.Tensor{x}}, y)
+		})
+		if err == nil || !strings.Contains(err.Error(), "want [member 2, rows 4, 1] each") {
+			t.Errorf("a pass with outputs of the branch %v: error %v; want their shape", of, err)
+		}
+	}
+}
