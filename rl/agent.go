@@ -14,6 +14,9 @@ import (
 // Agent holds, for M members, an actor and a critic, the head that turns the actor's outputs into actions, and the
 // normalization of observations and rewards. Actor and critic have separate parameters and optimizers. An actor's
 // parameters are a row as a search for policies (ec/problem) has them: the network's, then the head's.
+//
+// If they share layers (NetworkConfig.Shared), the critic is a branch of the actor's network (nn.Branch): its output layer follows in the actor's row, which
+// one optimizer steps by the gradient of both losses. What acts reads the actor's part of a row, as without.
 type Agent struct {
 	cfg           NetworkConfig
 	scope         *engine.State
@@ -40,13 +43,9 @@ type agentConfig struct {
 
 func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, error) {
 	a := &Agent{cfg: c.network, scope: s, head: c.network.head(env.Action)}
-	row := a.cfg.model(env.Observation.Shape(), a.head.Outputs()).Size() + a.head.Parameters()
-	var err error
-	if a.actor, err = newNetwork(s.Sub("actor"), a.cfg.model(env.Observation.Shape(), a.head.Outputs()), nn.Align(row), c); err != nil {
-		return nil, err
-	}
-	critic := a.cfg.critic(c.critic, 1)
-	if a.critic, err = newNetwork(s.Sub("critic"), critic, nn.Align(critic.Size()), c); err != nil {
+	actor, critic := a.cfg.policyAndValue(env, a.head, c.critic)
+	err := a.makeNetworks(s, actor, critic, c)
+	if err != nil {
 		return nil, err
 	}
 	if m := a.critic.memory; m != nil {
@@ -54,7 +53,7 @@ func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, er
 			return nil, err
 		}
 	}
-	if c.optimizer.Rule != optim.ClipUp { // its steps have a fixed length
+	if c.optimizer.Rule != optim.ClipUp && !a.cfg.Shared { // its steps have a fixed length
 		if a.group, err = optim.NewGroup(c.maxNorm, a.actor.optimizer, a.critic.optimizer); err != nil {
 			return nil, err
 		}
@@ -63,6 +62,30 @@ func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, er
 		a.normalizer = nn.NewNormalizer(s, c.members, env.ObsSize())
 	}
 	return a, s.Err()
+}
+
+// makeNetworks makes actor and critic.
+func (a *Agent) makeNetworks(s *engine.State, actor, critic nn.Model, c agentConfig) (err error) {
+	branch, shared := critic.(nn.Branch)
+	if shared {
+		if c.optimizer.Rule != optim.ClipUp {
+			c.optimizer.MaxNorm = c.maxNorm
+		}
+		a.actor, a.critic, err = newBranched(s, branch, c)
+		return err
+	}
+	if a.actor, err = newNetwork(s.Sub("actor"), actor, nn.Align(actor.Size()+a.head.Parameters()), c); err == nil {
+		a.critic, err = newNetwork(s.Sub("critic"), critic, nn.Align(critic.Size()), c)
+	}
+	return err
+}
+
+// learning returns the networks that learn with an optimizer each.
+func (a *Agent) learning() []*network {
+	if a.cfg.Shared {
+		return []*network{a.actor}
+	}
+	return []*network{a.actor, a.critic}
 }
 
 // Actor returns the actors' parameters [M, row].
@@ -74,11 +97,15 @@ type NetworkRows struct {
 	Layers []int            // the float of a row at which each layer with parameters begins; a head's parameters follow those of the last
 }
 
-// Networks returns the rows of the actors and of the critics.
+// Networks returns the rows of the actors and of the critics; if these share layers, one with the layers of both.
 func (a *Agent) Networks() (all []NetworkRows) {
-	for _, n := range []*network{a.actor, a.critic} {
-		rows := NetworkRows{Rows: n.optimizer.Rows()}
-		for _, l := range n.Model().Layers() {
+	for _, n := range a.learning() {
+		rows, layers := NetworkRows{Rows: n.optimizer.Rows()}, n.Model().Layers()
+		if a.cfg.Shared {
+			of := a.critic.Model().Layers()
+			layers = append(layers, of[len(of)-1])
+		}
+		for _, l := range layers {
 			if len(l.Parameters()) > 0 {
 				rows.Layers = append(rows.Layers, l.Weight)
 			}
@@ -132,14 +159,17 @@ func (a *Agent) inputs(t *envs.Trajectory, obs *engine.Tensor) nn.Inputs {
 	return nn.Inputs{Parts: []*engine.Tensor{obs}, Element: t.Element(), Normalizer: a.normalizerValues(), Limit: float32(a.cfg.ObsLimit)}
 }
 
-// Step records an update of actor and critic with their gradients [splits, M, row].
+// Step records an update of actor and critic with their gradients [splits, M, row]; if they share layers, with the actor's alone.
 func (a *Agent) Step(r *engine.Recorder, actor, critic *engine.Tensor) {
-	if a.group != nil {
+	switch {
+	case a.group != nil:
 		a.group.Step(r, actor, critic)
-		return
+	case a.cfg.Shared:
+		a.actor.optimizer.Step(r, actor)
+	default:
+		a.actor.optimizer.Step(r, actor)
+		a.critic.optimizer.Step(r, critic)
 	}
-	a.actor.optimizer.Step(r, actor)
-	a.critic.optimizer.Step(r, critic)
 }
 
 // init draws the members' initial parameters.
@@ -147,6 +177,9 @@ func (a *Agent) init(ctx context.Context) error {
 	actor, critic := a.actor.params(), a.critic.params()
 	members, actorRow, criticRow := actor.Size(engine.MemberAxis), actor.Size("parameter"), critic.Size("parameter")
 	actors, critics := make([]float32, actor.Len()), make([]float32, critic.Len())
+	if a.cfg.Shared {
+		critics = actors
+	}
 	for p := range members {
 		row := actors[p*actorRow : (p+1)*actorRow]
 		rng := engine.NewRng(a.scope.Engine().Seed(), a.scope.Stream("init"), uint32(p), 0, 0)
@@ -172,8 +205,11 @@ func (a *Agent) learner(n *network) lane.Learner {
 		Network: n.Network, Pass: n.pass, Params: n.params(), Head: a.head, Normalizer: a.normalizerValues(), ObsLimit: float32(a.cfg.ObsLimit),
 		Sequence: n.sequence(), Memory: n.firstMemory(),
 	}
-	if n == a.critic && a.world != nil {
-		l.Normalizer = nil // states are normalized already
+	if n == a.critic {
+		l.Branch = a.cfg.Shared
+		if a.world != nil {
+			l.Normalizer = nil // states are normalized already
+		}
 	}
 	return l
 }
@@ -191,7 +227,7 @@ func (a *Agent) normalizerValues() *engine.Tensor {
 // network holds the actors, or the critics, of all members, with their optimizer.
 type network struct {
 	*nn.Network
-	pass      *nn.Pass // over a minibatch; nil of networks with memory
+	pass      *nn.Pass // over a minibatch; nil of networks with memory. Of a critic that is a branch it is the actor's, and so is the optimizer
 	memory    *memory  // of those; else nil
 	optimizer *optim.Optimizer
 
@@ -223,6 +259,36 @@ func newStack(s *engine.State, model nn.Model, networks, row int, c agentConfig)
 	}
 	n.optimizer = optim.New(s, c.optimizer, c.rate, row)
 	return n, s.Err()
+}
+
+// newBranched makes an actor with a critic that is a branch of it.
+func newBranched(s *engine.State, branch nn.Branch, c agentConfig) (actor, critic *network, err error) {
+	rows := c.rows
+	if branch.Memory() > 0 {
+		rows = 1 // sequences have room of their own
+	}
+	of := s.Sub("actor")
+	actor, critic = &network{}, &network{}
+	if actor.Network, err = nn.NewBranched(of, branch, c.members, rows); err != nil {
+		return nil, nil, err
+	}
+	if critic.Network, err = nn.New(s.Sub("critic"), branch, c.members, rows); err != nil {
+		return nil, nil, err
+	}
+	if branch.Memory() > 0 {
+		actor.memory, err = newMemory(of, actor.Network, c)
+	} else {
+		actor.pass, err = actor.NewPass(of, rows)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	actor.optimizer = optim.New(of, c.optimizer, c.rate, nn.Align(branch.Size()))
+	critic.pass, critic.optimizer = actor.pass, actor.optimizer
+	if m := actor.memory; m != nil {
+		critic.memory = &memory{sequence: m.sequence, batch: m.batch}
+	}
+	return actor, critic, s.Err()
 }
 
 // learn makes what the pass writes: outputs with the leading axes dims, and gradients of the parameters, which have the shape of params.

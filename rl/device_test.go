@@ -192,8 +192,30 @@ func zero(t testing.TB, tensors ...*engine.Tensor) {
 	}
 }
 
-// joint is a tensor of the actors and one of the critics, which tests take as one: a member's row is the actor's, then the critic's.
+// joint is a tensor of the actors and one of the critics, which tests take as one: a member's row is the actor's, then the critic's. If they share layers,
+// critic is nil.
 type joint struct{ actor, critic *engine.Tensor }
+
+// jointPart is one of both, at a place of a member's row.
+type jointPart struct {
+	tensor *engine.Tensor
+	at     int
+}
+
+func (j joint) parts() []jointPart {
+	if j.critic == nil {
+		return []jointPart{{j.actor, 0}}
+	}
+	return []jointPart{{j.actor, 0}, {j.critic, rowOf(j.actor)}}
+}
+
+// criticBase is where the parameters of an agent's critic are in a row of both.
+func criticBase(a *Agent) int {
+	if a.cfg.Shared {
+		return 0
+	}
+	return rowOf(a.Actor())
+}
 
 // joint looks up a saved tensor of actors and critics.
 func (o *onPolicy) joint(name string) joint {
@@ -203,6 +225,9 @@ func (o *onPolicy) joint(name string) joint {
 func (o *onPolicy) gradients() joint {
 	if o.parts != nil {
 		return joint{o.parts.actor.gradients, o.parts.critic.gradients}
+	}
+	if o.agent.cfg.Shared {
+		return joint{o.agent.actor.pass.Into(), nil}
 	}
 	return joint{o.agent.actor.pass.Into(), o.agent.critic.pass.Into()}
 }
@@ -221,7 +246,12 @@ func poisonGradient(t *testing.T, n *network) {
 }
 
 // row is the number of elements of a member.
-func (j joint) row() int { return rowOf(j.actor) + rowOf(j.critic) }
+func (j joint) row() (n int) {
+	for _, part := range j.parts() {
+		n += rowOf(part.tensor)
+	}
+	return n
+}
 
 func rowOf(x *engine.Tensor) int {
 	_, _, row, _ := x.Split(engine.MemberAxis)
@@ -233,10 +263,7 @@ func (j joint) read(t testing.TB) []float64 {
 	t.Helper()
 	members := j.actor.Size(engine.MemberAxis)
 	out := make([]float64, members*j.row())
-	for _, part := range []struct {
-		tensor *engine.Tensor
-		at     int
-	}{{j.actor, 0}, {j.critic, rowOf(j.actor)}} {
+	for _, part := range j.parts() {
 		row := rowOf(part.tensor)
 		for i, v := range read(t, part.tensor) {
 			out[i/row%members*j.row()+part.at+i%row] += v
@@ -249,10 +276,7 @@ func (j joint) read(t testing.TB) []float64 {
 func (j joint) write(t testing.TB, values []float64) {
 	t.Helper()
 	members := j.actor.Size(engine.MemberAxis)
-	for _, part := range []struct {
-		tensor *engine.Tensor
-		at     int
-	}{{j.actor, 0}, {j.critic, rowOf(j.actor)}} {
+	for _, part := range j.parts() {
 		row, all := rowOf(part.tensor), make([]float64, part.tensor.Len())
 		for i := range all {
 			all[i] = values[i/row%members*j.row()+part.at+i%row]

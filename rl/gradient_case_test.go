@@ -49,7 +49,7 @@ func newGradientCase(t *testing.T, eng *engine.Engine, features int, action envs
 	for i := range g.params {
 		at := i % row
 		x := dice.NormFloat64() / math.Sqrt(float64(append(network.Hidden, features)[0]))
-		if scales[at] || scales[at-rowOf(a.Actor())] {
+		if scales[at] || scales[at-criticBase(a)] {
 			x = 1 + 0.3*dice.NormFloat64()
 		}
 		g.params[i] = float64(float32(x))
@@ -122,7 +122,7 @@ func (g *gradientCase) outputs(row []float64, m, i int) (y, logStd []float64) {
 }
 
 func (g *gradientCase) critic(row []float64, m, i int) float64 {
-	return forward(g.ppo.agent.critic.Model(), row[rowOf(g.ppo.agent.Actor()):], g.input(m, i))[0]
+	return forward(g.ppo.agent.critic.Model(), row[criticBase(g.ppo.agent):], g.input(m, i))[0]
 }
 
 // losses are what a minibatch's rows give: the weighted sum that is minimized, and its parts as the kernels report them.

@@ -88,7 +88,7 @@ func (g *gradientCase) check(t *testing.T, each int) {
 	if p.minibatches.Moments != nil {
 		poison(t, p.minibatches.Moments)
 	}
-	row, criticBase := p.gradients().row(), rowOf(a.Actor())
+	row := p.gradients().row()
 	gaps := make([]float64, cfg.Members*row)
 	used := make([]bool, row)
 	mark := func(base, n int) {
@@ -97,16 +97,24 @@ func (g *gradientCase) check(t *testing.T, each int) {
 		}
 	}
 	mark(0, a.actor.Model().Size()+a.head.Parameters())
-	mark(criticBase, a.critic.Model().Size())
+	if b, ok := a.critic.Model().(nn.Branch); ok {
+		mark(b.At, b.Size()-b.At)
+	} else {
+		mark(rowOf(a.Actor()), a.critic.Model().Size())
+	}
 	for i := range gaps {
 		if used[i%row] {
 			gaps[i] = math.NaN()
 		}
 	}
 	if p.parts != nil {
-		poisonGradient(t, a.actor)
-		poisonGradient(t, a.critic)
-		poison(t, p.parts.actor.gradients, p.parts.critic.gradients, p.parts.actor.sums, p.parts.critic.sums)
+		for _, n := range a.learning() {
+			poisonGradient(t, n)
+		}
+		for _, part := range p.gradients().parts() {
+			poison(t, part.tensor)
+		}
+		poison(t, p.parts.actor.sums, p.parts.critic.sums)
 	} else {
 		p.gradients().write(t, gaps)
 	}
@@ -188,7 +196,8 @@ func (g *gradientCase) places(dice *rand.Rand, each int) []int {
 		}
 		out = append(out, base+n-1)
 	}
-	for base, net := range map[int]nn.Model{0: a.actor.Model(), rowOf(a.Actor()): a.critic.Model()} {
+	for k, net := range []nn.Model{a.actor.Model(), a.critic.Model()} {
+		base := k * criticBase(a)
 		for _, l := range net.Layers() {
 			some(base+l.Weight, l.In*l.Out)
 			some(base+l.Bias, l.Out)

@@ -24,7 +24,7 @@ type gradientParts struct {
 // partedLoss is a loss with room for the gradients of all parts of a minibatch.
 type partedLoss struct {
 	*lane.Loss
-	gradients *engine.Tensor // [parts · splits, M, row]
+	gradients *engine.Tensor // [parts · splits, M, row]; nil of a critic that shares the actor's layers, and gradient
 	sums      *engine.Tensor // [parts, 4, splits, M]: lane.Loss.Sums of each part
 }
 
@@ -34,12 +34,13 @@ func newGradientParts(s *engine.State, m *minibatches, actor, critic *lane.Loss)
 		return nil
 	}
 	of := func(name string, l *lane.Loss) partedLoss {
-		splits := l.Into().Dims()
-		splits[0].Size *= m.Parts
-		return partedLoss{
-			Loss: l, gradients: s.Scratch(name+"_gradients", engine.Float32, splits...),
-			sums: s.Scratch(name+"_losses", engine.Float32, append([]engine.Dim{engine.Axis("part", m.Parts)}, l.Sums.Dims()...)...),
+		p := partedLoss{Loss: l, sums: s.Scratch(name+"_losses", engine.Float32, append([]engine.Dim{engine.Axis("part", m.Parts)}, l.Sums.Dims()...)...)}
+		if !l.Joined() {
+			splits := l.Into().Dims()
+			splits[0].Size *= m.Parts
+			p.gradients = s.Scratch(name+"_gradients", engine.Float32, splits...)
 		}
+		return p
 	}
 	g := &gradientParts{
 		minibatches: m, actor: of("actor", actor), critic: of("critic", critic), programs: make([]*engine.Program, m.Parts),
@@ -61,7 +62,9 @@ func (l partedLoss) part(k int) *engine.Tensor {
 
 // record records the gradient of a part, and its losses.
 func (l partedLoss) record(r *engine.Recorder, m minibatch) {
-	r.Copy(l.part(m.part), l.Gradient(r, m.inLanes()))
+	if l.gradients != nil {
+		r.Copy(l.part(m.part), l.Gradient(r, m.inLanes()))
+	}
 	r.Copy(l.sums.Index(m.part), l.Sums)
 }
 
@@ -115,9 +118,14 @@ func (g *gradientParts) submit(ctx context.Context, k int) (_ *vk.Ticket, err er
 
 // results returns what computing a part writes: the gradients of actor and critic and, on demand, their losses.
 func (g *gradientParts) results(k int, losses bool) []*engine.Tensor {
-	all := []*engine.Tensor{g.actor.part(k), g.critic.part(k)}
-	if losses {
-		all = append(all, g.actor.sums.Index(k), g.critic.sums.Index(k))
+	var all []*engine.Tensor
+	for _, l := range []partedLoss{g.actor, g.critic} {
+		if l.gradients != nil {
+			all = append(all, l.part(k))
+		}
+		if losses {
+			all = append(all, l.sums.Index(k))
+		}
 	}
 	return all
 }

@@ -125,7 +125,7 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 	}
 	m.Obs = m.inputs(scratch, "observations", p.env.ObsSize())
 	m.endEpisodes(scratch, p.agent)
-	if p.agent.critic.memory != nil {
+	if of := p.agent.critic.memory; of != nil && of.critic.carried != nil {
 		p.passed = scratch.Scratch("passed", engine.Float32, engine.Time(m.Horizon), engine.Members(m.Members), engine.Environments(m.Environments))
 	}
 	p.vtrace.makeTensors(scratch, p.env, m)
@@ -139,6 +139,7 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 		Critic: true, Clip: p.vtrace.rho, Weight: hyper.Add("critic_weight", c.CriticWeight),
 	}, nil)
 	p.criticLoss.KeepOutputs(scratch.Sub("critic"), &m.Minibatches)
+	p.joinLosses()
 	p.parts = newGradientParts(scratch.Sub("parts"), m, p.actorLoss, p.criticLoss)
 	return s.Err()
 }

@@ -17,11 +17,13 @@ type memory struct {
 // criticMemory is the memory that a critic carries beside the actor's. Rollouts have no critic: after one, a pass over the whole trajectory goes on
 // from where the pass before ended, by the critic that has the values of this trajectory. Updates change it as they change the actor, whose memory
 // stays likewise.
+//
+// A critic that shares the actor's layers shares its memory, which rollouts keep: it carries none.
 type criticMemory struct {
 	whole, minibatch *nn.Ahead      // values of next observations along trajectories [T, M, E], and along a minibatch
 	pass             *nn.Sequence   // over trajectories
-	carried          *engine.Tensor // [M, E, H]: after the last step
-	first            *engine.Tensor // [M, E, H]: carried before the first step of the trajectory
+	carried          *engine.Tensor // [M, E, H]: after the last step; nil: it is the actor's
+	first            *engine.Tensor // [M, E, H]: carried before the first step of the trajectory; nil likewise
 }
 
 // newMemory makes the passes of an actor or a critic over minibatches.
@@ -48,6 +50,9 @@ func newCriticMemory(s *engine.State, env *envs.Environment, n *network, c agent
 	}
 	if m.minibatch, err = n.memory.sequence.NewAhead(s.Sub("ahead")); err != nil {
 		return nil, err
+	}
+	if c.network.Shared {
+		return m, s.Err()
 	}
 	dims := []engine.Dim{engine.Members(c.members), engine.Environments(c.environments), engine.Axis("float", n.Model().Memory())}
 	m.carried, m.first = s.Tensor("memory", engine.Float32, dims...), s.Scratch("first_memory", engine.Float32, dims...)
@@ -84,8 +89,13 @@ func (n *network) nextValues(r *engine.Recorder, nextObs, values *engine.Tensor)
 	n.Evaluate(r, n.weights(), inputs, values)
 }
 
-// record records the values of a trajectory and opens the pass; the memory after its last step is carried on.
+// record records the values of a trajectory and opens the pass; the memory after its last step is carried on, if it is the critic's own.
 func (m *criticMemory) record(r *engine.Recorder, w nn.Weights, inputs nn.Inputs, t *envs.Trajectory, values *engine.Tensor) {
+	if m.carried == nil {
+		inputs.Memory = t.Memory // zero already where an episode begins
+		m.pass.Forward(r, w, inputs, t.Done, values)
+		return
+	}
 	r.Copy(m.first, m.carried)
 	inputs.Memory, inputs.Begins = m.first, t.Begins
 	m.pass.Forward(r, w, inputs, t.Done, values)
@@ -111,7 +121,7 @@ func (m minibatch) recordMemory(r *engine.Recorder, a *Agent) {
 	if of := a.actor.memory; of != nil {
 		m.gatherMemory(r, m.Trajectory.Memory, nn.Begins{}, of.batch) // zero already where an episode begins
 	}
-	if of := a.critic.memory; of != nil {
+	if of := a.critic.memory; of != nil && of.critic.first != nil {
 		m.gatherMemory(r, of.critic.first, m.Trajectory.Begins, of.batch)
 	}
 }

@@ -144,8 +144,11 @@ func (c onPolicyConfig) check(with Parts, name, rows string) error {
 	if err := c.checkMotion(with.Env, name); err != nil {
 		return err
 	}
-	network, in := with.Network, with.Env.Observation.Shape()
-	actor, critic := network.model(in, network.head(with.Env.Action).Outputs()), network.critic(c.criticShape(with.Env), 1)
+	network := with.Network
+	actor, critic := network.policyAndValue(with.Env, network.head(with.Env.Action), c.criticShape(with.Env))
+	if err := c.checkShared(network, actor, name); err != nil {
+		return err
+	}
 	if err := network.checkLayers(actor, critic); err != nil {
 		return err
 	}
@@ -164,6 +167,19 @@ func (c onPolicyConfig) check(with Parts, name, rows string) error {
 		return err
 	}
 	return network.checkPrecision(c.rows(), rows, actor, critic)
+}
+
+// checkShared returns an error if actor and critic of the algorithm with that name are to share layers, and cannot.
+func (c onPolicyConfig) checkShared(network NetworkConfig, actor nn.Model, name string) error {
+	switch {
+	case !network.Shared:
+	case c.criticInput == WorldState:
+		return config.Invalid(name+".critic_input", "a critic that sees the world shares no layers with an actor that does not; want %q, or network.shared = false",
+			OwnObservation)
+	case len(actor.Layers()) < 2:
+		return config.Invalid("network.shared", "network %v has no layers before its outputs to share; want false, or hidden layers", actor)
+	}
+	return nil
 }
 
 // onPolicyRows are the metrics [M] of a step, except the collector's. Losses are of the iteration's last
@@ -275,6 +291,13 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig, rate *engine.T
 	return err
 }
 
+// joinLosses makes the losses of actor and critic one if these share layers.
+func (o *onPolicy) joinLosses() {
+	if o.agent.cfg.Shared {
+		o.actorLoss.Join(o.criticLoss)
+	}
+}
+
 // recordMinibatches records an update of actor and critic for every minibatch of every epoch, by a form that makes all of them if it is on. prepare
 // records what the losses of separate updates need first.
 func (o *onPolicy) recordMinibatches(r *engine.Recorder, form *lane.Policy, prepare func(r *engine.Recorder, m minibatch)) {
@@ -291,14 +314,18 @@ func (o *onPolicy) recordMinibatches(r *engine.Recorder, form *lane.Policy, prep
 	})
 }
 
-// recordMinibatch records the gradients [splits, M, row] of actor and critic over the minibatch of an update.
+// recordMinibatch records the gradients [splits, M, row] of actor and critic over the minibatch of an update; if they share layers, the actor's is that of
+// both, and the critic's nil.
 func (o *onPolicy) recordMinibatch(r *engine.Recorder, update *engine.Tensor, prepare func(r *engine.Recorder, m minibatch)) (actor, critic *engine.Tensor) {
 	if o.parts != nil {
 		return o.parts.record(r, update)
 	}
 	mb := minibatch{o.minibatches, update, 0}
 	prepare(r, mb)
-	return o.actorLoss.Gradient(r, mb.inLanes()), o.criticLoss.Gradient(r, mb.inLanes())
+	if actor = o.actorLoss.Gradient(r, mb.inLanes()); !o.criticLoss.Joined() {
+		critic = o.criticLoss.Gradient(r, mb.inLanes())
+	}
+	return actor, critic
 }
 
 // reads returns what an iteration's updates read: the clock, hyperparameters, parameters and the optimizers' state, the trajectory, and what the
@@ -308,7 +335,7 @@ func (o *onPolicy) reads(of onPolicyWorkflow) []*engine.Tensor {
 	for _, name := range o.Hyper().Names() {
 		all = append(all, o.Hyper().Lookup(name))
 	}
-	for _, n := range []*network{o.agent.actor, o.agent.critic} {
+	for _, n := range o.agent.learning() {
 		all = append(append(all, n.optimizer.Rows()...), n.optimizer.Updates(), n.optimizer.Refused())
 	}
 	if values := o.agent.normalizerValues(); values != nil {
@@ -321,7 +348,7 @@ func (o *onPolicy) reads(of onPolicyWorkflow) []*engine.Tensor {
 	if o.agent.actor.memory != nil {
 		all = append(all, t.Memory)
 	}
-	if of := o.agent.critic.memory; of != nil {
+	if of := o.agent.critic.memory; of != nil && of.critic.first != nil {
 		all = append(all, of.critic.first)
 		if t.Begins.Words != nil {
 			all = append(all, t.Begins.Words)

@@ -81,7 +81,11 @@ func (c *policyCase) drawMemory(t *testing.T) {
 	c.actorMemory = c.draw(t, x.Memory, c.dice.NormFloat64)
 	words := []uint32{7, 0, 1<<30 | 7, 9} // of episodes that go on, begin, have ended, go on
 	begins := c.draw(t, x.Begins.Words, func() float64 { return float64(words[c.dice.IntN(len(words))]) })
-	if m := c.of.agent.critic.memory; m != nil {
+	switch m := c.of.agent.critic.memory; {
+	case m == nil:
+	case c.of.agent.cfg.Shared:
+		c.criticMemory = c.actorMemory
+	default:
 		c.criticMemory = c.draw(t, m.critic.carried, c.dice.NormFloat64)
 		h := len(c.criticMemory) / len(begins)
 		for i, w := range begins {
@@ -160,9 +164,9 @@ func (c *policyCase) policy(params []float64, m, at int) (logp, entropy float64)
 func (c *policyCase) critic(params []float64, m, at int, next bool) float64 {
 	a := c.of.agent
 	if a.world != nil {
-		return forward(a.critic.Model(), params[rowOf(a.Actor()):], c.state(m, at, next))[0]
+		return forward(a.critic.Model(), params[criticBase(a):], c.state(m, at, next))[0]
 	}
-	return c.outputs(a.critic.Model(), params[rowOf(a.Actor()):], c.criticMemory, m, at, next)[0]
+	return c.outputs(a.critic.Model(), params[criticBase(a):], c.criticMemory, m, at, next)[0]
 }
 
 // state is what a critic of the world sees at an element, or after its step: the observations of all seats of the world, the element's first.

@@ -159,6 +159,7 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	p.criticLoss = lane.NewLoss(scratch.Sub("critic"), p.agent.learner(p.agent.critic), &m.Minibatches, lane.LossConfig{
 		Critic: true, Clip: clip, Weight: criticWeight, ClipValue: c.ClipValue,
 	}, p.form)
+	p.joinLosses()
 	p.minibatches.endEpisodes(scratch, p.agent)
 	if p.actorLoss.Gathers() || p.criticLoss.Gathers() && m.States == nil {
 		m.Obs = m.inputs(scratch, "observations", p.env.ObsSize())

@@ -11,11 +11,18 @@ import (
 // forward is the output of a network with parameters from row[0] on.
 func forward(m nn.Model, row, x []float64) []float64 {
 	for _, l := range m.Layers() {
-		y := make([]float64, l.Out)
-		for o := range y {
-			y[o] = row[l.Bias+o]
-			for i, v := range x {
-				y[o] += v * row[l.Weight+i*l.Out+o]
+		var y []float64
+		for place := range max(1, l.Window.OutHeight*l.Window.OutWidth) {
+			under := x
+			if l.Kind == nn.Convolution {
+				under = patch(l.Window, x, place)
+			}
+			for o := range l.Out {
+				sum := row[l.Bias+o]
+				for i, v := range under {
+					sum += v * row[l.Weight+i*l.Out+o]
+				}
+				y = append(y, sum)
 			}
 		}
 		if l.Norms {
@@ -32,6 +39,23 @@ func forward(m nn.Model, row, x []float64) []float64 {
 		x = y
 	}
 	return x
+}
+
+// patch is the part of an image under a window at a place.
+func patch(w nn.Window, image []float64, place int) (under []float64) {
+	for ky := range w.Kernel {
+		for kx := range w.Kernel {
+			y, x := place/w.OutWidth*w.Stride+ky-w.Top, place%w.OutWidth*w.Stride+kx-w.Left
+			for c := range w.Channels {
+				v := 0.0
+				if y >= 0 && y < w.Height && x >= 0 && x < w.Width {
+					v = image[(y*w.Width+x)*w.Channels+c]
+				}
+				under = append(under, v)
+			}
+		}
+	}
+	return under
 }
 
 func activation(kind nn.Activation, z float64) float64 {

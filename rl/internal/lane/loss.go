@@ -68,6 +68,7 @@ type Learner struct {
 	Head       nn.Head        // of actors
 	Normalizer *engine.Tensor // nil: none
 	ObsLimit   float32
+	Branch     bool // of a critic that is a branch of the actor's network (nn.Branch): Pass or Sequence is the actor's, whose loss records it
 }
 
 // pass is what a network's gradients come from.
@@ -76,6 +77,7 @@ type pass interface {
 	Splits() int
 	Into() *engine.Tensor
 	Gradient(r *engine.Recorder, gradOutputs *engine.Tensor) *engine.Tensor
+	Branch(outputs, gradient *engine.Tensor)
 }
 
 func (l Learner) pass() pass {
@@ -107,6 +109,7 @@ type Loss struct {
 	Sums               *engine.Tensor // [4, splits, M]: the loss; of actors also entropy, divergence from the policy that acted, fraction of clipped ratios
 	Outputs, atOutputs *engine.Tensor // [M, rows, Out], and the gradient with respect to them; nil if networks in lanes keep none
 	ahead              bool           // Forward precedes the gradient, since others need the outputs too
+	branch             *Loss          // of the critic that is a branch of this actor; nil: there is none
 }
 
 // NewLoss makes the tensors of a loss: only its sums, if form makes the updates.
@@ -115,7 +118,9 @@ func NewLoss(s *engine.State, of Learner, m *Minibatches, c LossConfig, form *Po
 	l := &Loss{LossConfig: c, of: of}
 	splits := engine.Axis("split", 1)
 	if !together {
-		of.pass().Learn(s, of.Params)
+		if !of.Branch {
+			of.pass().Learn(s, of.Params)
+		}
 		splits.Size = of.pass().Splits()
 	}
 	l.Sums = s.Scratch("losses", engine.Float32, engine.Axis("loss", 4), splits, engine.Members(m.Members))
@@ -124,6 +129,15 @@ func NewLoss(s *engine.State, of Learner, m *Minibatches, c LossConfig, form *Po
 	}
 	return l
 }
+
+// Join makes the loss of a critic that is a branch of the actor's network (Learner.Branch) part of the actor's loss: Forward and Gradient are those of both.
+func (l *Loss) Join(critic *Loss) {
+	l.branch = critic
+	l.of.pass().Branch(critic.Outputs, critic.atOutputs)
+}
+
+// Joined reports whether the loss is part of an actor's.
+func (l *Loss) Joined() bool { return l.of.Branch }
 
 // KeepOutputs makes Forward precede Gradient.
 func (l *Loss) KeepOutputs(s *engine.State, m *Minibatches) {
@@ -147,8 +161,11 @@ func (l *Loss) sees(m *Minibatches) (trajectory, rows *engine.Tensor) {
 	return m.Trajectory.Obs, m.Obs
 }
 
-// Forward records the outputs at the observations of a minibatch.
+// Forward records the outputs at the observations of a minibatch; of a joined loss the actor's Forward does.
 func (l *Loss) Forward(r *engine.Recorder, m Minibatch) {
+	if l.of.Branch {
+		return
+	}
 	_, rows := l.sees(m.Minibatches)
 	w, inputs := nn.Weights{Params: l.of.Params}, nn.Inputs{Parts: []*engine.Tensor{rows}, Memory: l.of.Memory}
 	switch {
@@ -171,12 +188,51 @@ type weighted struct {
 // Into returns the tensor [splits, M, row] that Gradient writes; nil if a form makes the updates (NewLoss).
 func (l *Loss) Into() *engine.Tensor { return l.of.pass().Into() }
 
-// Gradient records the gradient [splits, M, row] of the loss over a minibatch, or what a part of it adds to that.
+// Gradient records the gradient [splits, M, row] of the loss over a minibatch, or what a part of it adds to that. With a joined loss it is that of both.
 func (l *Loss) Gradient(r *engine.Recorder, m Minibatch) *engine.Tensor {
 	into, net := l.of.pass().Into(), l.of.Network.Model()
-	members, splits := uint32(m.Members), into.Size("split")
+	if l.of.layered() {
+		if !l.ahead {
+			l.Forward(r, m)
+		}
+		l.record(r, m)
+		if l.branch != nil {
+			l.branch.record(r, m)
+		}
+		return l.of.pass().Gradient(r, l.atOutputs)
+	}
+	held, err := nn.LanesOf(net, r.Engine().Device().Info())
+	if err != nil {
+		r.Fail(err)
+		return into
+	}
+	inputs, _ := l.sees(m.Minibatches)
+	common, of := l.fields(r, m)
+	k := policyGradientKernel{Obs: inputs.Range(), ObsLimit: l.of.ObsLimit, LayerNorm: held.LayerNorm, In: uint32(net.Inputs().Size())}
+	if l.of.Normalizer != nil {
+		k.Normalizer = l.of.Normalizer.Range()
+	}
+	fill(r, &k, common, m.sampled(), of, lanesOf(held))
+	dispatch(r, k.call(uint32(m.Members), uint32(into.Size("split")), 1), held.Lanes)
+	return into
+}
+
+// record records the loss and its gradient at the outputs, for networks computed layer by layer.
+func (l *Loss) record(r *engine.Recorder, m Minibatch) {
+	splits := l.Into().Size("split")
+	common, of := l.fields(r, m)
+	k := policyLossKernel{
+		Output: l.Outputs.Range(), AtOutputs: l.atOutputs.Range(), Rows: uint32(m.Rows), Workgroup: r.WorkgroupFor((m.Rows + splits - 1) / splits),
+	}
+	fill(r, &k, common, m.sampled(), of)
+	r.Dispatch(k.call(uint32(m.Members), uint32(splits), 1))
+}
+
+// fields returns the fields of both kernels.
+func (l *Loss) fields(r *engine.Recorder, m Minibatch) (weighted, head) {
+	net := l.of.Network.Model()
 	common := weighted{
-		Params: l.of.Params.Range(), ClipEpsilon: l.Clip.Range(), LossWeight: l.Weight.Range(), Gradient: into.Range(), Losses: l.Sums.Range(),
+		Params: l.of.Params.Range(), ClipEpsilon: l.Clip.Range(), LossWeight: l.Weight.Range(), Gradient: l.Into().Range(), Losses: l.Sums.Range(),
 		Update: m.Update.Range(), Row: uint32(l.of.Params.Size("parameter")), Seed: r.Engine().Seed(), Out: uint32(net.Outputs()),
 		Part: uint32(m.Part), Parts: uint32(m.Parts),
 		Critic: l.Critic, ClipValue: l.ClipValue, Trajectories: m.Trajectories, RatioInAdvantage: l.RatioInAdvantage,
@@ -188,28 +244,5 @@ func (l *Loss) Gradient(r *engine.Recorder, m Minibatch) *engine.Tensor {
 	if !l.Critic {
 		common.EntropyWeight, common.HeadBase, of = l.EntropyWeight.Range(), uint32(net.Size()), headOf(l.of.Head)
 	}
-	if l.of.layered() {
-		if !l.ahead {
-			l.Forward(r, m)
-		}
-		k := policyLossKernel{
-			Output: l.Outputs.Range(), AtOutputs: l.atOutputs.Range(), Rows: uint32(m.Rows), Workgroup: r.WorkgroupFor((m.Rows + splits - 1) / splits),
-		}
-		fill(r, &k, common, m.sampled(), of)
-		r.Dispatch(k.call(members, uint32(splits), 1))
-		return l.of.pass().Gradient(r, l.atOutputs)
-	}
-	held, err := nn.LanesOf(net, r.Engine().Device().Info())
-	if err != nil {
-		r.Fail(err)
-		return into
-	}
-	inputs, _ := l.sees(m.Minibatches)
-	k := policyGradientKernel{Obs: inputs.Range(), ObsLimit: l.of.ObsLimit, LayerNorm: held.LayerNorm, In: uint32(net.Inputs().Size())}
-	if l.of.Normalizer != nil {
-		k.Normalizer = l.of.Normalizer.Range()
-	}
-	fill(r, &k, common, m.sampled(), of, lanesOf(held))
-	dispatch(r, k.call(members, uint32(splits), 1), held.Lanes)
-	return into
+	return common, of
 }
