@@ -249,16 +249,23 @@ func TestOverA2C(t *testing.T) {
 	}
 }
 
-// TestOverMemory: a copied member goes on with the memory of its parent's policy and of its critic, in its parent's episodes.
+// TestOverMemory: a copied member goes on with the memory of its parent's policy and of its critic, in its parent's episodes; also if both share a network.
 func TestOverMemory(t *testing.T) {
 	network := rl.DefaultNetwork()
 	network.Hidden, network.Layers = nil, []nn.LayerConfig{{Kind: nn.LSTM, Units: 5}}
 	ppo, cfg := small(4), early()
 	ppo.Minibatches, cfg.Warmup, cfg.Interval = 3, 1, 2
-	p := kinds[0].over(t, newPPO(t, 6, "CartPole-v1", ppo, rl.Network(network)), cfg)
-	initialized(t, p)
-	steps(t, p, 0, 2)
-	exchanged(t, p, []string{"agent/actor/params", "agent/critic/params", "agent/critic/memory", "rollout/stepped/memory", "rollout/env_state"})
+	taken := []string{"agent/actor/params", "rollout/stepped/memory", "rollout/env_state"}
+	for _, network.Shared = range []bool{false, true} {
+		p := kinds[0].over(t, newPPO(t, 6, "CartPole-v1", ppo, rl.Network(network)), cfg)
+		initialized(t, p)
+		steps(t, p, 0, 2)
+		if !network.Shared {
+			exchanged(t, p, append(taken, "agent/critic/params", "agent/critic/memory"))
+			continue
+		}
+		exchanged(t, p, append(taken, "agent/actor/optimizer/first_moment"))
+	}
 }
 
 // TestLearns: a population under PBT gets better than it began, and its best member good.

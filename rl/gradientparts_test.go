@@ -72,6 +72,8 @@ func partsCases(t *testing.T) []partsCase {
 	impala.Environments, impala.RolloutLength, impala.Epochs, impala.Minibatches, impala.GradientParts = 7, 6, 2, 2, 3
 	carried := impala
 	carried.Environments = 12
+	one := memory
+	one.Shared = true
 	mappo := ppo
 	mappo.Members, mappo.GradientParts, mappo.CriticInput = 1, 2, WorldState
 	return []partsCase{
@@ -81,6 +83,7 @@ func partsCases(t *testing.T) []partsCase {
 		{"ppo of a world", inParts(t, NewPPO, "SimpleSpread-v3", mappo, Network(layered))},
 		{"a2c", inParts(t, NewA2C, "CartPole-v1", a2c, Network(layered))},
 		{"impala", inParts(t, NewIMPALA, "CartPole-v1", impala, Network(layered))},
+		{"ppo of one network with memory", inParts(t, NewPPO, "CartPole-v1", whole, Network(one))},
 		{"impala with memory", inParts(t, NewIMPALA, "CartPole-v1", carried, Network(memory))},
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // TestIMPALAUpdate compares the parameters and losses after all updates of an iteration with the definitions in
 // float64: V-trace by the networks of the moment, gradients as difference quotients, clipping and Adam. Minibatches
-// are of different sizes; networks are held in lanes, layered and with memory.
+// are of different sizes; networks are held in lanes, layered, with memory, and shared by actor and critic.
 func TestIMPALAUpdate(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	for name, change := range map[string]func(*NetworkConfig, *IMPALAConfig) envs.Space{
@@ -38,6 +38,20 @@ func TestIMPALAUpdate(t *testing.T) {
 			n.Layers, n.Hidden = cells(nn.LSTM, 3), nil
 			c.Members, c.Environments, c.Minibatches = 1, 3, 1
 			return envs.Symmetric(1, 1)
+		},
+		"shared layers": func(n *NetworkConfig, c *IMPALAConfig) envs.Space {
+			n.Shared, n.NormalizeObs, n.ObsLimit = true, true, 1.5
+			return envs.Symmetric(1, 1)
+		},
+		"shared gru": func(n *NetworkConfig, c *IMPALAConfig) envs.Space {
+			n.Shared, n.Layers, n.Hidden = true, cells(nn.GRU, 3, 4), nil
+			c.Environments, c.Epochs = 2, 1
+			return envs.Discrete(3)
+		},
+		"shared lstm": func(n *NetworkConfig, c *IMPALAConfig) envs.Space {
+			n.Shared, n.Layers, n.Hidden = true, cells(nn.LSTM, 3), nil
+			c.Members, c.Environments, c.Minibatches, c.MixValues = 1, 3, 1, true
+			return envs.Discrete(2)
 		},
 		"layered bins": func(n *NetworkConfig, c *IMPALAConfig) envs.Space {
 			n.Hidden, n.Bins, n.NormalizeObs, n.ObsLimit = []int{5, 6, 4}, 3, true, 1.5
