@@ -83,8 +83,8 @@ func TestSharedPPOUpdate(t *testing.T) {
 	}
 }
 
-// TestSharedGradientParts is TestGradientParts of networks whose layers actor and critic share, and of such gradients that have no parts.
-func TestSharedGradientParts(t *testing.T) {
+// TestSharedParts is TestGradientParts of networks whose layers actor and critic share, and of such gradients that have no parts.
+func TestSharedParts(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(22))
 	for parts := range 3 {
 		cfg, network := DefaultPPO(), DefaultNetwork()

@@ -146,10 +146,13 @@ func (c onPolicyConfig) check(with Parts, name, rows string) error {
 	}
 	network := with.Network
 	actor, critic := network.policyAndValue(with.Env, network.head(with.Env.Action), c.criticShape(with.Env))
+	if err := network.checkLayers(actor); err != nil {
+		return err
+	}
 	if err := c.checkShared(network, actor, name); err != nil {
 		return err
 	}
-	if err := network.checkLayers(actor, critic); err != nil {
+	if err := network.checkLayers(critic); err != nil {
 		return err
 	}
 	if actor.Memory() > 0 {

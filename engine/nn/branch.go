@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 )
@@ -29,8 +30,7 @@ func (m Branch) Memory() int { return m.Trunk.Memory() }
 // Layers implements Model.
 func (m Branch) Layers() []Layer {
 	layers := m.Trunk.Layers()
-	layers[len(layers)-1] = m.output()
-	return layers
+	return append(slices.Clone(layers[:len(layers)-1]), m.output())
 }
 
 // output returns the output layer.

@@ -26,6 +26,9 @@ func TestBranchGradients(t *testing.T) {
 	for i, trunk := range trunks() {
 		for _, gpu := range []bool{false, true} {
 			for _, out := range []int{1, 3} {
+				if testing.Short() && gpu != (i%2 == 0) {
+					continue
+				}
 				t.Run(fmt.Sprint(trunk, "/", out, "/gpu ", gpu), func(t *testing.T) {
 					branchCase{branch: Branch{Trunk: trunk, Out: out, At: Align(trunk.Size() + 2)}, gpu: gpu, members: 1 + i%3, rows: 21 - i, splits: 1 + i%2}.run(t)
 				})

@@ -12,7 +12,8 @@ func (l *layered) narrow(b batch, back gradients) bool {
 		outputs = 8 // at most
 		turn    = 4 // the fewest rows that the kernel's loop takes at once
 	)
-	if l.branch != nil || len(l.layers) < 2 || !l.pads(l.layers[len(l.layers)-2]) || l.out > outputs || l.info.SubgroupSize != 8 || !l.info.Features.Has(vk.Int64) {
+	if l.branch != nil || len(l.layers) < 2 ||
+		!l.pads(l.layers[len(l.layers)-2]) || l.out > outputs || l.info.SubgroupSize != 8 || !l.info.Features.Has(vk.Int64) {
 		return false
 	}
 	most := int(l.info.Limits.MaxLoopIterations)
