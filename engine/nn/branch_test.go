@@ -8,27 +8,25 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// trunks are networks with a branch: layers of every form behind which a second output may be, and one whose outputs are too many for panels alone.
-func trunks() []Model {
-	return []Model{
-		MLP{In: 5, Out: 3, Hidden: []int{7}, Activation: Tanh},
-		MLP{In: 6, Out: 19, Hidden: []int{9, 24}, Activation: Swish},
-		MLP{In: 5, Out: 2, Hidden: []int{8, 6}, Activation: GELU, LayerNorm: true},
-		Sequential{In: Shape{6, 5, 2}, Out: 4, Hidden: []LayerConfig{window(5, 3, 2, Same, ReLU), units(9, ELU)}},
-		Sequential{In: Shape{5, 4, 1}, Out: 3, Hidden: []LayerConfig{window(3, 2, 1, Valid, Tanh)}},
-		Sequential{In: Shape{7}, Out: 2, Hidden: []LayerConfig{units(8, Tanh), {Kind: Residual, Units: 5}, of(Activated, Tanh)}},
-	}
+// TestBranchGradients: a network with a branch has the outputs of both, and the gradient of a loss of both, in float64 the sum of those of two networks;
+// floats between the trunk's and the branch's are not written. By itself a branch has the same outputs, however few rows its network was made for. These
+// networks are too narrow for panels.
+func TestBranchGradients(t *testing.T) {
+	branches(t, MLP{In: 5, Out: 3, Hidden: []int{7}, Activation: Tanh}, MLP{In: 5, Out: 2, Hidden: []int{8, 6}, Activation: GELU, LayerNorm: true})
 }
 
-// A network with a branch has the outputs of both, and the gradient of a loss of both, in float64 the sum of those of two networks; floats between the
-// trunk's and the branch's are not written. By itself a branch has the same outputs, however few rows its network was made for.
-func TestBranchGradients(t *testing.T) {
-	for i, trunk := range trunks() {
+// TestBranches is TestBranchGradients of wider networks, and behind layers of other kinds.
+func TestBranches(t *testing.T) {
+	branches(t, MLP{In: 6, Out: 19, Hidden: []int{9, 24}, Activation: Swish},
+		Sequential{In: Shape{6, 5, 2}, Out: 4, Hidden: []LayerConfig{window(5, 3, 2, Same, ReLU), units(9, ELU)}},
+		Sequential{In: Shape{5, 4, 1}, Out: 3, Hidden: []LayerConfig{window(3, 2, 1, Valid, Tanh)}},
+		Sequential{In: Shape{7}, Out: 2, Hidden: []LayerConfig{units(8, Tanh), {Kind: Residual, Units: 5}, of(Activated, Tanh)}})
+}
+
+func branches(t *testing.T, trunks ...Model) {
+	for i, trunk := range trunks {
 		for _, gpu := range []bool{false, true} {
 			for _, out := range []int{1, 3} {
-				if testing.Short() && gpu != (i%2 == 0) {
-					continue
-				}
 				t.Run(fmt.Sprint(trunk, "/", out, "/gpu ", gpu), func(t *testing.T) {
 					branchCase{branch: Branch{Trunk: trunk, Out: out, At: Align(trunk.Size() + 2)}, gpu: gpu, members: 1 + i%3, rows: 21 - i, splits: 1 + i%2}.run(t)
 				})
