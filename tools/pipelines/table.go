@@ -71,7 +71,8 @@ func tableOf(targets []target, results []result) table {
 
 const tableHead = `The most that a pipeline of each kernel takes on each target: registers/spills/code, code in bytes or, on Intel's GPUs, instructions;
 -: no configuration of the sample chooses the kernel there, or the compiler does not tell. Cells marked * spill with an excuse: the kernel
-steps a robot, whose state may exceed the registers, or Mesa's compiler for RDNA 3 uses only 144 registers. Written by go run ./tools/pipelines -sample -write with Mesa 22.3.6.
+steps a robot, whose state may exceed the registers, or Mesa's compiler for RDNA 3 uses only 144 registers.
+Written by go run ./tools/pipelines -sample -write with Mesa 22.3.6.
 
 `
 
