@@ -5,8 +5,9 @@
     /tmp/lunar/bin/python tools/peers/ppo_torch.py --seeds 1 2 3 --steps 300000 --json
 
 The settings are those of RL Baselines3 Zoo for LunarLander. As in CleanRL, copies of the environment are stepped by a SyncVectorEnv, actor and critic are networks of their
-own, values are clipped like ratios, advantages are normalized in each minibatch, and an episode that is truncated counts as terminated. The code is ours. At the end
-the most probable actions play --episodes episodes. With --json there is a line for each seed: returns has the mean return of the episodes that ended in an iteration.
+own, values are clipped like ratios, advantages are normalized in each minibatch, and an episode that is truncated counts as terminated; with --continued it goes on by the value
+of its last observation, as in Stable-Baselines3 and evorl. The code is ours. At the end the most probable actions play --episodes episodes. With --json there is a line for
+each seed: returns has the mean return of the episodes that ended in an iteration.
 """
 
 import argparse
@@ -35,6 +36,7 @@ def parse_arguments():
     p.add_argument("--critic-weight", type=float, default=0.5)
     p.add_argument("--entropy-weight", type=float, default=0.01)
     p.add_argument("--max-grad-norm", type=float, default=0.5)
+    p.add_argument("--continued", action="store_true", help="the last reward of an episode that is truncated includes the value of what follows")
     p.add_argument("--episodes", type=int, default=100, help="episodes of the evaluation (default 100)")
     p.add_argument("--threads", type=int, default=1, help="threads of a product (default 1)")
     p.add_argument("--json", action="store_true", help="print JSON, a line for each seed")
@@ -100,9 +102,15 @@ def train(seed, a):
                 policy = torch.distributions.Categorical(logits=actor(now))
                 obs[t], actions[t], values[t] = now, policy.sample(), critic(now).squeeze(1)
                 log_probs[t] = policy.log_prob(actions[t])
-            seen, reward, terminated, truncated, _ = envs.step(actions[t].numpy())
-            over = terminated | truncated
-            rewards[t], ends[t] = torch.as_tensor(reward, dtype=torch.float32), torch.as_tensor(over, dtype=torch.float32)
+            seen, reward, terminated, truncated, info = envs.step(actions[t].numpy())
+            over, gain = terminated | truncated, reward
+            if a.continued and (truncated & ~terminated).any():
+                cut = np.flatnonzero(truncated & ~terminated)
+                last = torch.as_tensor(np.stack(list(info["final_obs"][cut])), dtype=torch.float32)
+                with torch.no_grad():
+                    gain = reward.copy()
+                    gain[cut] += a.discount * critic(last).squeeze(1).numpy()
+            rewards[t], ends[t] = torch.as_tensor(gain, dtype=torch.float32), torch.as_tensor(over, dtype=torch.float32)
             now = torch.as_tensor(seen, dtype=torch.float32)
             running += reward
             ended += running[over].tolist()
