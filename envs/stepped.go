@@ -47,8 +47,8 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 }
 
 // crowds reports whether a network would crowd a GPU's lane that steps the environment: where one of these takes more than two thirds of the registers,
-// Mesa's compilers spill hundreds, and ten at most without the network. They are a policy's outputs, such as the 93 of Rainbow in CartPole-v1 on Intel's GPUs, and
-// state and observation, such as those of FaultMaze-v0 there; but not a robot's, since what its solver needs spills without a network as well.
+// Mesa's compilers spill hundreds, and ten at most without the network. They are a policy's outputs, such as the 93 of Rainbow in CartPole-v1 on Intel's
+// GPUs, and state and observation, such as those of FaultMaze-v0 there; but not a robot's, since what its solver needs spills without a network as well.
 func (ro *Rollout) crowds(policy *Policy, info vk.Info) bool {
 	room, floats := 2*nn.Registers(info)/3, ro.env.StateSize()+ro.env.ObsSize()
 	return policy.Network.Outputs() > room || floats > laneFloats || ro.env.Iterations == 0 && floats > room
