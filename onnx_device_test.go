@@ -31,7 +31,7 @@ func TestONNXActsAsTheDevice(t *testing.T) {
 		{"bins", "openes", "Pendulum-v1", []string{"openes.population=8", "policy.bins=5"}},
 		{"linear", "ars", "Pendulum-v1", []string{"ars.population=8", "ars.elites=2", "network.hidden=[]"}},
 		{"wide", "ppo", "CartPole-v1", []string{"network.hidden=[300,200]"}},
-		{"shared layers", "ppo", "Pendulum-v1", []string{"network.shared=true", "ppo.members=2"}},
+		{"shared layers", "ppo", "Pendulum-v1", []string{"network.shared=all", "ppo.members=2"}},
 		{"hybrid", "cem-rl", "Pendulum-v1", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // normalization of observations and rewards. Actor and critic have separate parameters and optimizers. An actor's
 // parameters are a row as a search for policies (ec/problem) has them: the network's, then the head's.
 //
-// If they share layers (NetworkConfig.Shared), the critic is a branch of the actor's network (nn.Branch): its output layer follows in the actor's row, which
+// If they share layers (NetworkConfig.Shared), the critic is a branch of the actor's network (nn.Branch): its own layers follow in the actor's row, which
 // one optimizer steps by the gradient of both losses. What acts reads the actor's part of a row, as without.
 type Agent struct {
 	cfg           NetworkConfig
@@ -53,7 +53,7 @@ func newAgent(s *engine.State, env *envs.Environment, c agentConfig) (*Agent, er
 			return nil, err
 		}
 	}
-	if c.optimizer.Rule != optim.ClipUp && !a.cfg.Shared { // its steps have a fixed length
+	if c.optimizer.Rule != optim.ClipUp && !a.shares() { // its steps have a fixed length
 		if a.group, err = optim.NewGroup(c.maxNorm, a.actor.optimizer, a.critic.optimizer); err != nil {
 			return nil, err
 		}
@@ -80,9 +80,12 @@ func (a *Agent) makeNetworks(s *engine.State, actor, critic nn.Model, c agentCon
 	return err
 }
 
+// shares reports whether actor and critic share layers.
+func (a *Agent) shares() bool { return a.cfg.Shared != ShareNone }
+
 // learning returns the networks that learn with an optimizer each.
 func (a *Agent) learning() []*network {
-	if a.cfg.Shared {
+	if a.shares() {
 		return []*network{a.actor}
 	}
 	return []*network{a.actor, a.critic}
@@ -101,9 +104,8 @@ type NetworkRows struct {
 func (a *Agent) Networks() (all []NetworkRows) {
 	for _, n := range a.learning() {
 		rows, layers := NetworkRows{Rows: n.optimizer.Rows()}, n.Model().Layers()
-		if a.cfg.Shared {
-			of := a.critic.Model().Layers()
-			layers = append(layers, of[len(of)-1])
+		if branch, ok := a.critic.Model().(nn.Branch); ok {
+			layers = append(layers, branch.Own()...)
 		}
 		for _, l := range layers {
 			if len(l.Parameters()) > 0 {
@@ -164,7 +166,7 @@ func (a *Agent) Step(r *engine.Recorder, actor, critic *engine.Tensor) {
 	switch {
 	case a.group != nil:
 		a.group.Step(r, actor, critic)
-	case a.cfg.Shared:
+	case a.shares():
 		a.actor.optimizer.Step(r, actor)
 	default:
 		a.actor.optimizer.Step(r, actor)
@@ -177,7 +179,7 @@ func (a *Agent) init(ctx context.Context) error {
 	actor, critic := a.actor.params(), a.critic.params()
 	members, actorRow, criticRow := actor.Size(engine.MemberAxis), actor.Size("parameter"), critic.Size("parameter")
 	actors, critics := make([]float32, actor.Len()), make([]float32, critic.Len())
-	if a.cfg.Shared {
+	if a.shares() {
 		critics = actors
 	}
 	for p := range members {
@@ -206,7 +208,7 @@ func (a *Agent) learner(n *network) lane.Learner {
 		Sequence: n.sequence(), Memory: n.firstMemory(),
 	}
 	if n == a.critic {
-		l.Branch = a.cfg.Shared
+		l.Branch = a.shares()
 		if a.world != nil {
 			l.Normalizer = nil // states are normalized already
 		}

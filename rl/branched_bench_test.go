@@ -13,7 +13,7 @@ import (
 // BenchmarkUpdateNature measures values and updates of an iteration of PPO on images of 84 × 84 × 4 with DQN's network, by the settings of
 // configs/atari-pong-ppo.toml with a quarter of the steps, in one minibatch: actor and critic with a network each, and with one.
 func BenchmarkUpdateNature(b *testing.B) {
-	for _, shared := range []bool{false, true} {
+	for _, shared := range []Sharing{ShareNone, ShareAll} {
 		b.Run(fmt.Sprint("shared ", shared), func(b *testing.B) {
 			cfg, network, env := DefaultPPO(), DefaultNetwork(), spaces(1, envs.Discrete(6))
 			env.Observation = envs.Image(84, 84, 4)

@@ -49,6 +49,16 @@ func sharedCases() []sharedNetwork {
 			n.Layers, e.Action = cells(nn.LSTM, 3), envs.Symmetric(1, 1)
 			c.Members, c.Environments, c.Minibatches = 1, 3, 1
 		}},
+		{"up to the gru", func(n *NetworkConfig, _ *PPOConfig, _ *envs.Environment) {
+			n.Shared, n.Layers, n.NormalizeObs, n.ObsLimit = ShareCell, cells(nn.GRU, 3, 4), true, 1.5
+		}},
+		{"up to the lstm", func(n *NetworkConfig, c *PPOConfig, e *envs.Environment) {
+			n.Shared, n.Layers, n.LayerNorm, e.Action = ShareCell, append(cells(nn.LSTM, 3, 5), nn.LayerConfig{Units: 4}), true, envs.Symmetric(1, 1)
+			c.Members, c.Environments, c.Minibatches = 1, 3, 1
+		}},
+		{"up to a gru with no layers behind", func(n *NetworkConfig, c *PPOConfig, _ *envs.Environment) {
+			n.Shared, n.Layers, c.Epochs = ShareCell, cells(nn.GRU, 4), 1
+		}},
 	}
 }
 
@@ -56,7 +66,7 @@ func sharedCases() []sharedNetwork {
 func (c sharedNetwork) settings() (NetworkConfig, PPOConfig, *envs.Environment) {
 	cfg, network, env := DefaultPPO(), DefaultNetwork(), spaces(4, envs.Discrete(3))
 	cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 2, 5, 4, 2, 2
-	cfg.OptimizerEpsilon, cfg.MaxGradNorm, network.Hidden, network.Shared = 1e-4, 0.3, nil, true
+	cfg.OptimizerEpsilon, cfg.MaxGradNorm, network.Hidden, network.Shared = 1e-4, 0.3, nil, ShareAll
 	c.change(&network, &cfg, env)
 	return network, cfg, env
 }
@@ -89,7 +99,7 @@ func TestSharedParts(t *testing.T) {
 	for parts := range 3 {
 		cfg, network := DefaultPPO(), DefaultNetwork()
 		cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 2, 5, 3, 2, 2 // minibatches of 8 and 7 transitions
-		cfg.GradientParts, network.Hidden, network.Shared = 1+parts, []int{9, 8}, true
+		cfg.GradientParts, network.Hidden, network.Shared = 1+parts, []int{9, 8}, ShareAll
 		newGradientCase(t, eng, 5, []envs.Space{envs.Discrete(3), envs.Symmetric(0, 0)}[parts%2], network, cfg).check(t, 4)
 	}
 }
@@ -99,7 +109,7 @@ func TestSharedParts(t *testing.T) {
 func TestSharedActs(t *testing.T) {
 	cfg, network := DefaultPPO(), smallNetwork()
 	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.Minibatches = 2, 3, 20, 1
-	network.Shared, network.ActorGain, network.CriticGain = true, 0.5, 2
+	network.Shared, network.ActorGain, network.CriticGain = ShareAll, 0.5, 2
 	eng := engine.New(open(t), engine.Seed(4))
 	p, err := NewPPO(t.Context(), eng, lookup(t, "CartPole-v1"), cfg, Network(network))
 	if err != nil {
@@ -149,9 +159,11 @@ func TestSharedActs(t *testing.T) {
 // sharedWorkflows are workflows whose actors and critics share layers.
 func sharedWorkflows() []workflow {
 	network := DefaultNetwork()
-	network.Hidden, network.NormalizeObs, network.NormalizeReward, network.Shared = []int{9, 7}, true, true, true
+	network.Hidden, network.NormalizeObs, network.NormalizeReward, network.Shared = []int{9, 7}, true, true, ShareAll
 	memory := network
 	memory.Hidden, memory.Layers = nil, cells(nn.GRU, 5, 4)
+	behind := memory
+	behind.Shared = ShareCell
 	ppo := DefaultPPO()
 	ppo.Members, ppo.Environments, ppo.RolloutLength, ppo.Epochs, ppo.Minibatches = 3, 4, 6, 2, 2
 	clipUp := ppo
@@ -167,6 +179,7 @@ func sharedWorkflows() []workflow {
 		{"ppo", makes(NewPPO, "CartPole-v1", ppo, Network(network), short)},
 		{"ppo by clipup", makes(NewPPO, "Pendulum-v1", clipUp, Network(network), short)},
 		{"ppo with memory", makes(NewPPO, "CartPole-v1", ppo, Network(memory), short)},
+		{"ppo with memory, up to the cell", makes(NewPPO, "CartPole-v1", ppo, Network(behind), short)},
 		{"a2c", makes(NewA2C, "Pendulum-v1", a2c, Network(network), short)},
 		{"impala whose actors lag behind", makes(NewIMPALA, "CartPole-v1", apart, Network(network), short)},
 		{"impala with memory", makes(NewIMPALA, "Pendulum-v1", impala, Network(memory), short)},
@@ -183,7 +196,7 @@ func TestSharedResume(t *testing.T) {
 // TestSharedLearnsCartPole: PPO learns with one network, by settings that take few updates.
 func TestSharedLearnsCartPole(t *testing.T) {
 	cfg, network := cartPolePPO(), smallNetwork()
-	cfg.RolloutLength, cfg.Epochs, cfg.LearningRate, network.Shared = 64, 6, 3e-3, true
+	cfg.RolloutLength, cfg.Epochs, cfg.LearningRate, network.Shared = 64, 6, 3e-3, ShareAll
 	w := workflow{"ppo", makes(NewPPO, "CartPole-v1", cfg, Network(network))}
 	if got := learn(t, w.open(t, open(t), 1), cfg.AnnealSteps); !(got >= 250) {
 		t.Errorf("mean return %.1f; want at least 250 of 500", got)
@@ -193,15 +206,15 @@ func TestSharedLearnsCartPole(t *testing.T) {
 // TestSharedRefused: what cannot share layers is refused with what would be right.
 func TestSharedRefused(t *testing.T) {
 	network := DefaultNetwork()
-	network.Shared = true
-	own, none := network, network
-	own.CriticHidden, none.Hidden = []int{8}, nil
+	network.Shared = ShareAll
+	own, none, cell := network, network, network
+	own.CriticHidden, none.Hidden, cell.Shared = []int{8}, nil, ShareCell
 	world := DefaultPPO()
 	world.CriticInput = WorldState
 	off, discrete := DefaultOffPolicyNetwork(), DefaultDQNNetwork()
-	off.Shared, discrete.Shared = true, true
+	off.Shared, discrete.Shared = ShareAll, ShareAll
 	soft := DefaultSACNetwork()
-	soft.Shared = true
+	soft.Shared = ShareAll
 	for _, c := range []struct {
 		algorithm interface{ Check(Parts) error }
 		env       string
@@ -212,6 +225,7 @@ func TestSharedRefused(t *testing.T) {
 		{world, "SimpleSpread-v3", network, ReplayConfig{}, `"ppo.critic_input": a critic that sees the world shares no layers`},
 		{DefaultPPO(), "CartPole-v1", none, ReplayConfig{}, `"network.shared": network 4-2 tanh has no layers before its outputs`},
 		{DefaultIMPALA(), "CartPole-v1", none, ReplayConfig{}, `"network.shared": network 4-2 tanh has no layers`},
+		{DefaultPPO(), "CartPole-v1", cell, ReplayConfig{}, `"network.shared": network 4-64-64-2 tanh has no recurrent cell; want "none", "all"`},
 		{DefaultDQN(), "CartPole-v1", discrete, DefaultDQNReplay(), `"network.shared": actors and critics that learn from a replay`},
 		{DefaultTD3(), "Pendulum-v1", off, DefaultReplay(), `"network.shared": actors and critics that learn from a replay`},
 		{DefaultSAC(), "Pendulum-v1", soft, DefaultReplay(), `"network.shared": actors and critics that learn from a replay`},

@@ -211,7 +211,7 @@ func (j joint) parts() []jointPart {
 
 // criticBase is where the parameters of an agent's critic are in a row of both.
 func criticBase(a *Agent) int {
-	if a.cfg.Shared {
+	if a.shares() {
 		return 0
 	}
 	return rowOf(a.Actor())
@@ -226,7 +226,7 @@ func (o *onPolicy) gradients() joint {
 	if o.parts != nil {
 		return joint{o.parts.actor.gradients, o.parts.critic.gradients}
 	}
-	if o.agent.cfg.Shared {
+	if o.agent.shares() {
 		return joint{o.agent.actor.pass.Into(), nil}
 	}
 	return joint{o.agent.actor.pass.Into(), o.agent.critic.pass.Into()}

@@ -73,7 +73,7 @@ func partsCases(t *testing.T) []partsCase {
 	carried := impala
 	carried.Environments = 12
 	one := memory
-	one.Shared = true
+	one.Shared = ShareAll
 	mappo := ppo
 	mappo.Members, mappo.GradientParts, mappo.CriticInput = 1, 2, WorldState
 	return []partsCase{

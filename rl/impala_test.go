@@ -40,16 +40,16 @@ func TestIMPALAUpdate(t *testing.T) {
 			return envs.Symmetric(1, 1)
 		},
 		"shared layers": func(n *NetworkConfig, c *IMPALAConfig) envs.Space {
-			n.Shared, n.NormalizeObs, n.ObsLimit = true, true, 1.5
+			n.Shared, n.NormalizeObs, n.ObsLimit = ShareAll, true, 1.5
 			return envs.Symmetric(1, 1)
 		},
 		"shared gru": func(n *NetworkConfig, c *IMPALAConfig) envs.Space {
-			n.Shared, n.Layers, n.Hidden = true, cells(nn.GRU, 3, 4), nil
+			n.Shared, n.Layers, n.Hidden = ShareAll, cells(nn.GRU, 3, 4), nil
 			c.Environments, c.Epochs = 2, 1
 			return envs.Discrete(3)
 		},
 		"shared lstm": func(n *NetworkConfig, c *IMPALAConfig) envs.Space {
-			n.Shared, n.Layers, n.Hidden = true, cells(nn.LSTM, 3), nil
+			n.Shared, n.Layers, n.Hidden = ShareAll, cells(nn.LSTM, 3), nil
 			c.Members, c.Environments, c.Minibatches, c.MixValues = 1, 3, 1, true
 			return envs.Discrete(2)
 		},

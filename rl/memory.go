@@ -51,7 +51,7 @@ func newCriticMemory(s *engine.State, env *envs.Environment, n *network, c agent
 	if m.minibatch, err = n.memory.sequence.NewAhead(s.Sub("ahead")); err != nil {
 		return nil, err
 	}
-	if c.network.Shared {
+	if c.network.Shared != ShareNone {
 		return m, s.Err()
 	}
 	dims := []engine.Dim{engine.Members(c.members), engine.Environments(c.environments), engine.Axis("float", n.Model().Memory())}

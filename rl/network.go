@@ -12,7 +12,7 @@ import (
 type NetworkConfig struct {
 	nn.Config
 
-	Shared       bool         `doc:"Actor and critic share all layers before their outputs, of ppo, a2c and impala; otherwise each has its own network."`
+	Shared       Sharing      `doc:"Layers that actor and critic of ppo, a2c and impala share: none, all before their outputs, or those up to the recurrent cell."`
 	CriticHidden []int        `min:"1" max:"8192" doc:"Units per hidden layer of the critics if they differ from the actor's; []: they do not."`
 	Precision    nn.Precision `doc:"Matrix products of updates: float32, or float16 with sums in float32 on devices with cooperative matrices."`
 	ActorGain    float64      `above:"0" doc:"Factor of the initial weights of the actor's output."`
@@ -69,8 +69,8 @@ func (c NetworkConfig) Validate() error {
 	if len(c.CriticHidden) > nn.MaxHidden {
 		return config.Invalid("critic_hidden", "%d hidden layers; want at most %d", len(c.CriticHidden), nn.MaxHidden)
 	}
-	if c.Shared && len(c.CriticHidden) > 0 {
-		return config.Invalid("critic_hidden", "hidden layers %v of the critic, which shares those of the actor; want [], or shared = false", c.CriticHidden)
+	if c.Shared != ShareNone && len(c.CriticHidden) > 0 {
+		return config.Invalid("critic_hidden", "hidden layers %v of the critic, which shares those of the actor; want [], or shared = %q", c.CriticHidden, ShareNone)
 	}
 	if c.StateDependentStd && !(c.MinLogStd < c.MaxLogStd) {
 		return config.Invalid("max_log_std", "%g is not above min_log_std, %g", c.MaxLogStd, c.MinLogStd)
@@ -114,8 +114,8 @@ func (c NetworkConfig) actorAndCritic(env *envs.Environment, head nn.Head, atoms
 // actor's layers is a branch of it, behind the head's parameters.
 func (c NetworkConfig) policyAndValue(env *envs.Environment, head nn.Head, sees nn.Shape) (actor, critic nn.Model) {
 	actor = c.model(env.Observation.Shape(), head.Outputs())
-	if c.Shared {
-		return actor, nn.Branch{Trunk: actor, Out: 1, At: nn.Align(actor.Size() + head.Parameters())}
+	if c.Shared != ShareNone {
+		return actor, nn.Branch{Trunk: actor, Out: 1, At: nn.Align(actor.Size() + head.Parameters()), Cell: c.Shared == ShareCell}
 	}
 	return actor, c.critic(sees, 1)
 }
@@ -130,7 +130,7 @@ func (c NetworkConfig) critic(in nn.Shape, out int) nn.Model {
 
 // alike reports whether actor and critics have the same hidden layers, but not the same network, as kernels that update both need.
 func (c NetworkConfig) alike() bool {
-	return !c.Shared && (len(c.CriticHidden) == 0 || len(c.Layers) == 0 && c.Preset == nn.NoPreset && slices.Equal(c.CriticHidden, c.Hidden))
+	return c.Shared == ShareNone && (len(c.CriticHidden) == 0 || len(c.Layers) == 0 && c.Preset == nn.NoPreset && slices.Equal(c.CriticHidden, c.Hidden))
 }
 
 // head returns the actor's head for an action space.

@@ -137,8 +137,8 @@ func (c OffPolicyConfig) checkParts(with Parts, transitions int, from string, ne
 	if with.Network.NormalizeReward {
 		return config.Invalid("network.normalize_reward", "rewards in the replay would have different scales; want false, and reward_scale instead")
 	}
-	if with.Network.Shared {
-		return config.Invalid("network.shared", "actors and critics that learn from a replay have networks of their own; want false, or ppo, a2c or impala")
+	if with.Network.Shared != ShareNone {
+		return config.Invalid("network.shared", "actors and critics that learn from a replay have networks of their own; want %q, or ppo, a2c or impala", ShareNone)
 	}
 	if err := with.Network.check(transitions, from, networks...); err != nil {
 		return err

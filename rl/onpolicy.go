@@ -175,12 +175,14 @@ func (c onPolicyConfig) check(with Parts, name, rows string) error {
 // checkShared returns an error if actor and critic of the algorithm with that name are to share layers, and cannot.
 func (c onPolicyConfig) checkShared(network NetworkConfig, actor nn.Model, name string) error {
 	switch {
-	case !network.Shared:
+	case network.Shared == ShareNone:
 	case c.criticInput == WorldState:
-		return config.Invalid(name+".critic_input", "a critic that sees the world shares no layers with an actor that does not; want %q, or network.shared = false",
-			OwnObservation)
+		return config.Invalid(name+".critic_input", "a critic that sees the world shares no layers with an actor that does not; want %q, or network.shared = %q",
+			OwnObservation, ShareNone)
 	case len(actor.Layers()) < 2:
-		return config.Invalid("network.shared", "network %v has no layers before its outputs to share; want false, or hidden layers", actor)
+		return config.Invalid("network.shared", "network %v has no layers before its outputs to share; want %q, or hidden layers", actor, ShareNone)
+	case network.Shared == ShareCell && actor.Memory() == 0:
+		return config.Invalid("network.shared", "network %v has no recurrent cell; want %q, %q, or a layer of type \"gru\" or \"lstm\"", actor, ShareNone, ShareAll)
 	}
 	return nil
 }
@@ -296,7 +298,7 @@ func (o *onPolicy) buildAgent(s *engine.State, cfg NetworkConfig, rate *engine.T
 
 // joinLosses makes the losses of actor and critic one if these share layers.
 func (o *onPolicy) joinLosses() {
-	if o.agent.cfg.Shared {
+	if o.agent.shares() {
 		o.actorLoss.Join(o.criticLoss)
 	}
 }

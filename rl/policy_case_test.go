@@ -83,7 +83,7 @@ func (c *policyCase) drawMemory(t *testing.T) {
 	begins := c.draw(t, x.Begins.Words, func() float64 { return float64(words[c.dice.IntN(len(words))]) })
 	switch m := c.of.agent.critic.memory; {
 	case m == nil:
-	case c.of.agent.cfg.Shared:
+	case c.of.agent.shares():
 		c.criticMemory = c.actorMemory
 	default:
 		c.criticMemory = c.draw(t, m.critic.carried, c.dice.NormFloat64)

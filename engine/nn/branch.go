@@ -7,15 +7,16 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// Branch is the Model of a second output layer of a network, such as that of values beside an actor's: it has the hidden layers of Trunk, and takes the
-// values of the last one, as Trunk's own output does. Its parameters are in rows of Trunk: those of the hidden layers, and from At on its weights
-// [in, Out] and biases [Out]. What Trunk's rows hold behind Trunk may be between.
+// Branch is the Model of a second output of a network, such as that of values beside an actor's: it shares hidden layers of Trunk, and has the layers
+// behind them again, with parameters of its own and Out outputs. Its parameters are in rows of Trunk: those of the layers that it shares, and from At on its
+// own. What Trunk's rows hold behind Trunk may be between.
 //
 // By itself it is a network as any other one. A network of NewBranched computes both outputs at once.
 type Branch struct {
 	Trunk Model
 	Out   int
-	At    int // at least Trunk.Size()
+	At    int  // at least Trunk.Size()
+	Cell  bool // it shares Trunk's layers up to its recurrent cell; otherwise all hidden layers
 }
 
 // Inputs implements Model.
@@ -29,23 +30,40 @@ func (m Branch) Memory() int { return m.Trunk.Memory() }
 
 // Layers implements Model.
 func (m Branch) Layers() []Layer {
-	layers := m.Trunk.Layers()
-	return append(slices.Clone(layers[:len(layers)-1]), m.output())
+	return append(slices.Clone(m.Trunk.Layers()[:m.shared()]), m.Own()...)
 }
 
-// output returns the output layer.
-func (m Branch) output() Layer {
+// shared returns how many of Trunk's layers the branch shares.
+func (m Branch) shared() int {
 	layers := m.Trunk.Layers()
-	last := layers[len(layers)-1]
-	return Layer{In: last.In, Out: m.Out, Weight: m.At, Bias: m.At + last.In*m.Out, Precision: last.Precision}
+	if cell := slices.IndexFunc(layers, func(l Layer) bool { return l.Kind.cell() }); m.Cell && cell >= 0 {
+		return cell + 1
+	}
+	return len(layers) - 1
+}
+
+// Own returns the layers that the branch does not share, its output last.
+func (m Branch) Own() []Layer {
+	own, _ := m.own()
+	return own
+}
+
+// own is Own, and where their parameters end in a row of Trunk.
+func (m Branch) own() (own []Layer, end int) {
+	own = slices.Clone(m.Trunk.Layers()[m.shared():])
+	own[len(own)-1].Out = m.Out
+	return own, layoutFrom(m.At, own)
 }
 
 // Size implements Model: where the parameters end, in a row of Trunk.
-func (m Branch) Size() int { return m.output().Bias + m.Out }
+func (m Branch) Size() int {
+	_, end := m.own()
+	return end
+}
 
-// Init draws the parameters of the output layer alone; the hidden layers' are Trunk's.
-func (m Branch) Init(row []float32, how Initializer, _, outputGain float64, rng *engine.Rng) {
-	m.output().initializeWeights(row, how, 1, outputGain, rng)
+// Init draws the parameters of the branch's own layers alone; the others are Trunk's.
+func (m Branch) Init(row []float32, how Initializer, hiddenGain, outputGain float64, rng *engine.Rng) {
+	initialize(m.Own(), row, how, hiddenGain, outputGain, rng)
 }
 
 // Check implements Model.
@@ -60,12 +78,19 @@ func (m Branch) Check() error {
 		return fmt.Errorf("nn: a branch whose parameters begin at %d of those of network %v; want at least %d", m.At, m.Trunk, m.Trunk.Size())
 	case len(m.Trunk.Layers()) < 2:
 		return fmt.Errorf("nn: a branch of network %v, which has no hidden layers to share", m.Trunk)
+	case m.Cell && m.Memory() == 0:
+		return fmt.Errorf("nn: a branch behind the cell of network %v, which has none", m.Trunk)
 	}
 	return nil
 }
 
 // String formats the model as, for example, "4-64-64-2 tanh, branch 1".
-func (m Branch) String() string { return fmt.Sprintf("%v, branch %d", m.Trunk, m.Out) }
+func (m Branch) String() string {
+	if m.Cell {
+		return fmt.Sprintf("%v, branch %d behind the cell", m.Trunk, m.Out)
+	}
+	return fmt.Sprintf("%v, branch %d", m.Trunk, m.Out)
+}
 
 // NewBranched makes a network per member that also has the output of a branch, for passes over up to rows rows per member (Pass.Branch, Sequence.Branch). It
 // is computed layer by layer. Model, Evaluate and the outputs of a pass are those of the trunk.
@@ -77,8 +102,10 @@ func NewBranched(s *engine.State, branch Branch, members, rows int) (*Network, e
 	if err != nil {
 		return nil, err
 	}
-	if err := branch.output().Precision.Check(s.Engine().Device().Info()); err != nil {
-		return nil, err
+	for _, l := range branch.Layers() {
+		if err := l.Precision.Check(s.Engine().Device().Info()); err != nil {
+			return nil, err
+		}
 	}
 	n.branch = &branch
 	return n.byLayers(s)
@@ -117,13 +144,16 @@ func (p branchPass) with(n *Network, b batch) (batch, error) {
 	return b, nil
 }
 
-// withBranch gives the networks a second output layer; nil: none.
+// withBranch gives the networks a second output layer, unless the branch is nil or has more layers of its own.
 func (l *layered) withBranch(b *Branch) {
 	if b == nil {
 		return
 	}
-	layer := b.output()
-	l.branch = &layer
+	own := b.Own()
+	if len(own) > 1 {
+		return
+	}
+	l.branch = &own[0]
 	if len(l.scratch) == 0 { // for the gradient at inputs
 		n, rows := engine.Members(l.networks), engine.Axis("row", l.capacity)
 		l.scratch = append(l.scratch, l.state.Scratch("scratch_1", engine.Float32, n, rows, engine.Axis("unit", l.in)))

@@ -114,22 +114,28 @@ func (c branchCase) run(t *testing.T) {
 			}
 		}
 		closeTo(t, fmt.Sprintf("member %d: outputs", p), got, want)
-		got, want = nil, nil
-		for i := range row {
-			at, own := i-testBase, 0.0
-			inside := at >= 0 && at < b.Trunk.Size() || at >= b.At && at < b.Size()
-			for part := range c.splits {
-				v := gv[(part*c.members+p)*row+i]
-				if own += float64(v); inside == isPoison(v) {
-					t.Fatalf("member %d: float %d of the row is %g; written should be true: %v", p, i, v, inside)
-				}
-			}
-			if inside {
-				got, want = append(got, own), append(want, sum[at])
+		branchGradients(t, b, gv, p, c.members, row, sum)
+	}
+}
+
+// branchGradients compares the gradient [splits, M, row] of a member's parameters with sum, and checks that floats which are not the network's are poison still.
+func branchGradients(t *testing.T, b Branch, gradient []float32, p, members, row int, sum []float64) {
+	t.Helper()
+	var got, want []float64
+	for i := range row {
+		at, own := i-testBase, 0.0
+		inside := at >= 0 && at < b.Trunk.Size() || at >= b.At && at < b.Size()
+		for part := range len(gradient) / (members * row) {
+			v := gradient[(part*members+p)*row+i]
+			if own += float64(v); inside == isPoison(v) {
+				t.Fatalf("member %d: float %d of the row is %g; written should be true: %v", p, i, v, inside)
 			}
 		}
-		closeTo(t, fmt.Sprintf("member %d: gradients of parameters", p), got, want)
+		if inside {
+			got, want = append(got, own), append(want, sum[at])
+		}
 	}
+	closeTo(t, fmt.Sprintf("member %d: gradients of parameters", p), got, want)
 }
 
 // What a network with a branch cannot be, and passes that lack what it needs, are errors that say so.
@@ -169,5 +175,97 @@ func TestBranchErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "want [member 2, rows 4, 1] each") {
 			t.Errorf("a pass with outputs of the branch %v: error %v; want their shape", of, err)
 		}
+	}
+}
+
+// TestBranchSequence: passes over sequences of networks with a branch, behind their cell or behind all hidden layers, have the outputs of both and the
+// gradient of a loss of both, in float64 the sum of those of two networks. The gradient at the first memory is the sum, too.
+func TestBranchSequence(t *testing.T) {
+	for i, trunk := range []Recurrent{
+		{In: 3, Out: 2, Before: []int{5}, Cell: GRU, Units: 4, After: []int{6}, Activation: Tanh},
+		{In: 2, Out: 3, Cell: LSTM, Units: 5, After: []int{4, 7}, Activation: Swish},
+		{In: 4, Out: 18, Before: []int{20}, Cell: GRU, Units: 24, After: []int{20}, Activation: Tanh},
+	} {
+		for _, atCell := range []bool{false, true} {
+			b := Branch{Trunk: trunk, Out: 1 + i, At: Align(trunk.Size() + 2), Cell: atCell}
+			t.Run(b.String(), func(t *testing.T) { branchSequence(t, b, 1+i%2, 5, 4+i) })
+		}
+	}
+}
+
+func branchSequence(t *testing.T, b Branch, members, steps, rows int) {
+	s := testState(t)
+	n, err := NewBranched(s, b, members, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := n.NewSequence(s.Sub("sequence"), steps, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, row := engine.Members(members), Align(testBase+b.Size()+1)
+	params := s.Tensor("params", engine.Float32, m, engine.Axis("parameter", row))
+	q.Learn(s, params)
+	tensor := func(name string, width int) *engine.Tensor {
+		return s.Tensor(name, engine.Float32, m, engine.Time(steps), engine.Environments(rows), engine.Axis("float", width))
+	}
+	x, memory := tensor("x", b.Inputs().Size()), s.Tensor("memory", engine.Float32, m, engine.Axis("row", rows), engine.Axis("float", b.Memory()))
+	atMemory := s.Tensor("at_memory", engine.Float32, memory.Dims()...)
+	done := s.Tensor("done", engine.Uint32, m, engine.Time(steps), engine.Environments(rows))
+	models := []Model{b.Trunk, b}
+	var y, dy [2]*engine.Tensor
+	var dv [2][]float32
+	for k, name := range []string{"trunk", "branch"} {
+		y[k], dy[k] = tensor(name, models[k].Outputs()), tensor("at_"+name, models[k].Outputs())
+		dv[k] = normals(dy[k].Len())
+		fill(t, y[k], nil)
+		fill(t, dy[k], dv[k])
+	}
+	ends := make([]uint32, done.Len())
+	for i := range ends {
+		ends[i] = uint32(i % 3 / 2)
+	}
+	if err := done.WriteUint32(t.Context(), ends); err != nil {
+		t.Fatal(err)
+	}
+	pv, xv, mv := normals(params.Len()), normals(x.Len()), normals(memory.Len())
+	for i := range pv {
+		pv[i] *= 0.4
+	}
+	for tensor, v := range map[*engine.Tensor][]float32{params: pv, x: xv, memory: mv, atMemory: nil, q.atHidden: nil, q.Into(): nil} {
+		fill(t, tensor, v)
+	}
+	if q.own != nil {
+		fill(t, q.own.at, nil)
+	}
+	q.Branch(y[1], dy[1])
+	record(t, s, func(r *engine.Recorder) {
+		q.Forward(r, Weights{Params: params, Base: testBase}, Inputs{Parts: []*engine.Tensor{x}, Memory: memory}, done, y[0])
+		q.Backward(r, dy[0], SequenceGradients{Gradients: Gradients{Params: q.Into()}, Memory: atMemory})
+	})
+	gv, dmv := read(t, q.Into()), read(t, atMemory)
+	for p := range members {
+		var got, want []float64
+		sum, first := make([]float64, b.Size()), make([]float64, rows*b.Memory())
+		for k, model := range models {
+			yv, in, out := read(t, y[k]), model.Inputs().Size(), model.Outputs()
+			for e := range rows {
+				ref, h := newRecurrentReference(t, model, pv[p*row+testBase:]), widened(mv[(p*rows+e)*b.Memory():][:b.Memory()])
+				var ds [][]float64
+				for i := range steps {
+					at := (p*steps+i)*rows + e
+					var v []float64
+					v, h = ref.step(widened(xv[at*in:][:in]), h, i > 0 && ends[at-rows] != 0)
+					got, want, ds = append(got, widened(yv[at*out:][:out])...), append(want, v...), append(ds, widened(dv[k][at*out:][:out]))
+				}
+				_, d := ref.backward(ds, sum)
+				for i, v := range d {
+					first[e*b.Memory()+i] += v
+				}
+			}
+		}
+		got, want = append(got, widened(dmv[p*len(first):][:len(first)])...), append(want, first...)
+		closeTo(t, fmt.Sprintf("member %d: outputs, and the gradient at the first memory", p), got, want)
+		branchGradients(t, b, gv, p, members, row, sum)
 	}
 }

@@ -119,8 +119,10 @@ func (l Layer) shape() Shape {
 }
 
 // layout places the parameters of layers one after the other and returns their number.
-func layout(layers []Layer) int {
-	at := 0
+func layout(layers []Layer) int { return layoutFrom(0, layers) }
+
+// layoutFrom is layout of layers whose parameters begin at float `at`; it returns where they end.
+func layoutFrom(at int, layers []Layer) int {
 	for i := range layers {
 		l := &layers[i]
 		l.Weight = at

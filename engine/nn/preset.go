@@ -26,7 +26,7 @@ const (
 	// EvoJAXMNIST is EvoJAX's network for digits (Y. Tang et al., 2022): 11,274 parameters with 28 × 28 × 1 and 10 classes.
 	EvoJAXMNIST
 	// PPORNN is the actor of PureJaxRL's recurrent PPO (C. Lu et al., 2022): a dense layer, a GRU and a dense layer of 128 each. PureJaxRL's
-	// critic shares the first two; here every network has its own.
+	// critic shares the first two: see Branch.
 	PPORNN
 )
 

@@ -36,6 +36,7 @@ type Sequence struct {
 
 	gradient *engine.Tensor // [splits, M, row]; nil: the pass does not learn
 	branch   branchPass
+	own      *branchOwn // of a branch that leaves the trunk before its last hidden layer; else nil
 }
 
 // NewSequence makes a pass over sequences of the given number of steps, in the given number of rows per network: environments, or sequences of a
@@ -68,6 +69,9 @@ func (n *Network) newSequence(s *engine.State, steps, rows int, form *scanForm) 
 		}
 	}
 	q.keptBefore, q.keptAfter = q.before.keep(s.Sub("before"), all), q.after.keep(s.Sub("after"), all)
+	if q.own, err = newBranchOwn(s.Sub("branch"), n, all); err != nil {
+		return nil, err
+	}
 	tensor := func(name string, dims ...engine.Dim) *engine.Tensor {
 		return s.Scratch(name, engine.Float32, append([]engine.Dim{engine.Members(n.members), Networks(n.stack)}, dims...)...)
 	}
@@ -96,7 +100,8 @@ func (n *Network) newSequence(s *engine.State, steps, rows int, form *scanForm) 
 
 // Splits is Pass.Splits.
 func (q *Sequence) Splits() int {
-	return max(q.before.splits(q.steps*q.rows), q.after.splits(q.steps*q.rows))
+	rows := q.steps * q.rows
+	return max(q.before.splits(rows), q.after.splits(rows), q.own.splits(rows))
 }
 
 // Learn is Pass.Learn.
@@ -133,6 +138,7 @@ func (q *Sequence) Forward(r *engine.Recorder, w Weights, inputs Inputs, done, o
 	}
 	out := c.output(b, q.hidden)
 	q.after.forward(r, out, q.keptAfter)
+	q.own.forward(r, out)
 	if q.apart {
 		q.put(r, q.outputs, q.net.model.Outputs(), part{tensor: outputs, features: q.net.model.Outputs()})
 	}
@@ -256,6 +262,7 @@ func (q *Sequence) Backward(r *engine.Recorder, gradOutputs *engine.Tensor, g Se
 	}
 	above.inputs[0] = q.atHidden
 	q.after.backward(r, c.output(b, q.hidden), q.keptAfter, above)
+	q.own.backward(r, c.output(b, q.hidden), above)
 	if q.scan != nil {
 		q.scanBackward(r, b)
 	} else {
