@@ -38,11 +38,14 @@ func Loose() RunOption { return func(o *runOptions) { o.loose = true } }
 
 // CheckShared returns an error if several devices cannot share runs of the configuration: of a workflow other than a search, an agent and PBT of one, or
 // without slices.
-func (c *Config) CheckShared() error {
+func (c *Config) CheckShared() error { return c.checkShared(false) }
+
+// checkShared is CheckShared of devices in one machine, or of some elsewhere.
+func (c *Config) checkShared(elsewhere bool) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	return c.setup.CheckShared()
+	return c.setup.CheckShared(elsewhere)
 }
 
 // ShareKey returns the dotted key of the setting by which several devices can share runs of the configuration: search.slice, members.slice, or

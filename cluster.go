@@ -48,7 +48,7 @@ func Clustered(at ClusterConfig) RunOption { return func(o *runOptions) { o.clus
 // CheckClustered returns an error if processes on other machines cannot share runs of the configuration: where CheckShared has one, and if it needs files
 // or worlds outside of evorl. Gradients have parts for the devices of one machine.
 func (c *Config) CheckClustered() error {
-	if err := c.CheckShared(); err != nil {
+	if err := c.checkShared(true); err != nil {
 		return err
 	}
 	if c.setup.DividesGradients() {

@@ -124,7 +124,7 @@ func TestWorker(t *testing.T) {
 	b.write("ppo.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n")
 	b.write("pbt.toml", "workflow = \"pbt\"\nenv = \"CartPole-v1\"\n")
 	for _, of := range []struct{ args, want string }{
-		{"run --cluster embed ppo.toml", "want more actors, more members"}, {"run --cluster embed://0.0.0.0:0 openes.toml", "a login"},
+		{"run --cluster embed ppo.toml", "want more actors, more members, or one device"}, {"run --cluster embed://0.0.0.0:0 openes.toml", "a login"},
 		{"run --login f openes.toml", "--cluster"},
 		{"run --cluster embed --seeds 2 pbt.toml", "one after the other"}, {"worker embed", "nats://host:4222"}, {"worker", "URL"},
 	} {

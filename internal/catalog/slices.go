@@ -100,8 +100,8 @@ func (s *Setup) ShareKey() string {
 	return ""
 }
 
-// CheckShared returns an error if several devices cannot share runs of the setup.
-func (s *Setup) CheckShared() error {
+// CheckShared returns an error if several devices cannot share runs of the setup, some of them elsewhere or all in one machine.
+func (s *Setup) CheckShared(elsewhere bool) error {
 	of, searches := s.Settings.(*search)
 	agents := s.Slices()
 	members, membersKey := s.Settings.Members()
@@ -120,7 +120,7 @@ func (s *Setup) CheckShared() error {
 		if actors := s.actorsKey(); actors != "" {
 			key, more = actors, "more actors, "+more
 		}
-		if a, ok := s.Settings.(*agent); ok && a.gradientsKey() != "" {
+		if a, ok := s.Settings.(*agent); ok && a.gradientsKey() != "" && !elsewhere {
 			more += ", " + a.gradientsKey() + " = 2"
 		}
 		return config.Invalid(key, "one member with one actor computes on one device, and several are to share the run: want %s, or one device", more)
