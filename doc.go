@@ -4,7 +4,8 @@
 // [Parse]) or from Go values ([New]), and every mistake in it is found before any device work. [Config.Build] makes
 // its workflow for programs that drive it themselves, with package engine. [Start] runs a configuration in a run
 // directory, which keeps metrics, checkpoints and provenance; [Resume] continues such a run, bit-identical to an
-// uninterrupted one; [Restore] loads its newest checkpoint to evaluate it or to read its policies.
+// uninterrupted one, and [StartFrom] begins another with its state; [Restore] loads its newest checkpoint to evaluate
+// it or to read its policies.
 //
 //	cfg, err := evorl.Read("configs/pbt.toml", evorl.Set("seed=7"))
 //	...

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/records"
 	"github.com/evorl/evorl/vk"
 )
@@ -45,14 +48,49 @@ func Start(ctx context.Context, dev *vk.Device, cfg *Config, path string, opts .
 	return r, r.open(ctx, 0)
 }
 
-// startFrom begins a run in a new folder whose members continue some of another run's, of the same configuration with `all` members, from its newest
-// checkpoint. What a killed process left there, without a run, is removed.
-func startFrom(ctx context.Context, dev *vk.Device, cfg *Config, path string, other *rundir.Dir, all int, of *rundir.Continued) (_ *Run, err error) {
-	r, err := newRun(dev, cfg, nil)
+// StartFrom begins a run, as Start does, with the state of another run's newest checkpoint: networks, optimizers, normalizers, replays, environments, and the
+// counts of iterations and steps, which go on. Config.Run.Iterations therefore counts the other run's too, and must be more. Hyperparameters have cfg's values,
+// but for those of which members have values of their own, as in PBT. Other settings may differ, too, as long as every tensor has the same name, type and
+// shape.
+func StartFrom(ctx context.Context, dev *vk.Device, cfg *Config, path, other string, opts ...RunOption) (*Run, error) {
+	if err := checkArguments(dev, cfg); err != nil {
+		return nil, err
+	}
+	from, err := rundir.Open(other)
 	if err != nil {
 		return nil, err
 	}
-	if r.dir, err = rundir.Renew(path); err != nil {
+	name, err := filepath.Abs(from.Path())
+	if err != nil {
+		return nil, err
+	}
+	steps, err := checkpoint.Steps(from.Checkpoints())
+	if err != nil {
+		return nil, err
+	}
+	if n := len(steps); n > 0 && steps[n-1] >= int64(cfg.Run.Iterations) {
+		return nil, cfg.document.Locate(config.Invalid("iterations", "%d iterations in all, of which the run in %s has done %d: want more",
+			cfg.Run.Iterations, other, steps[n-1]))
+	}
+	load := func(w engine.Workflow, c *checkpoint.Checkpoint) error {
+		if err := w.State().Load(ctx, c); err != nil {
+			return err
+		}
+		return hybrid.Innermost(w).(interface{ Hyper() *engine.Hyper }).Hyper().Renew(ctx)
+	}
+	return startFrom(ctx, dev, cfg, path, rundir.Create, from, &rundir.Continued{Run: name}, load, opts...)
+}
+
+// startFrom begins a run in a new folder from another run's newest checkpoint, which load loads.
+func startFrom(
+	ctx context.Context, dev *vk.Device, cfg *Config, path string, create func(path string) (*rundir.Dir, error), other *rundir.Dir, of *rundir.Continued,
+	load func(engine.Workflow, *checkpoint.Checkpoint) error, opts ...RunOption,
+) (_ *Run, err error) {
+	r, err := newRun(dev, cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	if r.dir, err = create(path); err != nil {
 		return nil, err
 	}
 	dir := r.dir
@@ -67,7 +105,7 @@ func startFrom(ctx context.Context, dev *vk.Device, cfg *Config, path string, ot
 			if err := w.State().Zero(ctx); err != nil {
 				return err
 			}
-			return w.State().LoadMembers(ctx, c, all, of.Members)
+			return load(w, c)
 		})
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/internal/records"
@@ -177,7 +178,10 @@ func (s *Sweep) sweepRun(b *batch) *sweepRun {
 		if err != nil {
 			return nil, err
 		}
-		return startFrom(ctx, dev, cfg, path, dir, b.From.Members(), of)
+		load := func(w engine.Workflow, c *checkpoint.Checkpoint) error {
+			return w.State().LoadMembers(ctx, c, b.From.Members(), of.Members)
+		}
+		return startFrom(ctx, dev, cfg, path, rundir.Renew, dir, of, load) // what a killed process left there, without a run, is removed
 	}
 	return &sweepRun{folder: b.Folder, cfg: b.cfg, begin: begin, from: b.Begun, origin: of}
 }

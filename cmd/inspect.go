@@ -171,6 +171,9 @@ func (in *inspection) readTensors(c *checkpoint.Checkpoint) error {
 func (in *inspection) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s on %s, seed %d, %s\n%s\n", in.Workflow, in.Env, in.Seed, plural(in.Iterations, "iteration"), filepath.Join(in.RunDir, rundir.ConfigFile))
+	if of := in.Provenance.Continues; of != nil {
+		fmt.Fprintf(&b, "begun with the state of %s\n", plain(of.String()))
+	}
 	for i, s := range in.Provenance.Sessions {
 		outcome := s.Outcome
 		if s.Ended.IsZero() {

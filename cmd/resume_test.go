@@ -36,6 +36,17 @@ func TestResumeHalfWay(t *testing.T) {
 	if half == want {
 		t.Error("half a run gives the digest of a whole one")
 	}
+	if got := b.digest("--out", "from", "--from", "half", "--iterations", "24"); got != want {
+		t.Errorf("a run from half of one: digest %s; want %s", got, want)
+	}
+	if out := b.must("inspect", "from"); !strings.Contains(out, "begun with the state of "+b.path("half")) {
+		t.Errorf("inspect does not name the other run:\n%s", out)
+	}
+	for _, of := range [][]string{{"want it without --resume", "--resume", "--iterations", "24"}, {"want more"}, {"--from begins one run", "--seeds", "2"}} {
+		if _, stderr, status := b.run(append([]string{"run", "--from", "half"}, of[1:]...)...); status != statusUsage || !strings.Contains(stderr, of[0]) {
+			t.Errorf("--from half %v: status %d\n%s", of[1:], status, stderr)
+		}
+	}
 	r := b.object(b.must("run", "--json", "--resume", "--out", "half", "tiny.toml"))
 	if r["digest"] != want || r["resumed_from"] != 12.0 || r["iterations"] != 24.0 {
 		t.Errorf("resumed: %v; want digest %s after iteration 12", r, want)

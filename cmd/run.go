@@ -31,6 +31,7 @@ type runFlags struct {
 	set        []string
 	iterations string
 	out        string
+	from       string
 	resume     bool
 	json       bool
 	seeds      int
@@ -51,6 +52,8 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 			"Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) finish the iteration and write a checkpoint; an iteration that takes more "+
 				"than half a minute is abandoned. --resume continues from the newest checkpoint and ends with the same bits as an uninterrupted run; "+
 				"only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
+			"--from begins a run with the state of another one: its networks, optimizers, normalizers, replays and environments, and its counts, which go on. Settings may "+
+				"differ, such as learning rates, as long as every tensor keeps its shape. Without a CONFIG.toml it takes the other run's.",
 			"Searches run on several devices: --device 0,1 or all. Each evaluates slices of the population (search.slice, 64 without one), and the run ends with the "+
 				"same bits for every number of devices. So do agents and PBT of agents: each device computes slices of the members (members.slice, one for each "+
 				"device without one). An agent with actors or a lag learns on the first device while the others act "+
@@ -58,7 +61,7 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 			"--cluster lets other machines do slices too, of searches, agents and PBT of agents, and act: evorl worker joins at the address that is shown.",
 		),
 		Example: "  evorl run configs/pbt.toml\n  evorl run --device nvidia --seed 7 --set ppo.learning_rate=1e-3 --out runs/fast configs/ppo.toml\n" +
-			"  evorl run --resume --out runs/fast",
+			"  evorl run --resume --out runs/fast\n  evorl run --from runs/fast --set ppo.learning_rate=1e-4 --iterations 2000 --out runs/fine",
 		Args: between(0, 1, "want one CONFIG.toml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args)
@@ -69,6 +72,7 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "set a `KEY=VALUE` of the configuration, such as ppo.members=64 (repeatable)")
 	cmd.Flags().StringVar(&f.iterations, "iterations", "", "`N` iterations in all, instead of the configuration's")
 	cmd.Flags().StringVar(&f.out, "out", "", "run directory `DIR` (default runs/WORKFLOW-ENV-N with the next N)")
+	cmd.Flags().StringVar(&f.from, "from", "", "begin with the state of the run in `DIR`, whose iterations count")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "continue the run in --out, or else the newest of its workflow and environment; "+
 		"begin it when there is none")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 1, "`N` repetitions: members of one run where they are independent, else runs one after the other")
@@ -105,6 +109,11 @@ func (f *runFlags) config(ctx context.Context, args []string) (*evorl.Config, er
 			return nil, err
 		}
 		cfg, err = evorl.Stored(f.out, options...)
+	case f.from != "":
+		if _, err := rundir.Open(f.from); err != nil {
+			return nil, err
+		}
+		cfg, err = evorl.Stored(f.from, options...)
 	case f.resume:
 		return nil, usagef("want a CONFIG.toml, or --out with the folder of the run to resume")
 	default:
@@ -140,6 +149,8 @@ func (f *runFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	switch {
+	case f.from != "" && (f.resume || cmd.Flags().Changed("seeds")):
+		return usagef("--from begins one run: want it without --resume and --seeds")
 	case len(args) == 0 && f.hasSeeds():
 		return f.resumeSeeds(cmd)
 	case cmd.Flags().Changed("seeds"):
@@ -189,8 +200,11 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 			return err
 		}
 		begin := evorl.Start
-		if resume {
+		switch {
+		case resume:
 			begin = evorl.Resume
+		case f.from != "":
+			begin = f.startFrom
 		}
 		line := f.line.newLine(screen, cfg, devices, path)
 		defer line.end()
@@ -220,6 +234,11 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 		defer holdSignals(ctx)()
 		return closing(screen, f.learn(ctx, cmd, cfg, s, line), s.Close)
 	})
+}
+
+// startFrom is evorl.Start with the state of the run of --from.
+func (f *runFlags) startFrom(ctx context.Context, dev *vk.Device, cfg *evorl.Config, path string, options ...evorl.RunOption) (*evorl.Run, error) {
+	return evorl.StartFrom(ctx, dev, cfg, path, f.from, options...)
 }
 
 // place returns the run directory, which it creates for a new run without --out, and whether it has a run to resume.

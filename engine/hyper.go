@@ -69,6 +69,22 @@ func (h *Hyper) Init(ctx context.Context) error {
 	return nil
 }
 
+// Renew sets hyperparameters to their initial values again, but for those of which the members may have values of their own (Varied).
+func (h *Hyper) Renew(ctx context.Context) error {
+	for full, t := range h.all.tensors {
+		if h.all.varied[full] {
+			continue
+		}
+		if err := t.Fill(ctx, float32(h.all.initials[t])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Initial returns the initial value of a hyperparameter of this scope.
+func (h *Hyper) Initial(name string) float64 { return h.all.initials[h.Lookup(name)] }
+
 // Names lists the hyperparameters of this scope in creation order; at the root, all of the workflow.
 func (h *Hyper) Names() []string {
 	var names []string

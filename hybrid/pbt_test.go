@@ -256,11 +256,11 @@ func TestOverMemory(t *testing.T) {
 	ppo, cfg := small(4), early()
 	ppo.Minibatches, cfg.Warmup, cfg.Interval = 3, 1, 2
 	taken := []string{"agent/actor/params", "rollout/stepped/memory", "rollout/env_state"}
-	for _, network.Shared = range []bool{false, true} {
+	for _, network.Shared = range []rl.Sharing{rl.ShareNone, rl.ShareAll} {
 		p := kinds[0].over(t, newPPO(t, 6, "CartPole-v1", ppo, rl.Network(network)), cfg)
 		initialized(t, p)
 		steps(t, p, 0, 2)
-		if !network.Shared {
+		if network.Shared == rl.ShareNone {
 			exchanged(t, p, append(taken, "agent/critic/params", "agent/critic/memory"))
 			continue
 		}

@@ -90,7 +90,7 @@ func (s *Slices) build(ctx context.Context, eng *engine.Engine, members, slice i
 		s.Metrics().Row(name)
 	}
 	for _, name := range first.Hyper().Names() {
-		s.Hyper().Add(name, 0) // Init takes the slices' values
+		s.Hyper().Add(name, first.Hyper().Initial(name))
 	}
 	if err := s.adopt(); err != nil {
 		return err

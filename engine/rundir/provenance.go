@@ -24,8 +24,8 @@ type Provenance struct {
 
 // Continued is what a run began with: the states of members of another run.
 type Continued struct {
-	Run     string `json:"run"` // the name of its folder, beside the run's own
-	Members []int  `json:"members"`
+	Run     string `json:"run"`               // its folder: a path or, in a sweep, the name of one beside the run's own
+	Members []int  `json:"members,omitempty"` // nil: all
 }
 
 // Equal reports whether two runs continue the same members. Nil: a run that began anew.
@@ -39,6 +39,9 @@ func (c *Continued) Equal(other *Continued) bool {
 func (c *Continued) String() string {
 	if c == nil {
 		return "no other run"
+	}
+	if c.Members == nil {
+		return c.Run
 	}
 	return fmt.Sprintf("members %v of %s", c.Members, c.Run)
 }
