@@ -18,14 +18,17 @@ func imagesAndMemory() []Case {
 	image.Environments, image.RolloutLength, image.Epochs, image.Minibatches, image.LearningRate = 64, 128, 4, 8, 1e-3
 	memory.Environments, memory.RolloutLength, memory.Epochs, memory.Minibatches, memory.LearningRate = 32, 128, 4, 4, 1e-3
 	memory.Discount, memory.EntropyWeight = 0.995, 0.003
-	convolutional, recurrent := rl.DefaultNetwork(), rl.DefaultNetwork()
-	convolutional.Preset, convolutional.Hidden, recurrent.Hidden = nn.MinAtar, nil, nil
+	convolutional, recurrent, behind := rl.DefaultNetwork(), rl.DefaultNetwork(), rl.DefaultNetwork()
+	convolutional.Preset, convolutional.Hidden, recurrent.Hidden, behind.Hidden = nn.MinAtar, nil, nil, nil
+	behind.Preset, behind.Shared = nn.PPORNN, rl.ShareCell
 	recurrent.Layers = []nn.LayerConfig{{Kind: nn.Dense, Units: 64}, {Kind: nn.GRU, Units: 64}}
 	cases := []Case{
 		{Name: "ppo/minatar-breakout", Summary: "PPO on MinAtar-Breakout-v1, 64 environments × 128 steps, MinAtar's network", Unit: "env steps/s", Rank: 1,
 			run: learning(like("MinAtar-Breakout-v1", image, convolutional))},
 		{Name: "ppo/masked-cartpole", Summary: "PPO with a GRU of 64 units on CartPoleMasked-v1, 32 environments × 128 steps", Unit: "env steps/s", Rank: 1,
 			run: learning(like("CartPoleMasked-v1", memory, recurrent))},
+		{Name: "ppo/masked-cartpole-cell", Unit: "env steps/s", Rank: 1,
+			Summary: "the same with PureJaxRL's network, 128-gru128-128, shared up to the GRU", run: learning(like("CartPoleMasked-v1", memory, behind))},
 	}
 	for _, game := range []string{"Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders"} {
 		for _, environments := range []int{64, 4096} {
