@@ -10,7 +10,7 @@ import (
 
 // Group steps two optimizers together, such as an actor's and a critic's. Their gradients are scaled by one factor,
 // from the norm of both taken as one vector; if either gradient is not finite, neither optimizer updates the member.
-// It takes as many dispatches as one optimizer.
+// It takes as many dispatches as one optimizer, or one more where gradients are long.
 type Group struct {
 	maxNorm       float64
 	first, second *Optimizer
@@ -94,12 +94,14 @@ func (p part) loads() int { return p.row / 4 * (p.splits + 1) }
 // norm records the norm of both gradients and the factors of both updates.
 func (g *Group) norm(r *engine.Recorder, a, b part) {
 	c := a.cfg
+	parts, sums := a.sumParts(r, a.gradient, a.splits, a.row)
+	parts2, sums2 := b.sumParts(r, b.gradient, b.splits, b.row)
 	k := normPairKernel{
 		Gradient: a.gradient.Range(), Norm: a.Norm().Range(), Factors: a.factor.Range(), Updates: a.count.Range(), Refused: a.refuse.Range(),
 		Gradient2: b.gradient.Range(), Norm2: b.Norm().Range(), Factors2: b.factor.Range(), Updates2: b.count.Range(), Refused2: b.refuse.Range(),
 		Splits: uint32(a.splits), Splits2: uint32(b.splits), Row: uint32(a.row), Row2: uint32(b.row), MaxNorm: float32(g.maxNorm),
 		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)),
-		Workgroup: r.WorkgroupFor(max(a.loads(), b.loads())),
+		Workgroup: r.WorkgroupFor(max(a.loads(), b.loads())), Sums: sums, Sums2: sums2, Parts: parts, Parts2: parts2,
 	}
 	r.Dispatch(k.call(uint32(a.rate.Len()), 1, 1))
 }

@@ -129,6 +129,7 @@ func TestGroup(t *testing.T) {
 	}{
 		{adam, 3, 4, [2]int{516, 36}, [2]int{2, 3}}, {Default(RMSProp), 1, 0.5, [2]int{4, 1028}, [2]int{1, 1}},
 		{Default(SGD), 17, 0, [2]int{12, 8}, [2]int{1, 2}}, {Default(AdamW), 3, 1e9, [2]int{132, 64}, [2]int{1, 1}},
+		{adam, 2, 2, [2]int{262156, 1 << 18}, [2]int{2, 1}}, {adam, 1, 2, [2]int{64, 262156}, [2]int{1, 3}}, // in parts
 	} {
 		t.Run(fmt.Sprintf("%v/%d members", c.cfg.Rule, c.members), func(t *testing.T) {
 			s := eng.NewState()

@@ -21,12 +21,14 @@ var normShader = &vk.Shader{
 		{Name: "first_texels", Index: 7, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "First"},
 		{Name: "LearningRate", Index: 8, Access: vk.Read},
 		{Name: "Due", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "Sums", Index: 10, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 28,
+	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "CLIPUP", ID: 1, Default: 0},
 		{Name: "HAS_DUE", ID: 2, Default: 0, Has: "Due"},
+		{Name: "HAS_SUMS", ID: 3, Default: 0, Has: "Sums"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -43,6 +45,7 @@ type normKernel struct {
 	First        vk.Range // readonly vec4, optional
 	LearningRate vk.Range // readonly float
 	Due          vk.Range // readonly uint, optional
+	Sums         vk.Range // readonly vec4, optional
 
 	Splits             uint32 // push constants, in order
 	Row                uint32
@@ -51,6 +54,7 @@ type normKernel struct {
 	LogBeta2           float32
 	Beta1              float32
 	CorrectionInterval uint32
+	Parts              uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Clipup     bool   // default false
@@ -76,10 +80,14 @@ var normPairShader = &vk.Shader{
 		{Name: "Factors2", Index: 9, Access: vk.Write},
 		{Name: "Updates2", Index: 10, Access: vk.ReadWrite},
 		{Name: "Refused2", Index: 11, Access: vk.ReadWrite},
+		{Name: "Sums", Index: 12, Access: vk.Read, Optional: true},
+		{Name: "Sums2", Index: 13, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 28,
+	PushBytes: 36,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_SUMS", ID: 1, Default: 0, Has: "Sums"},
+		{Name: "HAS_SUMS_2", ID: 2, Default: 0, Has: "Sums2"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -98,6 +106,8 @@ type normPairKernel struct {
 	Factors2  vk.Range // writeonly vec4
 	Updates2  vk.Range // read-write uint
 	Refused2  vk.Range // read-write uint
+	Sums      vk.Range // readonly vec4, optional
+	Sums2     vk.Range // readonly vec4, optional
 
 	Splits   uint32 // push constants, in order
 	Splits2  uint32
@@ -106,6 +116,8 @@ type normPairKernel struct {
 	MaxNorm  float32
 	LogBeta1 float32
 	LogBeta2 float32
+	Parts    uint32
+	Parts2   uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	TexelLoads uint32 // default 0
@@ -113,6 +125,44 @@ type normPairKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k normPairKernel) call(x, y, z uint32) vk.Call { return vk.Pack(normPairShader, &k, x, y, z) }
+
+var normPartsShader = &vk.Shader{
+	Name:  "engine/optim/norm_parts",
+	SPIRV: shaders.Code("engine/optim/norm_parts"),
+	Bindings: []vk.Binding{
+		{Name: "Gradient", Index: 0, Access: vk.Read},
+		{Name: "Sums", Index: 1, Access: vk.Write},
+		{Name: "gradient_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, View: "Gradient"},
+		{Name: "First", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "first_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "First"},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "CLIPUP", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// normPartsKernel is shaders/engine/optim/norm_parts.comp.
+type normPartsKernel struct {
+	Gradient vk.Range // readonly vec4
+	Sums     vk.Range // writeonly vec4
+	First    vk.Range // readonly vec4, optional
+
+	Splits uint32 // push constants, in order
+	Row    uint32
+	Part   uint32
+
+	Workgroup  uint32 // specialization constants, zero for their default 64
+	Clipup     bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k normPartsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(normPartsShader, &k, x, y, z) }
 
 var scheduleShader = &vk.Shader{
 	Name:  "engine/optim/schedule",

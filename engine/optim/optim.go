@@ -78,6 +78,7 @@ type Optimizer struct {
 	target *engine.Tensor // follows the parameters; nil: no target
 	tau    *engine.Tensor // [M]
 	due    *engine.Tensor // [M] u32; nil: all members are due
+	sums   *engine.Tensor // [M, parts, 4]: see normParts; nil: one workgroup takes the norm of a member's gradient
 }
 
 // New makes the parameters "params" [M, row], row a multiple of four, and their optimizer's state. rate [M] holds the
@@ -86,13 +87,17 @@ func New(s *engine.State, cfg Config, rate *engine.Tensor, row int) *Optimizer {
 	p := engine.Members(rate.Len())
 	stack := s.Stack(engine.Float32, []string{"params", "optimizer/first_moment", "optimizer/second_moment"}, p, engine.Axis("parameter", row))
 	s = s.Sub("optimizer")
-	return &Optimizer{
+	o := &Optimizer{
 		cfg: cfg, params: stack[0], first: stack[1], second: stack[2], rate: rate,
 		count:  s.Tensor("updates", engine.Uint32, p),
 		refuse: s.Tensor("refused", engine.Uint32, p),
 		norm:   s.Scratch("norm", engine.Float32, p),
 		factor: s.Scratch("factors", engine.Float32, p, engine.Axis("factor", 4)),
 	}
+	if parts := normParts(row); parts > 1 {
+		o.sums = s.Scratch("norm_sums", engine.Float32, p, engine.Axis("part", parts), engine.Axis("sum", 4))
+	}
+	return o
 }
 
 // Follow makes target parameters, of the shape of the parameters, follow them in every update by Polyak averaging
@@ -155,12 +160,14 @@ func (o *Optimizer) Step(r *engine.Recorder, gradient *engine.Tensor) {
 		return
 	}
 	c := o.cfg
+	parts, sums := o.sumParts(r, gradient, splits, row)
 	norm := normKernel{
 		Gradient: gradient.Range(), Norm: o.norm.Range(), Factors: o.factor.Range(), Updates: o.count.Range(), Refused: o.refuse.Range(),
 		First: o.first.Range(), LearningRate: o.rate.Range(), Clipup: c.Rule == ClipUp, Beta1: float32(c.Beta1),
 		CorrectionInterval: uint32(max(c.CorrectionInterval, 1)),
 		Splits:             uint32(splits), Row: uint32(row), MaxNorm: float32(c.MaxNorm),
 		LogBeta1: float32(math.Log(c.Beta1)), LogBeta2: float32(math.Log(c.Beta2)), Workgroup: r.WorkgroupFor(row / 4 * (splits + 1)),
+		Sums: sums, Parts: parts,
 	}
 	if o.due != nil {
 		norm.Due = o.due.Range()
@@ -182,6 +189,38 @@ func (o *Optimizer) Step(r *engine.Recorder, gradient *engine.Tensor) {
 		return
 	}
 	r.Dispatch(update.call(groups, uint32(members), 1))
+}
+
+// normParts returns how many workgroups take the norm of a member's gradient, 1 of short ones. It depends on the row alone, so that sums are in the same order
+// with any number of members and on every device.
+func normParts(row int) int {
+	const (
+		part  = 16 << 10 // floats
+		least = 16       // parts that are worth another dispatch
+		most  = 256      // whose sums one workgroup adds
+	)
+	if row < least*part {
+		return 1
+	}
+	return min((row+part-1)/part, most)
+}
+
+// sumParts records the sums over the parts of a gradient, if it has several.
+func (o *Optimizer) sumParts(r *engine.Recorder, gradient *engine.Tensor, splits, row int) (parts uint32, sums vk.Range) {
+	if o.sums == nil {
+		return 0, vk.Range{}
+	}
+	n := o.sums.Size("part")
+	part := (row/4 + n - 1) / n
+	k := normPartsKernel{
+		Gradient: gradient.Range(), Sums: o.sums.Range(), Splits: uint32(splits), Row: uint32(row), Part: uint32(part),
+		Clipup: o.cfg.Rule == ClipUp, Workgroup: r.WorkgroupFor(part * (splits + 1)),
+	}
+	if o.cfg.Rule == ClipUp {
+		k.First = o.first.Range()
+	}
+	r.Dispatch(k.call(uint32(n), uint32(o.rate.Len()), 1))
+	return uint32(n), o.sums.Range()
 }
 
 // wide reports whether kernels store 64 bits at once, which software drivers do in the time of 32.

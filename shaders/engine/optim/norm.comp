@@ -11,6 +11,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 layout(constant_id = 1) const bool CLIPUP = false;
 layout(constant_id = 2) const bool HAS_DUE = false;   // else every member is due
+layout(constant_id = 3) const bool HAS_SUMS = false;  // else they are taken here
 
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
@@ -25,6 +26,7 @@ layout(std430, set = 0, binding = 6) readonly buffer First { vec4 first[]; };   
 layout(set = 0, binding = 7, rgba32f) readonly uniform imageBuffer first_texels;
 layout(std430, set = 0, binding = 8) readonly buffer LearningRate { float learning_rate[]; }; // [M]
 layout(std430, set = 0, binding = 9) readonly buffer Due { uint due[]; };            // [M]; optional
+layout(std430, set = 0, binding = 10) readonly buffer Sums { vec4 sums[]; };         // [M, parts]: see norm_parts.comp; optional
 
 layout(push_constant) uniform Push {
     uint splits; // parts that the gradient is summed from
@@ -34,9 +36,11 @@ layout(push_constant) uniform Push {
     float log_beta_2;
     float beta_1; // ClipUp's momentum
     uint correction_interval; // updates that the bias corrections count as one
+    uint parts; // of Sums
 };
 
 #include "engine/optim/norm.glsl"
+#include "engine/optim/squares.glsl"
 
 void main() {
     uint member = gl_WorkGroupID.x;
@@ -45,10 +49,17 @@ void main() {
         return;
     }
     float square = 0.0, along = 0.0, speed = 0.0;
-    if (!CLIPUP) {
-        NORM_SQUARES(square, gradient, gradient_texels, splits, row)
+    if (HAS_SUMS) {
+        for (uint i = gl_LocalInvocationID.x; i < parts; i += WORKGROUP) {
+            vec4 sum = sums[member * parts + i];
+            square += sum.x;
+            along += sum.y;
+            speed += sum.z;
+        }
+    } else if (!CLIPUP) {
+        NORM_SQUARES(square, gradient, gradient_texels, splits, row, gl_NumWorkGroups.x, 0u, row / 4u)
     }
-    for (uint i = gl_LocalInvocationID.x; CLIPUP && i < row / 4u; i += WORKGROUP) {
+    for (uint i = gl_LocalInvocationID.x; CLIPUP && !HAS_SUMS && i < row / 4u; i += WORKGROUP) {
         vec4 g = vec4(0.0), v = LOAD4(first, first_texels, member * (row / 4u) + i);
         for (uint s = 0u; s < splits; s++) g += LOAD4(gradient, gradient_texels, (s * gl_NumWorkGroups.x + member) * (row / 4u) + i);
         square += dot(g, g);

@@ -7,6 +7,8 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
+layout(constant_id = 1) const bool HAS_SUMS = false;   // else the first gradient's are taken here
+layout(constant_id = 2) const bool HAS_SUMS_2 = false; // else the second's
 
 #include "engine/load.glsl"
 #include "engine/workgroup.glsl"
@@ -24,6 +26,8 @@ layout(std430, set = 0, binding = 8) writeonly buffer Norm2 { float norm_2[]; };
 layout(std430, set = 0, binding = 9) writeonly buffer Factors2 { vec4 factors_2[]; };
 layout(std430, set = 0, binding = 10) buffer Updates2 { uint updates_2[]; };
 layout(std430, set = 0, binding = 11) buffer Refused2 { uint refused_2[]; };
+layout(std430, set = 0, binding = 12) readonly buffer Sums { vec4 sums[]; };     // [M, parts]: see norm_parts.comp; optional
+layout(std430, set = 0, binding = 13) readonly buffer Sums2 { vec4 sums_2[]; };  // [M, parts_2]; optional
 
 layout(push_constant) uniform Push {
     uint splits, splits_2; // parts that each gradient is summed from
@@ -31,15 +35,25 @@ layout(push_constant) uniform Push {
     float max_norm;        // 0: no limit
     float log_beta_1;      // natural logarithms
     float log_beta_2;
+    uint parts, parts_2;   // of Sums and Sums2
 };
 
 #include "engine/optim/norm.glsl"
+#include "engine/optim/squares.glsl"
 
 void main() {
     uint member = gl_WorkGroupID.x;
     float square = 0.0;
-    NORM_SQUARES(square, gradient, gradient_texels, splits, row)
-    NORM_SQUARES(square, gradient_2, gradient_2_texels, splits_2, row_2)
+    if (HAS_SUMS) {
+        for (uint i = gl_LocalInvocationID.x; i < parts; i += WORKGROUP) square += sums[member * parts + i].x;
+    } else {
+        NORM_SQUARES(square, gradient, gradient_texels, splits, row, gl_NumWorkGroups.x, 0u, row / 4u)
+    }
+    if (HAS_SUMS_2) {
+        for (uint i = gl_LocalInvocationID.x; i < parts_2; i += WORKGROUP) square += sums_2[member * parts_2 + i].x;
+    } else {
+        NORM_SQUARES(square, gradient_2, gradient_2_texels, splits_2, row_2, gl_NumWorkGroups.x, 0u, row_2 / 4u)
+    }
     square = workgroup_sum(square);
     if (gl_LocalInvocationID.x == 0u) {
         float size = norm_of(square);
