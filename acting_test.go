@@ -93,6 +93,89 @@ func testActingShared(t *testing.T, cfg *evorl.Config) {
 	}
 }
 
+// TestActingAsynchronous: a run whose learner takes the trajectories that come first, from another device and a worker, says that no run repeats it, has
+// weights as old as they may be at most, and goes on after it was stopped, with a warning that it does not do so exactly.
+func TestActingAsynchronous(t *testing.T) {
+	dev, second, third := openDevice(t), openDevice(t), openDevice(t)
+	cfg, path := actingConfig(t, "impala", "impala.lag=2", "impala.asynchronous=true"), filepath.Join(t.TempDir(), "run")
+	run, err := evorl.Start(t.Context(), dev, cfg, path, evorl.Beside(second), evorl.Clustered(evorl.ClusterConfig{Address: "nats://127.0.0.1:0"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	working, quit := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- evorl.Work(working, third, evorl.ClusterConfig{Address: run.WorkersAddress()}, nil, nil)
+	}()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	err = run.Learn(ctx, func(_ context.Context, r engine.Report) error {
+		for r.Iteration == 3 && run.Taking() < 3 {
+			time.Sleep(time.Millisecond)
+		}
+		if r.Iteration == 9 {
+			stop()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("stopped, the run ends with %v", err)
+	}
+	if err := run.Close(); err != nil {
+		t.Fatal(err)
+	}
+	quit()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped, the worker ends with %v", err)
+	}
+
+	run, err = evorl.Resume(t.Context(), dev, cfg, path, evorl.Beside(second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(run.Warnings(), "\n"); !strings.Contains(text, "does not continue exactly") {
+		t.Errorf("warnings %q; want one that it does not continue exactly", text)
+	}
+	if err := errors.Join(run.Learn(t.Context()), run.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var provenance rundir.Provenance
+	data, err := os.ReadFile(filepath.Join(path, rundir.ProvenanceFile))
+	if err == nil {
+		err = json.Unmarshal(data, &provenance)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range provenance.Sessions {
+		if !strings.HasPrefix(s.Varies, "impala.asynchronous: ") {
+			t.Errorf("session %d: %+v; want why no run repeats it", i, s)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(path, "metrics.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) != 20 {
+		t.Errorf("%d iterations in the metrics; want 20", len(lines))
+	}
+	for _, line := range lines {
+		var of map[string]float64
+		if err := json.Unmarshal([]byte(line), &of); err != nil {
+			t.Fatal(err)
+		}
+		if behind, most := of["policy/lag"], of["policy/lag_max"]; behind > most || most > 2 || of["actors/idle"] < 0 {
+			t.Errorf("%s: want weights that are at most 2 iterations old", line)
+		}
+		for _, name := range []string{"policy/lag", "policy/lag_max", "actors/dropped", "actors/idle"} {
+			if _, there := of[name]; !there {
+				t.Errorf("%s: want %s", line, name)
+			}
+		}
+	}
+}
+
 // TestActingOffPolicy: an agent with a replay ends with the same bits on one device, and with another device and a worker that act for it.
 func TestActingOffPolicy(t *testing.T) {
 	dev, second, third := openDevice(t), openDevice(t), openDevice(t)
@@ -142,6 +225,16 @@ func TestActingRefused(t *testing.T) {
 		{"workflow = \"ppo\"\nenv = \"SimpleSpread-v3\"\n[ppo]\nlag = 1\nactors = 2\n", "x.toml:5"},
 		{"workflow = \"a2c\"\nenv = \"CartPole-v1\"\n[a2c]\nactors = 2\nlag = 1\n", "x.toml:5"},
 		{"workflow = \"self-play\"\nenv = \"PongDuel-v0\"\n[ppo]\nlag = 1\n", "x.toml:4"},
+		{"workflow = \"impala\"\nenv = \"CartPole-v1\"\n[impala]\nasynchronous = true\n", "want a lag of at least 1"},
+		{"workflow = \"impala\"\nenv = \"FaultMaze-v0\"\n[impala]\nlag = 1\nasynchronous = true\n", "others do not act in \"FaultMaze-v0\""},
+		{"workflow = \"ppo\"\nenv = \"CartPole-v1\"\n[network]\nnormalize_reward = true\n[ppo]\nlag = 1\nasynchronous = true\n", "network.normalize_reward"},
+		{"workflow = \"impala\"\nenv = \"CartPole-v1\"\n[[network.layers]]\ntype = \"gru\"\nunits = 4\n[impala]\nlag = 1\nasynchronous = true\n",
+			"a network without memory"},
+		{"workflow = \"ppo\"\nenv = \"SimpleSpread-v3\"\n[ppo]\nlag = 1\nasynchronous = true\n", "others do not act in \"SimpleSpread-v3\""},
+		{"workflow = \"a2c\"\nenv = \"CartPole-v1\"\n[a2c]\nactors = 2\nasynchronous = true\n", "want false, or ppo, which clips it, or impala"},
+		{"workflow = \"pbt\"\nenv = \"CartPole-v1\"\n[pbt]\nover = \"impala\"\n[impala]\nlag = 1\nasynchronous = true\n", "nobody acts elsewhere"},
+		{"workflow = \"impala\"\nenv = \"CartPole-v1\"\n[impala]\nmembers = 2\nlag = 1\nasynchronous = true\n[members]\nslice = 1\n", "members.slice = 0"},
+		{"workflow = \"impala\"\nenv = \"CartPole-v1\"\n[impala]\nlag = 1\nasynchronous = true\ngradient_parts = 2\n", "one actor and no lag"},
 	} {
 		if _, err := evorl.Parse("x.toml", []byte(of.text)); err == nil || !strings.Contains(err.Error(), of.want) {
 			t.Errorf("%s: %v; want an error at %s", of.text, err, of.want)

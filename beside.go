@@ -66,6 +66,14 @@ func (c *Config) Divides() string {
 	return rundir.Candidates
 }
 
+// Varies returns why runs of the configuration do not repeat each other; "": they do, on equal devices.
+func (c *Config) Varies() string {
+	if key := c.setup.AsynchronousKey(); key != "" {
+		return key + ": the learner takes the trajectories that come first, so that no run repeats another"
+	}
+	return ""
+}
+
 // divided reports whether the members are in slices.
 func (c *Config) divided() bool {
 	of := c.setup.Slices()
@@ -91,6 +99,7 @@ func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 		r.eng = engine.New(dev, engine.Seed(r.cfg.Run.Seed))
 		return nil
 	}
+	r.loose = o.loose
 	check := r.cfg.CheckShared
 	if o.cluster != nil {
 		check = r.cfg.CheckClustered

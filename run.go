@@ -35,6 +35,7 @@ type Run struct {
 	named    time.Time     // when the workers were written to the run directory
 	others   *replicas.Set // the devices that share the run; nil: it has one
 	crew     *cluster.Crew // of workers elsewhere that compute members; nil: there are none
+	loose    bool          // different devices share it (Loose)
 	machines *machinery    // that lets processes elsewhere share it; nil: it has none
 	workflow engine.Workflow
 

@@ -327,6 +327,9 @@ func (r *Run) open(ctx context.Context, done int) (err error) {
 	if now.Workers = r.Workers(); now.Workers != nil {
 		now.Divides = r.cfg.Divides()
 	}
+	if now.Varies = r.cfg.Varies(); now.Varies == "" && r.loose {
+		now.Varies = "devices that compute different bits share the run (--loose), so that it depends on which device computed what"
+	}
 	r.provenance.Sessions = append(r.provenance.Sessions, now)
 	return r.dir.WriteProvenance(r.provenance)
 }

@@ -190,6 +190,9 @@ func (in *inspection) text() string {
 		} {
 			fmt.Fprintf(&b, "  %-8s %s\n", fact[0], plain(fact[1]))
 		}
+		if s.Varies != "" {
+			fmt.Fprintf(&b, "  %-8s %s\n", "varies", plain(s.Varies))
+		}
 		for k, w := range s.Workers {
 			text := fmt.Sprintf("%d: %s", k, w.Device)
 			if w.Name != "" {

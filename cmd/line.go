@@ -96,9 +96,13 @@ func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, devices []*vk.Device
 		l.metric, measure = hybrid.WinRateMetric, "win rate"
 	}
 	l.log.Measure, l.log.Divides = measure, cfg.Divides()
-	l.log.Event("run", fmt.Sprintf("%s on %s, seed %d, on %s\nin %s", cfg.Run.Workflow, cfg.Run.Env, cfg.Run.Seed, device, path),
-		progress.Fact{Name: "run_dir", Value: path}, progress.Fact{Name: "workflow", Value: cfg.Run.Workflow}, progress.Fact{Name: "env", Value: cfg.Run.Env},
-		progress.Fact{Name: "seed", Value: cfg.Run.Seed}, progress.Fact{Name: "device", Value: device})
+	text := fmt.Sprintf("%s on %s, seed %d, on %s\nin %s", cfg.Run.Workflow, cfg.Run.Env, cfg.Run.Seed, device, path)
+	facts := []progress.Fact{{Name: "run_dir", Value: path}, {Name: "workflow", Value: cfg.Run.Workflow}, {Name: "env", Value: cfg.Run.Env},
+		{Name: "seed", Value: cfg.Run.Seed}, {Name: "device", Value: device}}
+	if varies := cfg.Varies(); varies != "" {
+		text, facts = text+"\n"+varies, append(facts, progress.Fact{Name: "varies", Value: varies})
+	}
+	l.log.Event("run", text, facts...)
 	if file, ok := w.(*os.File); ok && onTerminal(w) && !l.asJSON {
 		l.log = nil
 		l.bar = progress.New(file, total)

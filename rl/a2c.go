@@ -34,6 +34,10 @@ func (c A2CConfig) Check(with Parts) error {
 	if err := with.checkEnvironment(); err != nil {
 		return err
 	}
+	if c.Asynchronous {
+		return config.Invalid("a2c.asynchronous", "trajectories that are taken as they come are of older weights, and nothing bounds the ratio of probabilities "+
+			"that would correct for it: want false, or ppo, which clips it, or impala")
+	}
 	if c.Lag > 0 {
 		return config.Invalid("a2c.lag", "the weights that act lag %d iterations behind, and nothing bounds the ratio of probabilities that would correct for it: "+
 			"want 0, or ppo, which clips it, or impala", c.Lag)

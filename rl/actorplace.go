@@ -3,7 +3,6 @@ package rl
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -116,7 +115,7 @@ func (s *actorSite) open(ctx context.Context) (err error) {
 }
 
 // do makes a part of the environments act.
-func (s *actorSite) do(ctx context.Context, j *actorJob) (*partResult, error) {
+func (s *actorSite) do(ctx context.Context, j *actorJob) (_ *partResult, err error) {
 	if err := s.open(ctx); err != nil {
 		return nil, err
 	}
@@ -125,9 +124,7 @@ func (s *actorSite) do(ctx context.Context, j *actorJob) (*partResult, error) {
 		return nil, fmt.Errorf("rl: part %d of environments, iteration %d, version %d of the weights after %d: want one of %d parts, and the weights first",
 			j.Part, j.Iteration, j.Version, s.version, len(s.acts))
 	}
-	clock := binary.LittleEndian.AppendUint32(nil, uint32(j.Iteration))
-	clock = binary.LittleEndian.AppendUint32(clock, uint32(j.Steps))
-	if err := s.of.Clock().Tensor().WriteBytes(ctx, clock); err != nil {
+	if err := writeClock(ctx, c.acting, j.Iteration, j.Steps); err != nil {
 		return nil, err
 	}
 	if j.Weights != nil {
@@ -143,11 +140,7 @@ func (s *actorSite) do(ctx context.Context, j *actorJob) (*partResult, error) {
 			return nil, err
 		}
 	}
-	program, err := c.actor(s.acts, j.Part)
-	if err == nil {
-		err = program.Run(ctx)
-	}
-	if err != nil {
+	if err = c.act(ctx, s.acts, j.Part); err != nil {
 		return nil, err
 	}
 	result := &partResult{}

@@ -13,8 +13,11 @@ type Collector struct {
 	behaviour
 	rollout *envs.Joined
 	clock   engine.Clock
+	acting  engine.Clock  // by which parts act apart from each other
 	lagged  *lagged       // nil: the present weights act
 	remote  *remoteActors // that fill the rollouts instead; nil: this device does
+
+	arrivals *arrivals // nil: each iteration has a trajectory of every part
 
 	found                               *envs.Found    // nil: the environment has no sets
 	returns, lengths, diverged, leftOut *engine.Tensor // metrics [M]; leftOut is nil without a normalizer
@@ -30,6 +33,8 @@ type behaviour struct {
 	motion     *motion        // nil: motion is not rewarded
 	parts      int            // of each member's environments, with rollouts of their own; 0: one
 	lag        int            // iterations by which the weights that act are behind
+
+	asynchronous bool // trajectories are taken as they come, by weights that are lag iterations behind at most
 }
 
 func newCollector(
@@ -41,8 +46,13 @@ func newCollector(
 	if err != nil {
 		return nil, err
 	}
-	c := &Collector{behaviour: b, rollout: rollout, clock: clock}
-	c.lagged = newLagged(s.Sub("behaviour"), clock, m, c.acts(), cfg.Members, b.lag)
+	c := &Collector{behaviour: b, rollout: rollout, clock: clock, acting: clock}
+	if b.asynchronous {
+		c.arrivals = newArrivals(s.Sub("arrivals"), m, max(b.parts, 1), b.lag)
+		c.acting = c.arrivals.clock
+	} else {
+		c.lagged = newLagged(s.Sub("behaviour"), clock, m, c.acts(), cfg.Members, b.lag)
+	}
 	c.returns, c.lengths, c.diverged = m.Row(engine.ReturnMetric), m.Row("episode/length"), m.Row("episode/diverged")
 	c.found = envs.NewFound(s, env, cfg.Members)
 	c.found.Rows(m)

@@ -59,6 +59,8 @@ type OnPolicyConfig struct {
 	Actors int `min:"1" max:"65536" doc:"Parts of each member's environments, with random numbers of their own: other devices and machines can act in them."`
 	Lag    int `min:"0" max:"64" doc:"Iterations by which the weights that act are older than those that learn; from 1 on actors elsewhere act while this learns."`
 
+	Asynchronous bool `doc:"Take the trajectories that come first, with weights at most lag iterations old, and wait for no slow actor; no run repeats another."`
+
 	ScheduleConfig
 }
 
@@ -80,6 +82,9 @@ func (c OnPolicyConfig) Validate() error {
 
 // Apart returns the parts of the environments in which others can act, and the lag of the weights that act.
 func (c OnPolicyConfig) Apart() (actors, lag int) { return c.Actors, c.Lag }
+
+// Chance returns whether trajectories are taken as they come, so that no run repeats another.
+func (c OnPolicyConfig) Chance() bool { return c.Asynchronous }
 
 // Gradients returns the parts of gradients, which other devices can compute.
 func (c OnPolicyConfig) Gradients() (parts int) { return c.GradientParts }
@@ -139,6 +144,12 @@ func (c onPolicyConfig) checkParts(name string, memory bool) error {
 func (c onPolicyConfig) check(with Parts, name, rows string) error {
 	if err := with.Env.CheckParts(c.Actors, c.Environments); err != nil {
 		return config.Invalid(name+".actors", "%v", err)
+	}
+	if c.Asynchronous {
+		memory := with.Network.model(with.Env.Observation.Shape(), 1).Memory() > 0
+		if err := checkAsynchronous(name, with, c.Lag, memory); err != nil {
+			return err
+		}
 	}
 	c.Environments *= with.Env.Seats()
 	if err := c.checkMotion(with.Env, name); err != nil {
@@ -249,7 +260,7 @@ func (o *onPolicy) complete(ctx context.Context, with settings, record func(*eng
 		}
 		behaves.policy = o.opponents.policy
 	}
-	behaves.parts, behaves.lag = c.Actors, c.Lag
+	behaves.parts, behaves.lag, behaves.asynchronous = c.Actors, c.Lag, c.Asynchronous
 	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, behaves, o.env, envs.RolloutConfig{
 		Members: c.Members, Environments: c.Environments / o.env.Seats(), Horizon: c.RolloutLength, Options: with.options,
 		Packed: o.packs(),

@@ -16,7 +16,8 @@ import (
 // iteration in which a part of the environments acts with them. The trajectory comes back, with the state in which the environments are then. The learner keeps
 // that: every other actor can go on from it, and the learner too, which acts what nobody has begun when it waits. Who acts has no influence on the numbers.
 //
-// With a lag, the weights of an iteration act in a later one: actors go on while the learner learns.
+// With a lag, the weights of an iteration act in a later one: actors go on while the learner learns. A learner that waits for no slow actor (arrivals) takes
+// the trajectories that come first instead; then the numbers depend on who acts.
 type remoteActors struct {
 	learner apart
 	of      *Collector
@@ -57,14 +58,11 @@ type partTask struct {
 }
 
 // newRemoteActors makes actors on the engine's other devices, and lets workers of its crew act; nil: the engine has neither, or one part acts with the present
-// weights, and the learner would only wait for it.
+// weights, and the learner would only wait for it. A learner with arrivals has them on one device too, and acts itself.
 func newRemoteActors(p apart, env *envs.Environment) *remoteActors {
 	eng, c := p.State().Engine(), p.collects()
-	if len(eng.Devices()) == 1 && eng.Crew() == nil || env.SteppedByHost() || env.Seats() > 1 {
-		return nil
-	}
-	n := len(c.rollout.Parts())
-	if n == 1 && c.lagged == nil {
+	n, alone := len(c.rollout.Parts()), len(eng.Devices()) == 1 && eng.Crew() == nil
+	if (alone || n == 1 && c.lagged == nil) && c.arrivals == nil || env.SteppedByHost() || env.Seats() > 1 {
 		return nil
 	}
 	a := &remoteActors{learner: p, of: c, acts: make([]*engine.Program, n), changed: make(chan struct{}), known: map[*cluster.Hand]bool{}, patience: latePatience}
@@ -142,7 +140,14 @@ func (a *remoteActors) collect(ctx context.Context) error {
 		return err
 	}
 	a.employ()
-	results, err := a.await(ctx, iteration)
+	if a.of.arrivals != nil {
+		return a.collectFirst(ctx, iteration)
+	}
+	var results []*partResult
+	_, err = a.await(ctx, iteration, func() bool {
+		results = a.complete(iteration)
+		return results != nil
+	})
 	if err != nil {
 		return err
 	}
@@ -150,33 +155,31 @@ func (a *remoteActors) collect(ctx context.Context) error {
 	return a.settle(ctx, results)
 }
 
-// await returns what all parts did in an iteration, once they have acted.
-func (a *remoteActors) await(ctx context.Context, iteration int) (results []*partResult, err error) {
+// await waits until the learner has enough for an iteration, and returns how long it did nothing: it acts what nobody has begun, and what is late.
+func (a *remoteActors) await(ctx context.Context, iteration int, enough func() bool) (idle time.Duration, err error) {
 	began := time.Now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for !a.complete(iteration) {
+	for !enough() {
 		patience := a.patience + lateFactor*a.longest - time.Since(began)
 		t := a.take(nil, iteration, patience <= 0)
 		if t == nil {
+			since := time.Now()
 			if err := a.wait(ctx, max(patience, time.Millisecond)); err != nil {
-				return nil, err
+				return idle, err
 			}
+			idle += time.Since(since)
 			continue
 		}
 		a.mu.Unlock()
 		result, err := a.here(ctx, t)
 		a.mu.Lock()
 		if err != nil {
-			return nil, err
+			return idle, err
 		}
 		a.done(t, result)
 	}
-	for _, p := range a.parts {
-		results = append(results, p.results[iteration])
-		delete(p.results, iteration)
-	}
-	return results, nil
+	return idle, nil
 }
 
 // An actor that takes latePatience more than lateFactor times the longest that any has lately taken for a part is late: the learner acts for it, too.
@@ -185,14 +188,18 @@ const (
 	lateFactor   = 4
 )
 
-// complete reports whether all parts have acted in an iteration.
-func (a *remoteActors) complete(iteration int) bool {
+// complete takes what all parts did in an iteration; nil: some have not acted yet.
+func (a *remoteActors) complete(iteration int) (results []*partResult) {
 	for _, p := range a.parts {
 		if p.next <= iteration {
-			return false
+			return nil
 		}
 	}
-	return true
+	for _, p := range a.parts {
+		results = append(results, p.results[iteration])
+		delete(p.results, iteration)
+	}
+	return results
 }
 
 // publish gives the present weights to those that act with them. At a beginning it also reads the past ones, and the states of the environments.
@@ -215,6 +222,9 @@ func (a *remoteActors) publish(ctx context.Context, iteration, steps int) error 
 		defer a.mu.Unlock()
 		a.weights[iteration+lag] = weights
 		delete(a.weights, iteration-1)
+		if q := a.of.arrivals; q != nil {
+			q.weights = weights
+		}
 		a.change()
 		return nil
 	}
@@ -225,19 +235,36 @@ func (a *remoteActors) publish(ctx context.Context, iteration, steps int) error 
 		}
 		first[iteration+k] = &behaviorWeights{version + k, all}
 	}
-	var parts []*remotePart
-	for i := range a.acts {
-		state, err := readAll(ctx, a.of.rollout.Carried(i))
-		if err != nil {
-			return err
-		}
-		parts = append(parts, &remotePart{next: iteration, held: -1, state: state, results: map[int]*partResult{}})
+	parts, err := a.carried(ctx, iteration)
+	if err != nil {
+		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.begun, a.weights, a.parts, a.before = true, first, parts, steps-iteration*a.of.rollout.Horizon()
+	if q := a.of.arrivals; q != nil {
+		q.begin(weights, parts)
+	}
 	a.change()
 	return nil
+}
+
+// carried returns the parts as the learner's tensors have them before an iteration.
+func (a *remoteActors) carried(ctx context.Context, iteration int) (parts []*remotePart, err error) {
+	next := slices.Repeat([]uint32{uint32(iteration)}, len(a.acts))
+	if q := a.of.arrivals; q != nil {
+		if next, err = q.rounds.ReadUint32(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i := range a.acts {
+		state, err := readAll(ctx, a.of.rollout.Carried(i))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, &remotePart{next: int(next[i]), held: -1, state: state, results: map[int]*partResult{}})
+	}
+	return parts, nil
 }
 
 // employ lets all places work that do not yet.

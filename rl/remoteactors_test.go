@@ -128,10 +128,16 @@ func (m *mortal) Next(ctx context.Context, worker string, done int, result []byt
 // join begins a worker that dies after some jobs, and waits until it has joined.
 func (w *troupe) join(lives int) {
 	w.t.Helper()
+	w.joinBy(&mortal{w.crew, lives})
+}
+
+// joinBy is join of a worker with a connection of its own.
+func (w *troupe) joinBy(link cluster.Jobs) {
+	w.t.Helper()
 	w.n++
 	name, eng := fmt.Sprintf("worker %d", w.n), engine.New(open(w.t), engine.Seed(7))
 	w.all.Go(func() {
-		err := Act(context.WithoutCancel(w.t.Context()), eng, &mortal{w.crew, lives}, name, func(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
+		err := Act(context.WithoutCancel(w.t.Context()), eng, link, name, func(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
 			return w.of.make(ctx, eng, ForActing())
 		})
 		if w.crew.Leave(name, err); !errors.Is(err, errKilled) && !errors.Is(err, cluster.ErrClosed) {

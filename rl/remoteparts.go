@@ -11,7 +11,7 @@ import (
 
 // remotePart is a part of the environments.
 type remotePart struct {
-	next    int      // the iteration that acts next
+	next    int      // the iteration that acts next; with arrivals how often it has acted
 	state   [][]byte // of the environments before it: the tensors of envs.Joined.Carried
 	held    int      // the iteration that a place has in hand; before next: none has
 	results map[int]*partResult
@@ -30,8 +30,22 @@ type behaviorWeights struct {
 	all     [][]byte // of actingTensors
 }
 
+// iteration returns the iteration of the weights: without a lag, the one that they begin.
+func (w *behaviorWeights) iteration() int { return w.version & (1<<32 - 1) }
+
+// weightsOf returns the weights by which a part acts next; nil: it does not act yet.
+func (a *remoteActors) weightsOf(of *remotePart) *behaviorWeights {
+	switch q := a.of.arrivals; {
+	case q == nil:
+		return a.weights[of.next]
+	case q.room(len(a.parts)):
+		return q.weights
+	}
+	return nil
+}
+
 // take returns the part that a place is to act next; nil: none. It is one that has acted in fewest iterations, of these one whose state the place has. The
-// learner itself (nil) takes those of the awaited iteration, also such as are in others' hands if these are late.
+// learner itself (nil) takes those of the awaited iteration, with arrivals any, also such as are in others' hands if these are late.
 func (a *remoteActors) take(p *place, awaited int, late bool) *partTask {
 	if !a.begun {
 		return nil
@@ -41,7 +55,8 @@ func (a *remoteActors) take(p *place, awaited int, late bool) *partTask {
 	}
 	best, kept := -1, false
 	for i, of := range a.parts {
-		if a.weights[of.next] == nil || of.held == of.next && !late || p == nil && of.next != awaited {
+		other := p == nil && a.of.arrivals == nil && of.next != awaited
+		if a.weightsOf(of) == nil || of.held == of.next && !late || other {
 			continue
 		}
 		has := false
@@ -59,7 +74,7 @@ func (a *remoteActors) take(p *place, awaited int, late bool) *partTask {
 	of := a.parts[best]
 	of.held = of.next
 	t := &partTask{
-		run: a.run, part: best, iteration: of.next, steps: a.before + of.next*a.of.rollout.Horizon(), weights: a.weights[of.next],
+		run: a.run, part: best, iteration: of.next, steps: a.before + of.next*a.of.rollout.Horizon(), weights: a.weightsOf(of),
 	}
 	if !kept {
 		t.state = of.state
@@ -75,25 +90,40 @@ func (a *remoteActors) done(t *partTask, result *partResult) bool {
 	of := a.parts[t.part]
 	a.longest = max(result.took, a.longest-a.longest/16) // the first one of a place compiles kernels: it is forgotten after some dozens
 	if t.iteration == of.next {
-		of.results[t.iteration], of.state = result, result.Carried
+		if q := a.of.arrivals; q != nil {
+			q.add(t, result)
+		} else {
+			of.results[t.iteration] = result
+		}
+		of.state = result.Carried
 		of.next++
 	}
 	a.change()
 	return true
 }
 
-// here makes a part act on the learner's device, whose tensors have its state.
-func (a *remoteActors) here(ctx context.Context, t *partTask) (*partResult, error) {
-	began := time.Now()
-	program, err := a.of.actor(a.acts, t.part)
+// here makes a part act on the learner's device, whose tensors have its state, unless there are arrivals: then they may have an earlier one, and another
+// trajectory may be taken first.
+func (a *remoteActors) here(ctx context.Context, t *partTask) (result *partResult, err error) {
+	began, rollout := time.Now(), a.of.rollout
+	if a.of.arrivals != nil {
+		err = errors.Join(writeClock(ctx, a.of.acting, t.iteration, t.steps), writeAll(ctx, rollout.Carried(t.part), t.state))
+	}
 	if err == nil {
-		err = program.Run(ctx)
+		err = a.of.act(ctx, a.acts, t.part)
 	}
 	if err != nil {
 		return nil, err
 	}
-	state, err := readAll(ctx, a.of.rollout.Carried(t.part))
-	return &partResult{Carried: state, took: time.Since(began)}, err
+	result = &partResult{}
+	if a.of.arrivals != nil {
+		result.Written, err = readAll(ctx, rollout.Parts()[t.part].Written())
+	}
+	if err == nil {
+		result.Carried, err = readAll(ctx, rollout.Carried(t.part))
+	}
+	result.took = time.Since(began)
+	return result, err
 }
 
 // settle writes the trajectories of an iteration, and the states after it, to the learner's tensors.
@@ -114,10 +144,19 @@ func (a *remoteActors) settle(ctx context.Context, results []*partResult) error 
 func (c *Collector) actor(programs []*engine.Program, part int) (_ *engine.Program, err error) {
 	if programs[part] == nil {
 		programs[part], err = c.clock.Tensor().Engine().Record("actor", func(r *engine.Recorder) {
-			c.rollout.Parts()[part].Record(r, c.clock, c.acts())
+			c.rollout.Parts()[part].Record(r, c.acting, c.acts())
 		})
 	}
 	return programs[part], err
+}
+
+// act makes a part of the environments act.
+func (c *Collector) act(ctx context.Context, programs []*engine.Program, part int) error {
+	program, err := c.actor(programs, part)
+	if err != nil {
+		return err
+	}
+	return program.Run(ctx)
 }
 
 func readAll(ctx context.Context, of []*engine.Tensor) (all [][]byte, err error) {

@@ -57,6 +57,7 @@ type Session struct {
 	Kernels   map[string][]string `json:"kernels,omitempty"` // kernels that ran, each with its variants; see vk.Device.Variants
 	Workers   []Worker            `json:"workers,omitempty"` // devices that shared the session, Device first; none: Device alone
 	Divides   string              `json:"divides,omitempty"` // what Workers share: Candidates, Members, Environments or Gradients
+	Varies    string              `json:"varies,omitempty"`  // why another run would end with other bits; "": it would not
 	Command   []string            `json:"command,omitempty"` // program name and arguments
 	Started   time.Time           `json:"started"`
 	Ended     time.Time           `json:"ended,omitzero"`    // zero: still running, or killed

@@ -23,6 +23,25 @@ func (s *Setup) acting() *agent {
 // parted are the settings of an agent whose environments have parts, and whose weights may lag behind.
 type parted interface{ Apart() (actors, lag int) }
 
+// chanced are the settings of an agent that may take trajectories as they come.
+type chanced interface{ Chance() bool }
+
+// asynchronousKey returns the key of the setting by which the agent takes trajectories as they come; "": it does not.
+func (a *agent) asynchronousKey() string {
+	if of, ok := a.cfg.(chanced); ok && of.Chance() {
+		return a.name + ".asynchronous"
+	}
+	return ""
+}
+
+// AsynchronousKey is agent.asynchronousKey of the workflow.
+func (s *Setup) AsynchronousKey() string {
+	if a, ok := s.Settings.(*agent); ok {
+		return a.asynchronousKey()
+	}
+	return ""
+}
+
 // apart reports whether others can act for the agent.
 func (a *agent) apart() bool {
 	of, ok := a.cfg.(parted)

@@ -211,6 +211,10 @@ func (p *pbt) Check(env *envs.Environment, options envs.Options) error {
 		return config.Invalid(key, "a population of %d has no other member to learn from: want at least 2", *count)
 	}
 	switch of := p.Settings.(type) {
+	case *agent:
+		if key := of.asynchronousKey(); key != "" {
+			return config.Invalid(key, "nobody acts elsewhere for agents that become copies of each other: want false, or workflow = %q", of.name)
+		}
 	case *guided:
 		if err := of.how.repeats(); err != nil {
 			return err

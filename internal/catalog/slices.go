@@ -55,6 +55,10 @@ func (s *Setup) Slice(environment envs.Options) (members int, build hybrid.Build
 
 // checkSlices checks that what an agent is made with can be divided by members.
 func (a *agent) checkSlices() error {
+	if key := a.asynchronousKey(); key != "" && a.slices != nil && a.slices.Slice > 0 {
+		return config.Invalid(key, "members in slices (%s) have the same bits whoever computes them, and trajectories that are taken as they come have not: "+
+			"want false, or %s = 0", SliceKey, SliceKey)
+	}
 	if a.slices != nil && a.slices.Slice > 0 && a.replay != nil && a.replay.Shared {
 		return config.Invalid(SliceKey, "members share one replay (replay.shared), which is on one device: want 0 in one, or false in the other")
 	}
