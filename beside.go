@@ -24,10 +24,10 @@ type runOptions struct {
 }
 
 // Beside makes other devices share a run: each evaluates the slices of the population that it is given ([search] slice), computes slices of the members
-// ([members] slice), acts in parts of the environments (actors and lag of an agent), or computes parts of gradients (gradient_parts of an agent). The run
-// ends with the same bits for every number of devices. They must be equal to the first; one device opened twice counts as two. A device that fails leaves
-// its slices, its acting, and its gradients to the others, and a warning; without the first one the run ends, and is resumed from its last checkpoint. The
-// caller closes them after the run.
+// ([members] slice), acts in parts of the environments (actors and lag of an agent), or computes parts of gradients (gradient_parts of an agent). The run ends
+// with the same bits for every number of devices, unless the configuration Varies. They must be equal to the first; one device opened twice counts as two. A
+// device that fails leaves its slices, its acting, and its gradients to the others, and a warning; without the first one the run ends, and is resumed from its
+// last checkpoint. The caller closes them after the run.
 func Beside(devices ...*vk.Device) RunOption {
 	return func(o *runOptions) { o.devices = append(o.devices, devices...) }
 }

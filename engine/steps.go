@@ -20,6 +20,16 @@ func (m *Metrics) AddSteps(r *Recorder, steps int) {
 	r.Dispatch(stepsKernel{Taken: m.CountSteps().Range(), Low: uint32(steps), High: uint32(steps >> 32)}.call(1, 1, 1))
 }
 
+// CountNow adds environment steps that the host knows, summed over members (CountSteps): in a host stage, before the metrics are recorded.
+func (m *Metrics) CountNow(ctx context.Context, steps int) error {
+	words, err := m.CountSteps().ReadUint32(ctx)
+	if err != nil {
+		return err
+	}
+	all := (uint64(words[0]) | uint64(words[1])<<32) + uint64(steps)
+	return m.CountSteps().WriteUint32(ctx, []uint32{uint32(all), uint32(all >> 32)})
+}
+
 // steps returns the environment steps up to and including an iteration with metrics that can be read. Without counted steps it assumes
 // perIteration steps per iteration.
 func (m *Metrics) steps(iteration, perIteration int) int64 {

@@ -2,7 +2,9 @@ package envs
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 )
@@ -106,6 +108,15 @@ func (ro *Rollout) Written() (all []*engine.Tensor) {
 		}
 	}
 	return all
+}
+
+// WriteVoid writes, instead of a recording, that no step is a transition and no episode has ended.
+func (ro *Rollout) WriteVoid(ctx context.Context) error {
+	if ro.Done == nil {
+		return errors.New("envs: a rollout without a trajectory, which has no transitions: want RolloutConfig.Trajectory")
+	}
+	void := slices.Repeat([]uint32{uint32(Void)}, ro.Done.Len())
+	return errors.Join(ro.finished.WriteBytes(ctx, make([]byte, 4*ro.finished.Len())), ro.Done.WriteUint32(ctx, void))
 }
 
 // Horizon returns the number of steps per recording.

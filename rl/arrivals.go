@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -17,13 +18,19 @@ import (
 // place is free for it. So do IMPALA's learner and its queue (L. Espeholt et al., "IMPALA", 2018, section 3) and Ape-X's replay (D. Horgan et al.,
 // "Distributed Prioritized Experience Replay", 2018). Neither bounds how old the weights of a trajectory are. Here it is bounded, by dropping trajectories: a
 // learner that waited for newer ones in their place would be as slow as the slowest actor.
+//
+// Without a replay a batch has as many trajectories as there are parts. With one it has those that are there, at most as many; it may have none, as Ape-X's
+// learner goes on while none come, but only so often that the updates per environment step stay below lag + 1 times those of whole batches.
 type arrivals struct {
-	lag    int            // iterations by which weights that acted are older than those that learn, at most
-	clock  engine.Clock   // of a part that the learner's device acts; it is not the run's
-	rounds *engine.Tensor // [parts] u32, saved: how often each part had acted in the state that is saved
+	lag    int                                               // iterations by which weights that acted are older than those that learn, at most
+	replay bool                                              // what was learned from is learned from again
+	count  func(ctx context.Context, trajectories int) error // counts their environment steps; nil: iterations have as many
+	clock  engine.Clock                                      // of a part that the learner's device acts; it is not the run's
+	rounds *engine.Tensor                                    // [parts] u32, saved: how often each part had acted in the state that is saved
 
 	behind, oldest, dropped, idle *engine.Tensor // metrics [M]
 
+	owed int        // trajectories, times lag + 1, that batches had too few since they were whole, at most lag whole batches
 	kept []keptPart // the parts after the last trajectory of each that was taken
 
 	// The rest is guarded by remoteActors.mu.
@@ -46,17 +53,17 @@ type keptPart struct {
 }
 
 // newArrivals makes the arrivals of a learner in s.
-func newArrivals(s *engine.State, m *engine.Metrics, parts, lag int) *arrivals {
+func newArrivals(s *engine.State, m *engine.Metrics, parts, lag int, replay bool) *arrivals {
 	s.Lose("trajectories on the way are not in checkpoints, and which come first is chance (asynchronous): it does not continue exactly")
 	return &arrivals{
-		lag: lag, clock: engine.ScratchClock(s, "clock"), rounds: s.Tensor("rounds", engine.Uint32, engine.Axis("part", parts)),
+		lag: lag, replay: replay, clock: engine.ScratchClock(s, "clock"), rounds: s.Tensor("rounds", engine.Uint32, engine.Axis("part", parts)),
 		behind: m.Row("policy/lag"), oldest: m.Row("policy/lag_max"), dropped: m.Row("actors/dropped"), idle: m.Row("actors/idle"),
 	}
 }
 
 // begin begins with the newest weights and the parts as they are saved.
 func (q *arrivals) begin(weights *behaviorWeights, parts []*remotePart) {
-	q.weights, q.queue, q.kept, q.old = weights, nil, nil, 0
+	q.weights, q.queue, q.kept, q.old, q.owed = weights, nil, nil, 0, 0
 	for _, of := range parts {
 		q.kept = append(q.kept, keptPart{of.next, of.state})
 	}
@@ -70,28 +77,41 @@ func (q *arrivals) add(t *partTask, result *partResult) {
 	q.queue = append(q.queue, &arrival{part: t.part, round: t.iteration, weights: t.weights.iteration(), result: result})
 }
 
-// first takes the n trajectories that came first; nil: there are fewer. It drops those that are too old for an iteration.
-func (q *arrivals) first(n, iteration int) []*arrival {
+// least returns how many trajectories a batch of so many parts has at least. Where nobody else acts, it is whole.
+func (q *arrivals) least(parts int, alone bool) int {
+	if !q.replay || alone {
+		return parts
+	}
+	return max(0, (q.owed+parts-q.lag*parts+q.lag)/(q.lag+1))
+}
+
+// first takes the trajectories that came first, between least and most; false: there are fewer. It drops those that are too old for an iteration.
+func (q *arrivals) first(least, most, iteration int) (batch []*arrival, ok bool) {
 	before := len(q.queue)
 	q.queue = slices.DeleteFunc(q.queue, func(of *arrival) bool { return iteration-of.weights > q.lag })
 	q.old += before - len(q.queue)
-	if len(q.queue) < n {
-		return nil
+	if len(q.queue) < least {
+		return nil, false
 	}
-	batch := slices.Clone(q.queue[:n])
+	n := min(most, len(q.queue))
+	batch = slices.Clone(q.queue[:n])
 	q.queue = slices.Delete(q.queue, 0, n)
-	return batch
+	q.owed = max(0, q.owed+most-(q.lag+1)*n)
+	return batch, true
 }
 
 // measure writes the metrics of a batch.
 func (q *arrivals) measure(ctx context.Context, iteration, dropped int, batch []*arrival, idle time.Duration) error {
-	sum, most := 0, 0
+	sum, most := 0.0, math.NaN() // no value without trajectories
 	for _, of := range batch {
-		sum, most = sum+iteration-of.weights, max(most, iteration-of.weights)
+		behind := float64(iteration - of.weights)
+		if sum += behind; !(most >= behind) {
+			most = behind
+		}
 	}
 	var errs []error
 	for row, v := range map[*engine.Tensor]float64{
-		q.behind: float64(sum) / float64(len(batch)), q.oldest: float64(most), q.dropped: float64(dropped), q.idle: idle.Seconds(),
+		q.behind: sum / float64(len(batch)), q.oldest: most, q.dropped: float64(dropped), q.idle: idle.Seconds(),
 	} {
 		errs = append(errs, row.WriteFloat32(ctx, slices.Repeat([]float32{float32(v)}, row.Len())))
 	}
@@ -102,12 +122,13 @@ func (q *arrivals) measure(ctx context.Context, iteration, dropped int, batch []
 func (a *remoteActors) collectFirst(ctx context.Context, iteration int) error {
 	q := a.of.arrivals
 	var batch []*arrival
-	idle, err := a.await(ctx, iteration, func() bool {
+	idle, err := a.await(ctx, iteration, func() (ok bool) {
+		alone := !slices.ContainsFunc(a.places, func(p *place) bool { return !p.lost })
 		before := q.old
-		if batch = q.first(len(a.parts), iteration); q.old > before {
+		if batch, ok = q.first(q.least(len(a.parts), alone), len(a.parts), iteration); q.old > before {
 			a.change() // there is room
 		}
-		return batch != nil
+		return ok
 	})
 	if err != nil {
 		return err
@@ -136,6 +157,16 @@ func (a *remoteActors) settleFirst(ctx context.Context, batch []*arrival) error 
 			return fmt.Errorf("rl: what an actor did with part %d of the environments: %w", of.part, err)
 		}
 		q.kept[of.part] = keptPart{of.round + 1, of.result.Carried}
+	}
+	for _, part := range rollout.Parts()[len(batch):] {
+		if err := part.WriteVoid(ctx); err != nil {
+			return err
+		}
+	}
+	if q.count != nil {
+		if err := q.count(ctx, len(batch)); err != nil {
+			return err
+		}
 	}
 	rounds := make([]uint32, len(q.kept))
 	for i, of := range q.kept {

@@ -35,6 +35,7 @@ type behaviour struct {
 	lag        int            // iterations by which the weights that act are behind
 
 	asynchronous bool // trajectories are taken as they come, by weights that are lag iterations behind at most
+	replays      bool // what was learned from is learned from again
 }
 
 func newCollector(
@@ -48,7 +49,7 @@ func newCollector(
 	}
 	c := &Collector{behaviour: b, rollout: rollout, clock: clock, acting: clock}
 	if b.asynchronous {
-		c.arrivals = newArrivals(s.Sub("arrivals"), m, max(b.parts, 1), b.lag)
+		c.arrivals = newArrivals(s.Sub("arrivals"), m, max(b.parts, 1), b.lag, b.replays)
 		c.acting = c.arrivals.clock
 	} else {
 		c.lagged = newLagged(s.Sub("behaviour"), clock, m, c.acts(), cfg.Members, b.lag)

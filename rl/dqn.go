@@ -109,9 +109,12 @@ func (c DQNConfig) Check(with Parts) error {
 	network := with.Network.model(with.Env.Observation.Shape(), c.head(with.Env.Action.Size()).Outputs())
 	switch {
 	case network.Memory() == 0:
-		return c.check(with, network)
+		return c.check("dqn", with, network)
 	case c.NoisyStd > 0:
 		return config.Invalid("dqn.noisy_std", "noise of the parameters of a network with memory, %v; want 0", network)
+	}
+	if err := c.checkArrivals("dqn", with, true); err != nil {
+		return err
 	}
 	return c.checkSequences(with, network)
 }

@@ -69,7 +69,8 @@ func (c IMPALAConfig) common() onPolicyConfig {
 // since the trajectories were collected (L. Espeholt et al., "IMPALA", 2018). On one device, actors and learner alternate:
 // an iteration is one recorded program of rollout, epochs × minibatches updates and metrics. On an engine with other
 // devices (engine.Beside) or workers elsewhere (engine.Assisted, Act) these act in the parts of its environments
-// (Actors), with the same results; from a lag of 1 on while the learner learns.
+// (Actors), with the same results; from a lag of 1 on while the learner learns. With Asynchronous a batch is of the trajectories that come first, as the
+// paper's is, and the results differ from run to run.
 type IMPALA struct {
 	onPolicy
 	cfg    IMPALAConfig

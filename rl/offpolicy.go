@@ -77,7 +77,7 @@ func (o *OffPolicy) again(ctx context.Context, eng *engine.Engine) (engine.Workf
 // behaviour returns the policy and normalization for the collector.
 func (o *OffPolicy) behaviour() behaviour {
 	b := o.learner.behaviour()
-	b.parts, b.lag = o.cfg.Actors, o.cfg.Lag
+	b.parts, b.lag, b.asynchronous, b.replays = o.cfg.Actors, o.cfg.Lag, o.cfg.Asynchronous, true
 	return b
 }
 
@@ -114,6 +114,11 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	})
 	if err != nil {
 		return err
+	}
+	if q := o.collector.arrivals; q != nil {
+		q.count = func(ctx context.Context, n int) error {
+			return o.Metrics().CountNow(ctx, n*c.Members*c.steps()/c.Actors)
+		}
 	}
 	replay := *with.replay
 	replay.Batch *= parts.actors
@@ -215,7 +220,8 @@ func (o *OffPolicy) recordExperience(r *engine.Recorder, collect func(*engine.Re
 	}
 	r.Repeat(n, func(r *engine.Recorder, _ engine.Counter) {
 		collect(r)
-		o.keep(r, by)
+		o.keep(r, by, false)
+		o.Metrics().AddSteps(r, o.cfg.Members*o.cfg.steps())
 		o.collector.RecordMoments(r)
 		o.Clock().Tick(r, 0, o.cfg.RolloutLength)
 	})
@@ -231,13 +237,12 @@ func (o *OffPolicy) run(ctx context.Context, what string, record func(*engine.Re
 	return program.Run(ctx)
 }
 
-// keep records appending the collected transitions to the replay, and counting them. by are the policies whose values give them priorities.
-func (o *OffPolicy) keep(r *engine.Recorder, by *envs.Policy) {
+// keep records appending the collected transitions to the replay. by are the policies whose values give them priorities; fresh is as of Replay.Append.
+func (o *OffPolicy) keep(r *engine.Recorder, by *envs.Policy, fresh bool) {
 	if o.replay.initial != nil {
 		o.replay.initial.by = by
 	}
-	o.replay.Append(r, *o.collector.Trajectory(), false)
-	o.Metrics().AddSteps(r, o.cfg.Members*o.cfg.steps())
+	o.replay.Append(r, *o.collector.Trajectory(), fresh)
 }
 
 // Record implements engine.Trainable.
@@ -258,7 +263,10 @@ func (o *OffPolicy) Collect(r *engine.Recorder) {
 	}
 	o.learner.explore(r)
 	o.collector.recordSteps(r)
-	o.keep(r, o.collector.acts())
+	o.keep(r, o.collector.acts(), o.cfg.Asynchronous) // whose place may have had another part's trajectory before
+	if !o.cfg.Asynchronous {
+		o.Metrics().AddSteps(r, o.cfg.Members*o.cfg.steps())
+	}
 	o.collector.recordNext(r)
 }
 

@@ -25,6 +25,8 @@ type OffPolicyConfig struct {
 	Actors int `min:"1" max:"65536" doc:"Parts of each member's environments, with random numbers of their own: other devices and machines can act in them."`
 	Lag    int `min:"0" max:"64" doc:"Iterations by which the weights that act are older than those that learn; from 1 on actors elsewhere act while this learns."`
 
+	Asynchronous bool `doc:"Take the trajectories that come first, with weights at most lag iterations old, and wait for no slow actor; no run repeats another."`
+
 	ScheduleConfig
 }
 
@@ -45,6 +47,9 @@ func (c OffPolicyConfig) steps() int { return c.RolloutLength * c.Environments }
 
 // Apart returns the parts of the environments in which others can act, and the lag of the weights that act.
 func (c OffPolicyConfig) Apart() (actors, lag int) { return c.Actors, c.Lag }
+
+// Chance returns whether trajectories are taken as they come, so that no run repeats another.
+func (c OffPolicyConfig) Chance() bool { return c.Asynchronous }
 
 // warmup returns the number of rollouts of random actions before the first iteration.
 func (c OffPolicyConfig) warmup() int { return (c.LearningStarts + c.steps() - 1) / c.steps() }
@@ -104,8 +109,31 @@ func ofSeats(env *envs.Environment) string {
 	return " × agents"
 }
 
+// checkArrivals returns an error if a replay of the algorithm with that name cannot take trajectories as they come, each as if it began new episodes.
+func (c OffPolicyConfig) checkArrivals(name string, with Parts, memory bool) error {
+	if !c.Asynchronous {
+		return nil
+	}
+	if err := checkAsynchronous(name, with, c.Lag, memory); err != nil {
+		return err
+	}
+	switch key := name + ".asynchronous"; {
+	case with.Network.NormalizeObs:
+		return config.Invalid(key, "moments of observations (network.normalize_obs) take a trajectory of every part in each iteration: want false in one of them")
+	case with.Env.Observation.Frames > 1:
+		return config.Invalid(key, "the frames of %q before a trajectory are of the one before, which may be missing: want false", with.Env.Name)
+	case with.Replay.EndShare*float64(c.RolloutLength) < 1:
+		return config.Invalid(key, "every trajectory of %d steps has a last row without a next row, and replay.end_share has room for one of %.4g rows: want longer "+
+			"trajectories (%s.rollout_length), a larger share, or false", c.RolloutLength, 1/with.Replay.EndShare, name)
+	}
+	return nil
+}
+
 // check makes the checks that all off-policy algorithms have in common; networks are those that learn.
-func (c OffPolicyConfig) check(with Parts, networks ...nn.Model) error {
+func (c OffPolicyConfig) check(name string, with Parts, networks ...nn.Model) error {
+	if err := c.checkArrivals(name, with, false); err != nil {
+		return err
+	}
 	for _, m := range networks {
 		if m.Memory() > 0 {
 			return config.Invalid("network."+with.Network.Key(), "network %v has memory; ppo, a2c, impala, dqn and searches learn with one, other agents without", m)
@@ -163,5 +191,5 @@ func (c OffPolicyConfig) checkContinuous(name string, with Parts, atoms int) err
 		return config.Invalid("network.squash", "%s squashes actions by tanh; want true", name)
 	}
 	actor, critic := with.actorAndCritic(atoms)
-	return c.check(with, actor, critic)
+	return c.check(name, with, actor, critic)
 }

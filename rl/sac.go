@@ -67,7 +67,7 @@ func (c SACConfig) Check(with Parts) error {
 		return config.Invalid("sac.atoms", "critics of discrete actions output values; want 0")
 	case with.Env.Action.IsDiscrete():
 		actor, critic := with.actorAndCritic(0)
-		return c.check(with, actor, critic)
+		return c.check("sac", with, actor, critic)
 	case !with.Network.StateDependentStd:
 		return config.Invalid("network.state_dependent_std", "the actor of sac outputs the deviations; want true")
 	}

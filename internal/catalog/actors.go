@@ -70,7 +70,13 @@ func (s *Setup) actorsKey() string {
 
 // checkActors refuses actors of agents that an enclosing method trains, or that learn from each other.
 func (a *agent) checkActors() error {
-	if a.slices != nil || !a.apart() {
+	if a.slices != nil {
+		return nil
+	}
+	if key := a.asynchronousKey(); key != "" {
+		return config.Invalid(key, "others act for agents that learn together: want false")
+	}
+	if !a.apart() {
 		return nil
 	}
 	if _, lag := a.cfg.(parted).Apart(); lag > 0 {
