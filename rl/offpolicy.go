@@ -14,7 +14,7 @@ import (
 
 // OffPolicy is the common part of off-policy algorithms: M members that learn from replayed experience. An iteration is
 // one recorded program: T steps of every environment by the exploring policy, which are appended to the replay;
-// T · E · updates_per_step updates, each with its own batch; metrics.
+// T · E · updates_per_step updates, each with its own batch; metrics. With Asynchronous the steps are those that have come, T of up to E environments.
 //
 // In Init every member takes learning_starts environment steps with random actions, rounded up to whole rollouts of
 // T · E. They count as environment steps (engine.EnvSteps, Report.EnvSteps), not as iterations. A run that resumes
