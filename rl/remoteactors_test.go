@@ -145,7 +145,7 @@ func (w *troupe) joinBy(link cluster.Jobs) {
 		}
 	})
 	joined := func(h *cluster.Hand) bool { return h.Name() == name }
-	for deadline := time.Now().Add(time.Minute); !slices.ContainsFunc(w.crew.Hands(), joined); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !slices.ContainsFunc(w.crew.Hands(), joined); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("%s has not joined", name)
 		}
