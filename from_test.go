@@ -25,7 +25,7 @@ func fromConfigs(t *testing.T) map[string]*evorl.Config {
 	}
 }
 
-// TestStartFrom: a run that begins with the state of another one, by the same settings, ends with the bits of one run of as many iterations; the other run stays
+// TestStartFrom: a run that begins with the state of another one, by the same settings, ends with the bits of one run of as many iterations; the other stays
 // as it was. By another learning rate it differs, and a run that is interrupted then resumes to the same bits.
 func TestStartFrom(t *testing.T) {
 	dev := openDevice(t)

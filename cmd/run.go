@@ -52,8 +52,8 @@ func newRun(known *evorl.Catalog) *cobra.Command {
 			"Ctrl-C (SIGINT), SIGTERM and a closed terminal (SIGHUP) finish the iteration and write a checkpoint; an iteration that takes more "+
 				"than half a minute is abandoned. --resume continues from the newest checkpoint and ends with the same bits as an uninterrupted run; "+
 				"only iterations may have changed. Without a CONFIG.toml it takes the run's own.",
-			"--from begins a run with the state of another one: its networks, optimizers, normalizers, replays and environments, and its counts, which go on. Settings may "+
-				"differ, such as learning rates, as long as every tensor keeps its shape. Without a CONFIG.toml it takes the other run's.",
+			"--from begins a run with the state of another one: its networks, optimizers, normalizers, replays and environments, and its counts, which go on. "+
+				"Settings may differ, such as learning rates, as long as every tensor keeps its shape. Without a CONFIG.toml it takes the other run's.",
 			"Searches run on several devices: --device 0,1 or all. Each evaluates slices of the population (search.slice, 64 without one), and the run ends with the "+
 				"same bits for every number of devices. So do agents and PBT of agents: each device computes slices of the members (members.slice, one for each "+
 				"device without one). An agent with actors or a lag learns on the first device while the others act "+

@@ -118,7 +118,7 @@ func (c branchCase) run(t *testing.T) {
 	}
 }
 
-// branchGradients compares the gradient [splits, M, row] of a member's parameters with sum, and checks that floats which are not the network's are poison still.
+// branchGradients compares the gradient [splits, M, row] of a member's parameters with sum, and checks that other floats are poison still.
 func branchGradients(t *testing.T, b Branch, gradient []float32, p, members, row int, sum []float64) {
 	t.Helper()
 	var got, want []float64
