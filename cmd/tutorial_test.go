@@ -104,9 +104,13 @@ func TestTutorial(t *testing.T) {
 			ran[words[1]]++
 		default:
 			line := s.line
-			if words[1] == "run" && slices.Contains(words, "--resume") {
+			switch {
+			case words[1] != "run":
+			case slices.Contains(words, "--from"): // a run of three
+				line += " --iterations 4"
+			case slices.Contains(words, "--resume"):
 				line += " --iterations 3"
-			} else if words[1] == "run" {
+			default:
 				line += " --iterations 2"
 			}
 			cmd := b.shell(line)
