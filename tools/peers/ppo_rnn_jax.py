@@ -6,8 +6,9 @@ updates, minibatches of whole trajectories, which are replayed from the memory b
 an episode's end clears. Networks and settings are those of configs/ppo-rnn-masked-cartpole.toml: for the actor and for
 the critic apart a dense layer and a GRU of 64 units each, 32 environments of 128 steps, 4 epochs of 4 minibatches.
 With --shared the network is PureJaxRL's own: one dense layer and one GRU of 128 units for both, and behind them a dense
-layer of 128 each, all with ReLU (evorl: network.preset=ppo-rnn network.shared=cell). The code is ours, as fast as we could make it: what does not depend on the memory is one product over all steps, and the
-GRU's three products by the memory are one. As in PureJaxRL, the time limit is an end like any other.
+layer of 128 each, all with ReLU (evorl: network.preset=ppo-rnn network.shared=cell). The code is ours, as fast as we
+could make it: what does not depend on the memory is one product over all steps, and the GRU's three products by the
+memory are one. As in PureJaxRL, the time limit is an end like any other.
 
     python tools/peers/ppo_rnn_jax.py --updates 20
 
