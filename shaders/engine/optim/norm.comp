@@ -56,15 +56,10 @@ void main() {
             along += sum.y;
             speed += sum.z;
         }
-    } else if (!CLIPUP) {
+    } else if (CLIPUP) {
+        CLIPUP_SUMS(square, along, speed, splits, row, gl_NumWorkGroups.x, 0u, row / 4u)
+    } else {
         NORM_SQUARES(square, gradient, gradient_texels, splits, row, gl_NumWorkGroups.x, 0u, row / 4u)
-    }
-    for (uint i = gl_LocalInvocationID.x; CLIPUP && !HAS_SUMS && i < row / 4u; i += WORKGROUP) {
-        vec4 g = vec4(0.0), v = LOAD4(first, first_texels, member * (row / 4u) + i);
-        for (uint s = 0u; s < splits; s++) g += LOAD4(gradient, gradient_texels, (s * gl_NumWorkGroups.x + member) * (row / 4u) + i);
-        square += dot(g, g);
-        along += dot(g, v);
-        speed += dot(v, v);
     }
     square = workgroup_sum(square);
     if (CLIPUP) {

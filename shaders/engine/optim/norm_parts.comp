@@ -30,15 +30,10 @@ layout(push_constant) uniform Push {
 void main() {
     uint member = gl_WorkGroupID.y, begin = gl_WorkGroupID.x * part, end = min(begin + part, row / 4u);
     float square = 0.0, along = 0.0, speed = 0.0;
-    if (!CLIPUP) {
+    if (CLIPUP) {
+        CLIPUP_SUMS(square, along, speed, splits, row, gl_NumWorkGroups.y, begin, end)
+    } else {
         NORM_SQUARES(square, gradient, gradient_texels, splits, row, gl_NumWorkGroups.y, begin, end)
-    }
-    for (uint i = begin + gl_LocalInvocationID.x; CLIPUP && i < end; i += WORKGROUP) {
-        vec4 g = vec4(0.0), v = LOAD4(first, first_texels, member * (row / 4u) + i);
-        for (uint s = 0u; s < splits; s++) g += LOAD4(gradient, gradient_texels, (s * gl_NumWorkGroups.y + member) * (row / 4u) + i);
-        square += dot(g, g);
-        along += dot(g, v);
-        speed += dot(v, v);
     }
     square = workgroup_sum(square);
     if (CLIPUP) {
