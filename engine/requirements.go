@@ -28,7 +28,7 @@ func (r *requirement) raise(need int, kernel string) {
 
 // fast are kernels that run only on devices with the resources they need. Elsewhere other kernels do their work.
 var fast = map[string]bool{
-	"engine/nn/cell_scan_backward_lanes": true, "engine/nn/cell_scan_lanes": true,
+	"engine/nn/cell_quad_wide": true, "engine/nn/cell_scan_backward_lanes": true, "engine/nn/cell_scan_lanes": true,
 	"engine/nn/convolution_pool": true,
 	"engine/nn/gemm_float16":     true, "engine/nn/gemm_panel": true, "engine/nn/gemm_panel_low_rank": true, "engine/nn/narrow_backward": true,
 	"envs/low_rank_rollout":   true,

@@ -65,8 +65,7 @@ func (a *Ahead) Record(r *engine.Recorder, inputs Inputs, outputs *engine.Tensor
 		Units: uint32(c.Out), Rows: uint32(all), LocalSizeX: size, Gru: c.Kind == GRU,
 	}.call(groups, uint32(c.networks), 1))
 	c.stateProduct(b, all, c.rows(a.memories, all, c.Memory()), c.rows(a.product, all, c.units())).Record(r)
-	k, groups := c.kernel(r, b, all, 1, a.memories, a.product, q.gates, q.atHidden)
-	r.Dispatch(k.call(groups, uint32(c.networks), 1))
+	c.record(r, c.kernel(r, b, all, 1, a.memories, a.product, q.gates, q.atHidden))
 	a.after.forward(r, c.output(b, q.atHidden), nil)
 	if q.apart {
 		q.put(r, q.outputs, out, part{tensor: outputs, features: out})

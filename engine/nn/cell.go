@@ -59,14 +59,13 @@ func (c cell) rows(t *engine.Tensor, rows, width int) Matrix {
 	return Matrix{Tensor: t, Stride: rows * width, Row: width}
 }
 
-// kernel returns the kernel of a step in the given number of rows, and its workgroups. inputs is nil if they are tokens.
-func (c cell) kernel(r *engine.Recorder, b batch, rows, steps int, memory, product, inputs, hidden *engine.Tensor) (k cellKernel, groups uint32) {
-	size, groups := r.Invocations(rows * c.Out)
-	k = cellKernel{
+// kernel returns the kernel of a step in the given number of rows, for record. inputs is nil if they are tokens.
+func (c cell) kernel(r *engine.Recorder, b batch, rows, steps int, memory, product, inputs, hidden *engine.Tensor) cellKernel {
+	k := cellKernel{
 		Inputs: optional(inputs), Product: product.Range(), Params: b.weights.Params.Range(), Memory: memory.Range(),
 		Next: memory.Range(), Hidden: hidden.Range(),
 		Units: uint32(c.Out), Rows: uint32(rows), Steps: uint32(steps), Row: uint32(b.row), Bias: uint32(b.weights.Base + c.RecurrentBias),
-		BeginsShared: 1, LocalSizeX: size, Gru: c.Kind == GRU,
+		BeginsShared: 1, Gru: c.Kind == GRU,
 	}
 	if p := b.weights.Perturbation; p != nil {
 		k.Vectors, k.Vector, k.Each = p.Vectors.Range(), uint32(p.Vectors.Size("float")), uint32(rows/p.Vectors.Size(NetworkAxis))
@@ -75,7 +74,33 @@ func (c cell) kernel(r *engine.Recorder, b batch, rows, steps int, memory, produ
 			r.Fail(fmt.Errorf("nn: a perturbation of a GRU of %d units without its recurrent bias", c.Out))
 		}
 	}
-	return k, groups
+	return k
+}
+
+// record dispatches a step: four units of a row an invocation, where they and what is read begin at multiples of four floats.
+func (c cell) record(r *engine.Recorder, k cellKernel) {
+	info, networks := r.Engine().Device().Info(), uint32(c.networks)
+	groups := func(invocations uint32) (count uint32) {
+		k.LocalSizeX, count = r.Invocations(int(invocations))
+		if size := max(k.LocalSizeX, line(info)); k.Tokens.Size > 0 { // rows of all candidates
+			k.LocalSizeX, count = size, (invocations+size-1)/size
+		}
+		return count
+	}
+	at := k.Units | k.Row | k.Weight | k.InputBias | k.Vector
+	if k.Gru {
+		at |= k.Bias
+	}
+	switch {
+	case at%4 != 0:
+		r.Dispatch(k.call(groups(k.Rows*k.Units), networks, 1))
+	case info.Type == vk.CPU && info.Features.Has(vk.Int64):
+		g := groups(k.Rows * k.Units / 4)
+		r.Dispatch(cellQuadWideKernel(k).call(g, networks, 1))
+	default:
+		g := groups(k.Rows * k.Units / 4)
+		r.Dispatch(cellQuadKernel(k).call(g, networks, 1))
+	}
 }
 
 // recurrent computes one step of networks with memory: the layers before the cell, the cell, the layers after it.
@@ -131,10 +156,10 @@ func (f *recurrent) forward(r *engine.Recorder, b batch, _ *activations) {
 	} else {
 		f.perturbed(r, p, g)
 	}
-	k, groups := f.kernel(r, b, b.inner, 1, b.memory, f.product, f.gates, f.hidden)
+	k := f.kernel(r, b, b.inner, 1, b.memory, f.product, f.gates, f.hidden)
 	b.begins.set(&k.Begins, &k.BeginsBits, &k.BeginsZero, &k.BeginsAlso, &k.BeginsShared, f.networks, b.stack, b.inner)
 	k.BeginsNetwork = uint32(b.inner)
-	r.Dispatch(k.call(groups, uint32(f.networks), 1))
+	f.record(r, k)
 	f.after.forward(r, f.output(b, f.hidden), nil)
 }
 

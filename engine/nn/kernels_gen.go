@@ -433,6 +433,212 @@ type cellPackKernel struct {
 // call dispatches x × y × z workgroups.
 func (k cellPackKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cellPackShader, &k, x, y, z) }
 
+var cellQuadShader = &vk.Shader{
+	Name:  "engine/nn/cell_quad",
+	SPIRV: shaders.Code("engine/nn/cell_quad"),
+	Bindings: []vk.Binding{
+		{Name: "Step", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Inputs", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
+		{Name: "Product", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "product_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Product"},
+		{Name: "Params", Index: 5, Access: vk.Read},
+		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "Memory", Index: 7, Access: vk.Read},
+		{Name: "memory_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "Memory"},
+		{Name: "Begins", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "Next", Index: 10, Access: vk.Write},
+		{Name: "Hidden", Index: 11, Access: vk.Write},
+		{Name: "Kept", Index: 12, Access: vk.Write, Optional: true},
+		{Name: "Before", Index: 13, Access: vk.Write, Optional: true},
+		{Name: "Tokens", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "Vectors", Index: 15, Access: vk.Read, Optional: true},
+		{Name: "vectors_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Vectors"},
+		{Name: "Factors", Index: 17, Access: vk.Read, Optional: true},
+		{Name: "factors_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Factors"},
+		{Name: "Deviation", Index: 19, Access: vk.Read, Optional: true},
+	},
+	PushBytes: 104,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "GRU", ID: 1, Default: 0},
+		{Name: "HAS_STEP", ID: 2, Default: 0, Has: "Step"},
+		{Name: "HAS_BEGINS", ID: 3, Default: 0, Has: "Begins"},
+		{Name: "HAS_KEPT", ID: 4, Default: 0, Has: "Kept"},
+		{Name: "HAS_PRODUCT", ID: 5, Default: 0, Has: "Product"},
+		{Name: "HAS_TOKENS", ID: 6, Default: 0, Has: "Tokens"},
+		{Name: "EACH", ID: 7, Default: 1},
+		{Name: "RANK", ID: 8, Default: 1},
+		{Name: "MIRRORED", ID: 9, Default: 0},
+		{Name: "HAS_VECTORS", ID: 10, Default: 0, Has: "Vectors"},
+		{Name: "HAS_FACTORS", ID: 11, Default: 0, Has: "Factors"},
+		{Name: "TOKENS_COMMON", ID: 12, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellQuadKernel is shaders/engine/nn/cell_quad.comp.
+type cellQuadKernel struct {
+	Step      vk.Range // readonly uint, optional
+	Inputs    vk.Range // readonly vec4, optional
+	Product   vk.Range // readonly vec4, optional
+	Params    vk.Range // readonly vec4
+	Memory    vk.Range // readonly vec4
+	Begins    vk.Range // readonly uint, optional
+	Next      vk.Range // writeonly vec4
+	Hidden    vk.Range // writeonly vec4
+	Kept      vk.Range // writeonly vec4, optional
+	Before    vk.Range // writeonly vec4, optional
+	Tokens    vk.Range // readonly uint, optional
+	Vectors   vk.Range // readonly vec4, optional
+	Factors   vk.Range // readonly vec4, optional
+	Deviation vk.Range // readonly float, optional
+
+	Units           uint32 // push constants, in order
+	Rows            uint32
+	Steps           uint32
+	Row             uint32
+	Bias            uint32
+	BeginsBits      uint32
+	BeginsZero      bool
+	BeginsAlso      uint32
+	BeginsLag       uint32
+	BeginsStep      uint32
+	BeginsNetwork   uint32
+	BeginsShared    uint32
+	Weight          uint32
+	InputBias       uint32
+	Vocabulary      uint32
+	TokensAt        uint32
+	TokensShared    uint32
+	Vector          uint32
+	Draws           uint32
+	Component       uint32
+	FactorA         uint32
+	FactorB         uint32
+	First           uint32
+	Scale           float32
+	DeviationStride uint32
+	DeviationAt     uint32
+
+	LocalSizeX   uint32 // specialization constants, zero for their default 64
+	Gru          bool   // default false
+	Each         uint32 // default 1
+	Rank         uint32 // default 1
+	Mirrored     bool   // default false
+	TokensCommon bool   // default false
+	TexelLoads   uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellQuadKernel) call(x, y, z uint32) vk.Call { return vk.Pack(cellQuadShader, &k, x, y, z) }
+
+var cellQuadWideShader = &vk.Shader{
+	Name:  "engine/nn/cell_quad_wide",
+	SPIRV: shaders.Code("engine/nn/cell_quad_wide"),
+	Bindings: []vk.Binding{
+		{Name: "Step", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "Inputs", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "inputs_texels", Index: 2, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Inputs"},
+		{Name: "Product", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "product_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Product"},
+		{Name: "Params", Index: 5, Access: vk.Read},
+		{Name: "params_texels", Index: 6, Access: vk.Read, Texel: vk.TexelFloat4, View: "Params"},
+		{Name: "Memory", Index: 7, Access: vk.Read},
+		{Name: "memory_texels", Index: 8, Access: vk.Read, Texel: vk.TexelFloat4, View: "Memory"},
+		{Name: "Begins", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "Next", Index: 10, Access: vk.Write},
+		{Name: "Hidden", Index: 11, Access: vk.Write},
+		{Name: "Kept", Index: 12, Access: vk.Write, Optional: true},
+		{Name: "Before", Index: 13, Access: vk.Write, Optional: true},
+		{Name: "Tokens", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "Vectors", Index: 15, Access: vk.Read, Optional: true},
+		{Name: "vectors_texels", Index: 16, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Vectors"},
+		{Name: "Factors", Index: 17, Access: vk.Read, Optional: true},
+		{Name: "factors_texels", Index: 18, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Factors"},
+		{Name: "Deviation", Index: 19, Access: vk.Read, Optional: true},
+	},
+	PushBytes: 104,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "GRU", ID: 1, Default: 0},
+		{Name: "HAS_STEP", ID: 2, Default: 0, Has: "Step"},
+		{Name: "HAS_BEGINS", ID: 3, Default: 0, Has: "Begins"},
+		{Name: "HAS_KEPT", ID: 4, Default: 0, Has: "Kept"},
+		{Name: "HAS_PRODUCT", ID: 5, Default: 0, Has: "Product"},
+		{Name: "HAS_TOKENS", ID: 6, Default: 0, Has: "Tokens"},
+		{Name: "EACH", ID: 7, Default: 1},
+		{Name: "RANK", ID: 8, Default: 1},
+		{Name: "MIRRORED", ID: 9, Default: 0},
+		{Name: "HAS_VECTORS", ID: 10, Default: 0, Has: "Vectors"},
+		{Name: "HAS_FACTORS", ID: 11, Default: 0, Has: "Factors"},
+		{Name: "TOKENS_COMMON", ID: 12, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// cellQuadWideKernel is shaders/engine/nn/cell_quad_wide.comp.
+type cellQuadWideKernel struct {
+	Step      vk.Range // readonly uint, optional
+	Inputs    vk.Range // readonly vec4, optional
+	Product   vk.Range // readonly vec4, optional
+	Params    vk.Range // readonly vec4
+	Memory    vk.Range // readonly vec4
+	Begins    vk.Range // readonly uint, optional
+	Next      vk.Range // writeonly u64vec2
+	Hidden    vk.Range // writeonly u64vec2
+	Kept      vk.Range // writeonly u64vec2, optional
+	Before    vk.Range // writeonly u64vec2, optional
+	Tokens    vk.Range // readonly uint, optional
+	Vectors   vk.Range // readonly vec4, optional
+	Factors   vk.Range // readonly vec4, optional
+	Deviation vk.Range // readonly float, optional
+
+	Units           uint32 // push constants, in order
+	Rows            uint32
+	Steps           uint32
+	Row             uint32
+	Bias            uint32
+	BeginsBits      uint32
+	BeginsZero      bool
+	BeginsAlso      uint32
+	BeginsLag       uint32
+	BeginsStep      uint32
+	BeginsNetwork   uint32
+	BeginsShared    uint32
+	Weight          uint32
+	InputBias       uint32
+	Vocabulary      uint32
+	TokensAt        uint32
+	TokensShared    uint32
+	Vector          uint32
+	Draws           uint32
+	Component       uint32
+	FactorA         uint32
+	FactorB         uint32
+	First           uint32
+	Scale           float32
+	DeviationStride uint32
+	DeviationAt     uint32
+
+	LocalSizeX   uint32 // specialization constants, zero for their default 64
+	Gru          bool   // default false
+	Each         uint32 // default 1
+	Rank         uint32 // default 1
+	Mirrored     bool   // default false
+	TokensCommon bool   // default false
+	TexelLoads   uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k cellQuadWideKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(cellQuadWideShader, &k, x, y, z)
+}
+
 var cellScanShader = &vk.Shader{
 	Name:  "engine/nn/cell_scan",
 	SPIRV: shaders.Code("engine/nn/cell_scan"),

@@ -14,6 +14,7 @@ func TestPerturbedMemory(t *testing.T) {
 		"gru": {model: Recurrent{In: 9, Out: 5, Before: []int{11}, Cell: GRU, Units: 13, After: []int{7}, Activation: Tanh}, rank: 2, members: 2, each: 7,
 			rows: 5},
 		"lstm":       {model: Recurrent{In: 5, Out: 3, Cell: LSTM, Units: 21}, rank: 1, members: 2, each: 6, rows: 3, first: 5, mirrored: true, head: 2},
+		"lstm fours": {model: Recurrent{In: 5, Out: 3, Cell: LSTM, Units: 12}, rank: 2, members: 2, each: 4, rows: 3, mirrored: true},
 		"half pairs": {model: Recurrent{In: 17, Out: 9, Cell: GRU, Units: 32}, rank: 5, members: 1, each: 6, rows: 4, first: 3, mirrored: true},
 		"diagonal": {model: Recurrent{In: 4, Out: 6, Before: []int{30}, Cell: LSTM, Units: 10, Activation: ReLU}, rank: 3, members: 2, each: 8, rows: 3,
 			mirrored: true, diagonal: true},

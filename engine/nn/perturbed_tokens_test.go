@@ -19,6 +19,8 @@ func TestPerturbedTokens(t *testing.T) {
 	}{
 		{LSTM, perturbedCase{rank: 1, members: 2, each: 5, rows: 7, mirrored: true, first: 3}, 9, 6},
 		{GRU, perturbedCase{rank: 3, members: 1, each: 4, rows: 5, diagonal: true}, 13, 11},
+		{GRU, perturbedCase{rank: 3, members: 2, each: 4, rows: 5, mirrored: true}, 13, 12},
+		{LSTM, perturbedCase{rank: 2, members: 1, each: 6, rows: 3, mirrored: true, first: 1}, 7, 8},
 		{LSTM, perturbedCase{rank: 2, members: 1, each: 1, rows: 1}, 5, 4},
 	} {
 		t.Run(fmt.Sprintf("%v%d", of.kind, of.units), func(t *testing.T) {

@@ -7,13 +7,13 @@ func (q *Sequence) stepsForward(r *engine.Recorder, b batch) {
 	c := q.cell
 	r.Repeat(q.steps, func(r *engine.Recorder, i engine.Counter) {
 		c.stateProduct(b, q.rows, c.rows(q.memory, q.rows, c.Memory()), c.rows(q.product, q.rows, c.units())).Record(r)
-		k, groups := c.kernel(r, b, q.rows, q.steps, q.memory, q.product, q.gates, q.hidden)
+		k := c.kernel(r, b, q.rows, q.steps, q.memory, q.product, q.gates, q.hidden)
 		k.Step, k.Kept, k.Before = i.Tensor().Range(), q.kept.Range(), q.memories.Range()
 		if q.done != nil {
 			k.Begins, k.BeginsBits, k.BeginsLag, k.BeginsShared = q.done.Range(), ^uint32(0), 1, uint32(b.stack)
 			k.BeginsStep, k.BeginsNetwork = q.words()
 		}
-		r.Dispatch(k.call(groups, uint32(c.networks), 1))
+		c.record(r, k)
 	})
 }
 

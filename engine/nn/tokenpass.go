@@ -167,7 +167,7 @@ func (p *TokenPass) step(r *engine.Recorder, c cell, b batch, tokens *engine.Ten
 	if !first {
 		p.multiply(r, b, c.stateProduct(b, p.rows, c.rows(p.memory, p.rows, c.Memory()), c.rows(p.product, p.rows, c.units())), c.Recurrent, noBias)
 	}
-	k, _ := c.kernel(r, b, p.rows, 1, p.memory, p.product, nil, p.hidden)
+	k := c.kernel(r, b, p.rows, 1, p.memory, p.product, nil, p.hidden)
 	if first {
 		k.Product = vk.Range{}
 	}
@@ -188,6 +188,5 @@ func (p *TokenPass) step(r *engine.Recorder, c cell, b batch, tokens *engine.Ten
 		k.Rank, k.Mirrored = uint32(q.Layout.Rank), q.Mirrored
 		k.DeviationStride, k.DeviationAt = q.deviation(m)
 	}
-	k.LocalSizeX = max(k.LocalSizeX, line(r.Engine().Device().Info()))
-	r.Dispatch(k.call(uint32(ceil(p.rows*c.Out, int(k.LocalSizeX))), uint32(c.networks), 1))
+	c.record(r, k)
 }

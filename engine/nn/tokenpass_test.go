@@ -19,6 +19,7 @@ func TestTokenPass(t *testing.T) {
 	}{
 		{LSTM, 2, 3, 5, 7, 4},
 		{GRU, 2, 3, 5, 7, 0},
+		{GRU, 2, 3, 5, 8, 0},
 		{LSTM, 1, 2, 33, 36, 0},
 	} {
 		t.Run(fmt.Sprintf("%v%d", c.kind, c.units), func(t *testing.T) {

@@ -27,6 +27,21 @@ void cell_step(float x[FLOATS], float y[FLOATS], inout float h, inout float c, o
     }
 }
 
+// The same of four units.
+void cell_step(vec4 x[FLOATS], vec4 y[FLOATS], inout vec4 h, inout vec4 c, out vec4 gate[FLOATS]) {
+    for (uint j = 0u; j < 4u; j++) {
+        float xs[FLOATS], ys[FLOATS], gates[FLOATS], own_h = h[j], own_c = c[j];
+        for (uint g = 0u; g < FLOATS; g++) {
+            xs[g] = x[g][j];
+            ys[g] = y[g][j];
+        }
+        cell_step(xs, ys, own_h, own_c, gates);
+        h[j] = own_h;
+        c[j] = own_c;
+        for (uint g = 0u; g < FLOATS; g++) gate[g][j] = gates[g];
+    }
+}
+
 // A unit's step back, from what was kept, the c before the step, in GRUs the h, and the gradient dh at the h after it. straight: the gradient at the c
 // after it, in GRUs one more at the h, from the next step without products; then the same of this step. at: the gradients at the products of the
 // inputs; at[3] of GRUs is that at the product of the memory of n.
