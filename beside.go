@@ -23,6 +23,16 @@ type runOptions struct {
 	cluster *ClusterConfig // nil: no other processes
 }
 
+func newRunOptions(options []RunOption) (o runOptions, err error) {
+	for i, set := range options {
+		if set == nil {
+			return o, fmt.Errorf("run option %d of %d: %w", i+1, len(options), &engine.NilError{What: "option"})
+		}
+		set(&o)
+	}
+	return o, nil
+}
+
 // Beside makes other devices share a run: each evaluates the slices of the population that it is given ([search] slice), computes slices of the members
 // ([members] slice), acts in parts of the environments (actors and lag of an agent), or computes parts of gradients (gradient_parts of an agent). The run ends
 // with the same bits for every number of devices, unless the configuration Varies. They must be equal to the first; one device opened twice counts as two. A
@@ -88,12 +98,9 @@ func (c *Config) slice() string {
 
 // share makes the engine of a run, and what shares it with other devices, if there are any.
 func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
-	var o runOptions
-	for i, set := range options {
-		if set == nil {
-			return fmt.Errorf("evorl: run option %d of %d: %w", i+1, len(options), &engine.NilError{What: "option"})
-		}
-		set(&o)
+	o, err := newRunOptions(options)
+	if err != nil {
+		return fmt.Errorf("evorl: %w", err)
 	}
 	if len(o.devices) == 0 && o.cluster == nil {
 		r.eng = engine.New(dev, engine.Seed(r.cfg.Run.Seed))

@@ -24,6 +24,7 @@ import (
 	"github.com/evorl/evorl/hybrid"
 	"github.com/evorl/evorl/internal/records"
 	"github.com/evorl/evorl/internal/replicas"
+	"github.com/evorl/evorl/vk"
 )
 
 // Run is a running configuration with its run directory, from Start or Resume to Close. It is not safe for concurrent
@@ -62,6 +63,9 @@ func (r *Run) From() int { return r.from }
 
 // EnvSteps returns the number of environment steps of the run, over all members and sessions.
 func (r *Run) EnvSteps() int64 { return r.steps }
+
+// Device returns the run's device, the first one of several.
+func (r *Run) Device() *vk.Device { return r.eng.Device() }
 
 // Path returns the run directory.
 func (r *Run) Path() string { return r.dir.Path() }

@@ -121,47 +121,36 @@ func (s *Sweep) complete(name string, checking func(done, all int)) (err error) 
 		if checking != nil {
 			checking(i, len(s.Trials))
 		}
-		if _, err := s.configsOf(t, "keys of "+name, 1); err != nil {
+		if _, err := s.config(t, "keys of "+name, 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// configs returns the configurations of a trial's runs: one with the repetitions as members, or one per seed. flag
-// names the settings in errors.
-func (s *Sweep) configs(t Trial, flag string) (of []*Config, err error) {
-	return s.configsOf(t, flag, s.Config.Seeds)
+// runs returns the number of runs of a trial that shares none: one with the repetitions as members, or one per seed.
+func (s *Sweep) runs() int {
+	if s.Batched() {
+		return 1
+	}
+	return s.Config.Seeds
 }
 
-// configsOf is configs of the first seeds. Configurations of one trial differ by their seed alone, so that checking one checks all.
-func (s *Sweep) configsOf(t Trial, flag string, seeds int) (of []*Config, err error) {
-	parse := func(more ...string) error {
-		options := []Option{s.Base.sameSource()}
-		for _, set := range t.Settings {
-			options = append(options, Flag(flag, set.Key+"="+set.Value))
-		}
-		for _, text := range more {
-			options = append(options, Flag("seeds of "+flag, text))
-		}
-		cfg, err := Parse(baseFile, s.base, options...)
-		of = append(of, cfg)
-		return err
+// config returns the configuration of a run of a trial. Those of one trial differ by their seed alone, so that checking one checks all. flag names the
+// settings in errors.
+func (s *Sweep) config(t Trial, flag string, run int) (*Config, error) {
+	options := []Option{s.Base.sameSource()}
+	for _, set := range t.Settings {
+		options = append(options, Flag(flag, set.Key+"="+set.Value))
 	}
-	switch {
-	case s.Config.Seeds == 1: // the trial may set seed or members
-		err = parse()
-		return of, err
-	case s.Batched():
-		err = parse(fmt.Sprintf("%s=%d", s.Base.MembersKey(), s.Config.Seeds))
-		return of, err
-	}
-	for i := range seeds {
-		if err = parse(fmt.Sprintf("seed=%d", s.Base.Run.Seed+uint32(i))); err != nil {
-			return nil, err
+	if s.Config.Seeds != 1 { // else the trial may set seed or members
+		text := fmt.Sprintf("seed=%d", s.Base.Run.Seed+uint32(run))
+		if s.Batched() {
+			text = fmt.Sprintf("%s=%d", s.Base.MembersKey(), s.Config.Seeds)
 		}
+		options = append(options, Flag("seeds of "+flag, text))
 	}
-	return of, nil
+	return Parse(baseFile, s.base, options...)
 }
 
 // check returns an error if the sweep was not made by NewSweep, ReadSweep or StoredSweep.

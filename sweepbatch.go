@@ -135,23 +135,33 @@ func (s *Sweep) shared(b *sweep.Batch) (*Config, error) {
 	return Parse(baseFile, s.base, options...)
 }
 
-// runBatch continues a batch to the given number of iterations and returns the results of its trials.
-func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b *batch, iterations int, learn LearnFunc) ([]TrialResult, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// batchJob continues a batch to the given number of iterations.
+func (s *Sweep) batchJob(b *batch, iterations int, learn LearnFunc, reached func(...TrialResult)) sweepJob {
+	var of map[int]float64 // scores by members
+	to := iterations
+	return sweepJob{
+		name: filepath.Base(b.Folder),
+		run: func(ctx context.Context, dev *vk.Device) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if s.Config.Method == Halving { // else a key may be iterations
+				b.cfg.Run.Iterations = iterations
+			}
+			to = b.cfg.Run.Iterations
+			if err := s.sweepRun(b).run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.Trials) }); err != nil {
+				return err
+			}
+			var err error
+			of, err = b.Scores(int64(to), s.Config.Metric)
+			return err
+		},
+		done: func() { reached(s.batchResults(b, to, of)...) },
 	}
-	if s.Config.Method == Halving { // else a key may be iterations
-		b.cfg.Run.Iterations = iterations
-	}
-	iterations = b.cfg.Run.Iterations
-	if err := s.sweepRun(b).run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.Trials) }); err != nil {
-		return nil, err
-	}
-	of, err := b.Scores(int64(iterations), s.Config.Metric)
-	if err != nil {
-		return nil, err
-	}
-	var out []TrialResult
+}
+
+// batchResults returns the results of a batch's trials after an iteration, from the scores of its members.
+func (s *Sweep) batchResults(b *batch, iterations int, of map[int]float64) (out []TrialResult) {
 	for i, t := range b.Trials {
 		r := TrialResult{Trial: t, Folders: []string{b.Folder}, Iterations: iterations}
 		for k := range s.Config.Seeds {
@@ -164,7 +174,7 @@ func (s *Sweep) runBatch(ctx context.Context, dev *vk.Device, b *batch, iteratio
 		r.Mean = Number(metrics.Mean(r.Scores))
 		out = append(out, r)
 	}
-	return out, nil
+	return out
 }
 
 // sweepRun returns the run of a batch, which begins with the members of its trials in the run of the rung before.

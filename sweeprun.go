@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -35,13 +34,22 @@ type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of []Trial) erro
 // skipped, and an interrupted one is resumed. report is called for each trial that reaches the end of a rung.
 // The folder is locked until Run returns; one that another process uses gives rundir.ErrInUse.
 //
+// With Beside several devices run side by side, each one run at a time, to the same bits: learn is called by several goroutines then, report by one at a
+// time. Devices must be equal, unless Loose. If one is Lost, another one goes on with its run. No run is Clustered.
+//
 // A completed run is taken if it has the configuration of its trials and all records; otherwise nothing is changed, and the error is
 // a *ForeignRunError.
-func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn LearnFunc, report func(TrialResult)) (_ []TrialResult, err error) {
+func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn LearnFunc, report func(TrialResult), options ...RunOption) (
+	_ []TrialResult, err error,
+) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
 	if err := engine.Require(map[string]any{"device": dev, "learn function": learn, "report function": report}); err != nil {
+		return nil, fmt.Errorf("evorl: sweep: %w", err)
+	}
+	devices, err := newSweepDevices(dev, options)
+	if err != nil {
 		return nil, fmt.Errorf("evorl: sweep: %w", err)
 	}
 	lock, err := rundir.NewLock(folder)
@@ -73,26 +81,23 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 				return nil, err
 			}
 		}
-		for _, b := range batches {
-			of, err := s.runBatch(ctx, dev, b, iterations, learn)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", filepath.Base(b.Folder), err)
-			}
+		reached := func(of ...TrialResult) {
 			for _, r := range of {
 				results[r.Number] = r
 				report(r)
 			}
 		}
-		if batches != nil {
-			continue
+		var jobs []sweepJob
+		for _, b := range batches {
+			jobs = append(jobs, s.batchJob(b, iterations, learn, reached))
 		}
-		for _, t := range alive {
-			r, err := s.runTrial(ctx, dev, folder, t, iterations, learn)
-			if err != nil {
-				return nil, fmt.Errorf("trial %d: %w", t.Number, err)
+		if batches == nil {
+			for _, t := range alive {
+				jobs = append(jobs, s.trialJobs(folder, t, iterations, learn, reached)...)
 			}
-			results[t.Number] = r
-			report(r)
+		}
+		if err := devices.run(ctx, jobs); err != nil {
+			return nil, err
 		}
 	}
 	slices.SortStableFunc(results, func(a, b TrialResult) int {
@@ -141,32 +146,43 @@ func (s *Sweep) checkMetric(ctx context.Context, dev *vk.Device) error {
 		strings.Join(metrics.Names([]metrics.Record{{Values: values}}), ", "))
 }
 
-// runTrial continues all runs of a trial to the given number of iterations.
-func (s *Sweep) runTrial(ctx context.Context, dev *vk.Device, folder string, t Trial, iterations int, learn LearnFunc) (TrialResult, error) {
-	configs, err := s.configs(t, SweepFile)
-	if err != nil {
-		return TrialResult{}, err
+// trialJobs continue all runs of a trial to the given number of iterations.
+func (s *Sweep) trialJobs(folder string, t Trial, iterations int, learn LearnFunc, reached func(...TrialResult)) []sweepJob {
+	runs := s.runs()
+	out := TrialResult{Trial: t, Iterations: iterations, Folders: s.Config.Folders(folder, t, len(s.Trials), runs, s.Base.Run.Seed)}
+	jobs, scores, left := make([]sweepJob, runs), make([][]float64, runs), runs
+	for i := range jobs {
+		most := iterations
+		jobs[i].name = fmt.Sprintf("trial %d", t.Number)
+		jobs[i].run = func(ctx context.Context, dev *vk.Device) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			cfg, err := s.config(t, SweepFile, i)
+			if err != nil {
+				return err
+			}
+			if s.Config.Method != Halving { // else a key may be iterations
+				most = cfg.Run.Iterations
+			}
+			cfg.Run.Iterations = most
+			of := &sweepRun{folder: out.Folders[i], cfg: cfg, begin: Start}
+			if err := of.run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, []Trial{t}) }); err != nil {
+				return err
+			}
+			scores[i], _, err = recordsOf(cfg, out.Folders[i]).ScoresUntil(int64(most), s.Config.Metric, 1)
+			if errors.Is(err, records.ErrNoScore) {
+				return nil
+			}
+			return err
+		}
+		jobs[i].done = func() {
+			if left--; left == 0 {
+				out.Iterations, out.Scores = most, slices.Concat(scores...)
+				out.Mean = Number(metrics.Mean(out.Scores))
+				reached(out)
+			}
+		}
 	}
-	out := TrialResult{Trial: t, Iterations: iterations, Folders: s.Config.Folders(folder, t, len(s.Trials), len(configs), s.Base.Run.Seed)}
-	for i, cfg := range configs {
-		if err := ctx.Err(); err != nil {
-			return out, err
-		}
-		most := cfg.Run.Iterations // a key may be iterations
-		if s.Config.Method == Halving {
-			most = iterations
-		}
-		out.Iterations, cfg.Run.Iterations = most, most
-		of := &sweepRun{folder: out.Folders[i], cfg: cfg, begin: Start}
-		if err := of.run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, []Trial{t}) }); err != nil {
-			return out, err
-		}
-		scores, _, err := recordsOf(cfg, out.Folders[i]).ScoresUntil(int64(most), s.Config.Metric, 1)
-		if err != nil && !errors.Is(err, records.ErrNoScore) {
-			return out, err
-		}
-		out.Scores = append(out.Scores, scores...)
-	}
-	out.Mean = Number(metrics.Mean(out.Scores))
-	return out, nil
+	return jobs
 }

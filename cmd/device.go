@@ -30,6 +30,11 @@ func addRunDevices(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "device", "", deviceUsage+"; a search, an agent and PBT also on several: N,N,... or all")
 }
 
+// addSweepDevices adds the flag --device of a command that runs several runs.
+func addSweepDevices(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "device", "", deviceUsage+"; several, N,N,... or all, each run one run at a time")
+}
+
 // several reports whether --device names a list of devices.
 func several(device string) bool { return device == allDevices || numbers(device) != nil }
 

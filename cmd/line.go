@@ -80,14 +80,15 @@ func deviceNames(devices []*vk.Device) string {
 	return strings.Join(names, " and ")
 }
 
-// newLine starts to show a run of a configuration in a directory.
-func (f *lineFlags) newLine(w io.Writer, cfg *evorl.Config, devices []*vk.Device, path string) *line {
+// newLine starts to show a run of a configuration in a directory. name tells it from others that are shown; "": there are none.
+func (f *lineFlags) newLine(w io.Writer, name string, cfg *evorl.Config, devices []*vk.Device, path string) *line {
 	total, device := int64(cfg.Run.Iterations), deviceNames(devices)
 	l := &line{Writer: w, metric: engine.ReturnMetric, score: math.NaN(), asJSON: formats[f.format]}
 	if f.quiet {
 		return l
 	}
 	l.log = progress.NewLog(w, total, f.every, l.asJSON)
+	l.log.Name = name
 	measure := ""
 	if metric, ok := shownMeasures[cfg.Measure()]; ok {
 		l.metric, measure = metric, cfg.Measure()

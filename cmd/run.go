@@ -206,7 +206,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 		case f.from != "":
 			begin = f.startFrom
 		}
-		line := f.line.newLine(screen, cfg, devices, path)
+		line := f.line.newLine(screen, "", cfg, devices, path)
 		defer line.end()
 		options := []evorl.RunOption{evorl.Beside(devices[1:]...)}
 		if f.loose {

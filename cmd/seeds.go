@@ -31,9 +31,6 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 	if f.watch {
 		return errWatchSeeds
 	}
-	if several(f.device) {
-		return usagef("--device %s: the repetitions are runs one after the other, each on one device: want one device", f.device)
-	}
 	if err := f.alone(); err != nil {
 		return err
 	}
@@ -55,7 +52,7 @@ func (f *runFlags) alone() error {
 	if f.cluster.address == "" {
 		return nil
 	}
-	return usagef("--cluster %s: the repetitions are runs one after the other, each on one machine: want a run without --cluster", f.cluster.address)
+	return usagef("--cluster %s: the repetitions are runs of their own, on the devices of one machine: want a run without --cluster", f.cluster.address)
 }
 
 // errWatchSeeds is the error of --watch where repetitions are separate runs.
@@ -91,5 +88,5 @@ func (f *runFlags) resumeSeeds(cmd *cobra.Command) error {
 }
 
 func (f *runFlags) sweepFlags() *sweepFlags {
-	return &sweepFlags{known: f.known, device: f.device, out: f.out, resume: f.resume, json: f.json, line: f.line}
+	return &sweepFlags{known: f.known, device: f.device, loose: f.loose, out: f.out, resume: f.resume, json: f.json, line: f.line}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,7 @@ type sweepFlags struct {
 	known        *evorl.Catalog
 	device, out  string
 	resume, json bool
+	loose        bool
 	line         lineFlags
 }
 
@@ -45,9 +47,10 @@ func newSweep(known *evorl.Catalog) *cobra.Command {
 			"Trials that differ only in hyperparameters of members, such as ppo.learning_rate, are members of one run (batch = 1: they are not). Every run has a "+
 				"run directory of its own in the folder of the sweep, so that evorl plot, compare and inspect show it. With method = \"halving\" all "+
 				"trials begin with [halving] iterations, and the best of every eta go on for eta times as long.",
+			"--device 0,1 or all runs as many runs side by side, one on each device, to the same results.",
 			"--resume goes on after an interruption or a crash; runs that are done stay. The table is in results.csv, too.",
 		),
-		Example: "  evorl sweep learning-rates.toml\n  evorl sweep --out runs/rates learning-rates.toml\n  evorl sweep --resume --out runs/rates",
+		Example: "  evorl sweep learning-rates.toml\n  evorl sweep --device all --out runs/rates learning-rates.toml\n  evorl sweep --resume --out runs/rates",
 		Args:    between(0, 1, "want one FILE.toml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.line.check(); err != nil {
@@ -66,7 +69,8 @@ func newSweep(known *evorl.Catalog) *cobra.Command {
 			return f.run(cmd, s)
 		},
 	}
-	addDevice(cmd, &f.device)
+	addSweepDevices(cmd, &f.device)
+	cmd.Flags().BoolVar(&f.loose, "loose", false, "let different devices run the runs, whose results then depend on which device ran what")
 	cmd.Flags().StringVar(&f.out, "out", "", "folder `DIR` of the sweep (default runs/FILE-N with the next N)")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "continue the sweep in --out, or else the newest of this FILE; begin it when there is none")
 	f.line.add(cmd)
@@ -146,17 +150,13 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 		return err
 	}
 	screen := cmd.ErrOrStderr()
-	return withDevice(cmd.Context(), screen, f.device, func(ctx context.Context, dev *vk.Device) error {
+	return withDevices(cmd.Context(), screen, f.device, func(ctx context.Context, devices []*vk.Device) error {
 		defer holdSignals(ctx)()
-		learn := func(ctx context.Context, cfg *evorl.Config, run *evorl.Run, of []evorl.Trial) error {
-			if !f.line.quiet && !formats[f.line.format] && len(of[0].Settings) > 0 {
-				fmt.Fprint(screen, announcement(of, len(s.Trials)))
-			}
-			line := f.line.newLine(screen, cfg, []*vk.Device{dev}, run.Path())
-			defer line.end()
-			return learnShown(ctx, screen, run, line)
+		options := []evorl.RunOption{evorl.Beside(devices[1:]...)}
+		if f.loose {
+			options = append(options, evorl.Loose())
 		}
-		results, err := s.Run(ctx, dev, f.out, learn, func(evorl.TrialResult) {})
+		results, err := s.Run(ctx, devices[0], f.out, f.shown(screen, s, devices), func(evorl.TrialResult) {}, options...)
 		if err != nil {
 			if ctx.Err() != nil {
 				fmt.Fprintf(screen, "evorl: %v; go on with: %s sweep --resume --out %s\n", context.Cause(ctx), cmd.Root().Name(), f.out)
@@ -176,6 +176,46 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 		_, err = io.WriteString(cmd.OutOrStdout(), text)
 		return err
 	})
+}
+
+// shown returns what runs a run of a sweep and shows its progress. Runs side by side write a line each, with their names.
+func (f *sweepFlags) shown(screen io.Writer, s *evorl.Sweep, devices []*vk.Device) evorl.LearnFunc {
+	to, several := screen, len(devices) > 1
+	if several {
+		to = &sharedWriter{Writer: screen}
+	}
+	return func(ctx context.Context, cfg *evorl.Config, run *evorl.Run, of []evorl.Trial) error {
+		name := ""
+		if several {
+			name = filepath.Base(run.Path())
+		}
+		if !f.line.quiet && !formats[f.line.format] && len(of[0].Settings) > 0 {
+			text := announcement(of, len(s.Trials))
+			if several {
+				text = name + ": " + text
+			}
+			fmt.Fprint(to, text)
+		}
+		line := f.line.newLine(to, name, cfg, []*vk.Device{run.Device()}, run.Path())
+		defer line.end()
+		err := learnShown(ctx, screen, run, line)
+		if several && evorl.Lost(err) && ctx.Err() == nil {
+			line.warn(fmt.Sprintf("%s: the device takes part no more, another one goes on with the run: %v", name, err))
+		}
+		return err
+	}
+}
+
+// sharedWriter is written to by several goroutines.
+type sharedWriter struct {
+	mu sync.Mutex
+	io.Writer
+}
+
+func (w *sharedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Writer.Write(p)
 }
 
 // announcement tells which trials a run has.

@@ -34,21 +34,30 @@ type Set struct {
 // New makes the set of the devices of this process, the first of which is the run's own. With the same name, driver and version, devices compute the same bits;
 // others are refused with a *DifferentError, unless loose: then every iteration begins with the first one's state.
 func New(devices []*vk.Device, seed uint32, loose bool) (*Set, error) {
+	if err := Check(devices, loose); err != nil {
+		return nil, err
+	}
 	s := &Set{devices: devices, seed: seed, loose: loose}
 	for i, dev := range devices {
-		if err := engine.Require(map[string]any{"device": dev}); err != nil {
-			return nil, err
-		}
-		first, info := devices[0].Info(), dev.Info()
-		if class(first) != class(info) && !loose {
-			return nil, &DifferentError{First: describe(first), Other: describe(info)}
-		}
-		s.names = append(s.names, fmt.Sprintf("%d (%s)", i, info.Name))
-	}
-	if len(devices) < 1 {
-		return nil, errors.New("replicas: no devices; want at least one")
+		s.names = append(s.names, fmt.Sprintf("%d (%s)", i, dev.Info().Name))
 	}
 	return s, nil
+}
+
+// Check returns an error unless there are devices that compute the same bits or, if loose, any.
+func Check(devices []*vk.Device, loose bool) error {
+	if len(devices) < 1 {
+		return errors.New("replicas: no devices; want at least one")
+	}
+	for _, dev := range devices {
+		if err := engine.Require(map[string]any{"device": dev}); err != nil {
+			return err
+		}
+		if first, info := devices[0].Info(), dev.Info(); class(first) != class(info) && !loose {
+			return &DifferentError{First: describe(first), Other: describe(info)}
+		}
+	}
+	return nil
 }
 
 // class is what must be equal of devices that compute the same bits.

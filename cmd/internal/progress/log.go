@@ -11,6 +11,7 @@ import (
 
 // Log shows a run where there is no terminal: a line every few seconds, as text or as JSON.
 type Log struct {
+	Name    string // of the run, in every line, where several are shown; "": one is
 	out     io.Writer
 	now     func() time.Time
 	every   time.Duration
@@ -33,11 +34,17 @@ type Fact struct {
 // Event writes a line of its own: text, or an object with the event's name and the facts.
 func (l *Log) Event(name, text string, facts ...Fact) {
 	if !l.asJSON {
+		if l.Name != "" {
+			text = l.Name + ": " + strings.ReplaceAll(text, "\n", "\n"+l.Name+": ")
+		}
 		_, _ = io.WriteString(l.out, text+"\n") // a run does not stop because its log cannot be written
 		return
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"time":%q,"event":%q`, l.now().UTC().Format(time.RFC3339), name)
+	if l.Name != "" {
+		facts = append([]Fact{{"run", l.Name}}, facts...)
+	}
 	for _, f := range facts {
 		if x, ok := f.Value.(float64); ok && (math.IsNaN(x) || math.IsInf(x, 0)) {
 			f.Value = nil

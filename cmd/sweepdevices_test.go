@@ -1,0 +1,64 @@
+package cmd
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Runs of a sweep, and of several seeds, side by side on two devices have the table of those one after the other, also if they are interrupted and go on
+// on one device. Each writes lines with its name.
+func TestSweepDevices(t *testing.T) {
+	b := newBox(t)
+	b.write("s.toml", "config = \"tiny.toml\"\nset = [\"iterations=200\", \"checkpoint.every=1\"]\n[keys.\"ppo.epochs\"]\nvalues = [1, 2]\n")
+	want := b.must("sweep", "-q", "--out", "one", "s.toml")
+	cmd, _, stderr := b.command("sweep", "--device", "0,0", "--log-every", "0s", "--out", "two", "s.toml")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for start, both := time.Now(), 0; both < 2; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > time.Minute {
+			t.Fatalf("no metrics of both trials after a minute\n%s", stderr)
+		}
+		both = 0
+		for _, trial := range []string{"trial-0", "trial-1"} {
+			if text, err := os.ReadFile(b.path("two", trial, "metrics.jsonl")); err == nil && strings.Count(string(text), "\n") > 3 {
+				both++
+			}
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // its status says how it ended
+	if status := cmd.ProcessState.ExitCode(); status != statusSignal+2 || !strings.Contains(stderr.String(), "go on with: evorl sweep --resume --out two") {
+		t.Fatalf("status %d\n%s", status, stderr)
+	}
+	for _, line := range []string{"trial-0: trial 0 (2 in all): ppo.epochs=1\n", "trial-1: in two", "trial-0: iteration 3/200 ", "trial-1: iteration 3/200 "} {
+		if !strings.Contains(stderr.String(), line) {
+			t.Errorf("no line with %q in\n%s", line, stderr)
+		}
+	}
+	if got := b.must("sweep", "-q", "--resume", "--out", "two"); strings.ReplaceAll(got, "two", "one") != want {
+		t.Errorf("resumed:\n%s\nwant\n%s", got, want)
+	}
+
+	want = b.must("run", "-q", "--seeds", "2", "--out", "seeds", "--iterations", "6", "tiny.toml")
+	got, stderr2, status := b.run("run", "--seeds", "2", "--device", "0,0", "--out", "beside", "--log-format", "json", "--iterations", "6", "tiny.toml")
+	if status != 0 || strings.ReplaceAll(got, "beside", "seeds") != want {
+		t.Errorf("status %d\n%s\nwant\n%s\n%s", status, got, want, stderr2)
+	}
+	runs := map[string]int{}
+	for _, line := range strings.Split(strings.TrimSpace(stderr2), "\n") {
+		var of struct{ Run, Event string }
+		if err := json.Unmarshal([]byte(line), &of); err != nil {
+			t.Errorf("%q: %v", line, err)
+		}
+		runs[of.Run]++
+	}
+	if len(runs) != 2 || runs["seed-3"] == 0 || runs["seed-4"] == 0 {
+		t.Errorf("lines by runs: %v; want some of seed-3 and seed-4 alone", runs)
+	}
+}

@@ -1,0 +1,96 @@
+package evorl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/evorl/evorl/internal/replicas"
+	"github.com/evorl/evorl/vk"
+)
+
+// sweepJob is a run of a sweep, to the end of a rung.
+type sweepJob struct {
+	name string // in errors
+	run  func(ctx context.Context, dev *vk.Device) error
+	done func() // afterwards, of one job at a time
+}
+
+// sweepDevices run jobs side by side, one at a time on each device.
+type sweepDevices struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	devices []*vk.Device // those that take part
+	jobs    []sweepJob   // those that no device has begun
+	busy    int          // devices that run one
+	err     error        // what ends the sweep
+}
+
+// newSweepDevices returns the devices of a sweep: the first one, and those beside it.
+func newSweepDevices(dev *vk.Device, options []RunOption) (*sweepDevices, error) {
+	o, err := newRunOptions(options)
+	if err != nil {
+		return nil, err
+	}
+	if o.cluster != nil {
+		return nil, errors.New("the runs of a sweep are not shared with other machines: want no Clustered")
+	}
+	d := &sweepDevices{devices: append([]*vk.Device{dev}, o.devices...)}
+	d.changed = sync.NewCond(&d.mu)
+	return d, replicas.Check(d.devices, o.loose)
+}
+
+// run runs jobs in their order, each on a device that is free. A device that is lost leaves its job to the others, which resume it, and takes part no
+// more. Any other error ends all: the others' runs are interrupted, to be resumed.
+func (d *sweepDevices) run(ctx context.Context, jobs []sweepJob) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	d.jobs = jobs
+	var all sync.WaitGroup
+	for _, dev := range slices.Clone(d.devices) {
+		all.Go(func() {
+			for d.next(ctx, dev, stop) {
+			}
+		})
+	}
+	all.Wait()
+	return d.err
+}
+
+// next runs a job on a device, and reports whether to go on.
+func (d *sweepDevices) next(ctx context.Context, dev *vk.Device, stop context.CancelCauseFunc) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.jobs) == 0 && d.busy > 0 && d.err == nil { // another device may be lost
+		d.changed.Wait()
+	}
+	if len(d.jobs) == 0 || d.err != nil {
+		return false
+	}
+	job := d.jobs[0]
+	d.jobs = d.jobs[1:]
+	d.busy++
+	d.mu.Unlock()
+	err := job.run(ctx, dev)
+	d.mu.Lock()
+	d.busy--
+	defer d.changed.Broadcast()
+	switch {
+	case err == nil:
+		job.done()
+		return true
+	case d.err != nil:
+	case Lost(err) && len(d.devices) > 1:
+		d.devices = slices.DeleteFunc(d.devices, func(of *vk.Device) bool { return of == dev })
+		d.jobs = slices.Insert(slices.Clone(d.jobs), 0, job)
+	default:
+		d.err = fmt.Errorf("%s: %w", job.name, err)
+		stop(d.err)
+	}
+	return false
+}
+
+// Lost reports whether an error is that of a device that is lost or closed. In a sweep on several devices the run goes on on another one.
+func Lost(err error) bool { return errors.Is(err, vk.ErrDeviceLost) || errors.Is(err, vk.ErrClosed) }
