@@ -49,7 +49,7 @@ func TestRunOnSeveralDevices(t *testing.T) {
 	b.write("erl.toml", "workflow = \"erl\"\nenv = \"Pendulum-v1\"\n")
 	for _, of := range [][]string{
 		{"run", "--device", "0,0", "ppo.toml"}, {"run", "--device", "0,0", "erl.toml"}, {"run", "--device", "0,0", "--seeds", "2", "erl.toml"},
-		{"run", "--device", "0,9", "openes.toml"}, {"sweep", "--device", "0,0", "openes.toml"},
+		{"run", "--device", "0,9", "openes.toml"},
 	} {
 		if _, stderr, status := b.run(of...); status != statusUsage {
 			t.Errorf("%v: status %d\n%s", of, status, stderr)
