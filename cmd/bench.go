@@ -128,11 +128,7 @@ func (f *benchFlags) options(cmd *cobra.Command) (bench.Suite, bench.Options, er
 		}
 	}
 	if !slices.ContainsFunc(suite.Cases(), match) {
-		var cases []string
-		for _, c := range suite.Cases() {
-			cases = append(cases, c.Name)
-		}
-		return fail("--only %q: suite %s has no such case; there are: %s", f.only, suite.Name, strings.Join(cases, ", "))
+		return fail("--only %q: suite %s has no such case: %s", f.only, suite.Name, elsewhere(suite, match))
 	}
 	return suite, bench.Options{
 		Time: time.Duration(f.seconds * float64(time.Second)), Budget: f.budget, Profile: f.profile, Match: match, Repetitions: f.repetitions,
@@ -248,4 +244,28 @@ func measurementText(m bench.Measurement) string {
 		text += fmt.Sprintf("\n    %-36s %5d × %9.1f µs %5.1f%%", k.Label, k.Calls, 1e6*k.Seconds/float64(k.Calls), 100*k.Seconds/all)
 	}
 	return text
+}
+
+// elsewhere tells which suites have cases that match or, if none has, what a suite's cases are, those with the same beginning once.
+func elsewhere(suite bench.Suite, match func(bench.Case) bool) string {
+	var has []string
+	for _, other := range bench.Suites() {
+		if slices.ContainsFunc(other.Cases(), match) {
+			has = append(has, "--suite "+other.Name)
+		}
+	}
+	if len(has) > 0 {
+		return "want " + strings.Join(has, " or ")
+	}
+	var names []string
+	for _, c := range suite.Cases() {
+		name, rest, more := strings.Cut(c.Name, "/")
+		if more && rest != "" {
+			name += "/*"
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return "there are " + strings.Join(names, ", ")
 }

@@ -52,6 +52,7 @@ func TestBadInput(t *testing.T) {
 		{"runn tiny.toml", "", usage, []string{`no command "runn"`, `did you mean "run"?`}},
 		{"lst", "", usage, []string{`no command "lst"`, `did you mean "list"?`}},
 		{"bench --only nosuch", "", usage, []string{"no such case", "fma_peak"}},
+		{"bench --suite rl --only fma_peak", "", usage, []string{"suite rl has no such case: want --suite core"}},
 		{"run", "", usage, []string{"want a CONFIG.toml"}},
 		{"run tiny.toml tiny.toml", "", usage, []string{"want one CONFIG.toml"}},
 		{"run --bogus tiny.toml", "", usage, []string{"--bogus", "run --help"}},
