@@ -21,6 +21,7 @@ type runOptions struct {
 	devices []*vk.Device // beside the first
 	loose   bool
 	cluster *ClusterConfig // nil: no other processes
+	meeting *meeting       // where they are, if others follow the run; nil: it has one of its own
 }
 
 func newRunOptions(options []RunOption) (o runOptions, err error) {
@@ -157,7 +158,7 @@ func (r *Run) accompany(ctx context.Context) (end func(), err error) {
 	}
 	return func() {
 		if r.outcome == nil {
-			host.Finish()
+			r.machines.finish(host)
 		}
 		r.others.End()
 		host.Close()
@@ -174,7 +175,7 @@ func (r *Run) assisted(ctx context.Context) (end func(), err error) {
 	}
 	return func() {
 		if r.outcome == nil {
-			host.Finish()
+			r.machines.finish(host)
 		}
 		r.crew.Close()
 		host.Close()

@@ -61,41 +61,68 @@ func (c *Config) CheckClustered() error {
 // within is the option of a configuration from elsewhere: it names nothing outside of the program.
 func within() Option { return func(o *options) { o.Within = true } }
 
-// machinery is what lets processes elsewhere share a run.
-type machinery struct {
+// meeting is the server at which a run, or the runs of a sweep one after the other, meet their workers.
+type meeting struct {
 	server *machines.Server // in this process; nil: it is elsewhere
 	conn   *nats.Conn
+	run    string // its name
 	url    string // for workers
-	run    machines.Run
-	timing machines.Timing
-	host   *machines.Host // of the newest Learn; nil: none
 }
 
-func newMachines(cfg *Config, dev *vk.Device, o runOptions) (*machinery, error) {
-	at, err := machines.ParseAddress(o.cluster.Address)
+func newMeeting(c *ClusterConfig) (*meeting, error) {
+	at, err := machines.ParseAddress(c.Address)
 	if err != nil {
 		return nil, fmt.Errorf("evorl: %w", err)
 	}
-	text, err := cfg.TOML()
-	if err != nil {
-		return nil, err
-	}
-	m := &machinery{run: machines.Run{Name: at.Run, Config: text, Digest: digestOfText(text), Seed: cfg.Run.Seed, Iterations: cfg.Run.Iterations, Loose: o.loose,
-		Divides: cfg.Divides(), Identity: machines.IdentityOf(dev.Info())}}
+	m := &meeting{run: at.Run}
 	if at.Embed {
-		if m.server, err = machines.Listen(at, o.cluster.access()); err != nil {
+		if m.server, err = machines.Listen(at, c.access()); err != nil {
 			return nil, fmt.Errorf("evorl: %w", err)
 		}
 		at.Server = m.server.URL()
-		m.conn, err = m.server.Connect(o.cluster.access())
+		m.conn, err = m.server.Connect(c.access())
 	} else {
-		m.conn, err = machines.Connect(context.Background(), at.Server, o.cluster.access(), nil)
+		m.conn, err = machines.Connect(context.Background(), at.Server, c.access(), nil)
 	}
 	if err != nil {
 		m.close()
 		return nil, fmt.Errorf("evorl: %w", err)
 	}
 	m.url = at.Server + "/" + at.Run
+	return m, nil
+}
+
+func (m *meeting) close() {
+	if m.conn != nil {
+		m.conn.Close()
+	}
+	if m.server != nil {
+		m.server.Close()
+	}
+}
+
+// machinery is what lets processes elsewhere share a run.
+type machinery struct {
+	*meeting
+	others bool // runs meet there after this one
+	run    machines.Run
+	timing machines.Timing
+	host   *machines.Host // of the newest Learn; nil: none
+}
+
+func newMachines(cfg *Config, dev *vk.Device, o runOptions) (*machinery, error) {
+	text, err := cfg.TOML()
+	if err != nil {
+		return nil, err
+	}
+	m := &machinery{meeting: o.meeting, others: o.meeting != nil}
+	if m.meeting == nil {
+		if m.meeting, err = newMeeting(o.cluster); err != nil {
+			return nil, err
+		}
+	}
+	m.run = machines.Run{Name: m.meeting.run, Config: text, Digest: digestOfText(text), Seed: cfg.Run.Seed, Iterations: cfg.Run.Iterations, Loose: o.loose,
+		Divides: cfg.Divides(), Identity: machines.IdentityOf(dev.Info())}
 	return m, nil
 }
 
@@ -144,15 +171,16 @@ func (m *machinery) refused() (texts []string) {
 	return texts
 }
 
+// finish tells the workers of a host that the run is complete, unless others follow.
+func (m *machinery) finish(host *machines.Host) {
+	if !m.others {
+		host.Finish()
+	}
+}
+
 func (m *machinery) close() {
-	if m == nil {
-		return
-	}
-	if m.conn != nil {
-		m.conn.Close()
-	}
-	if m.server != nil {
-		m.server.Close()
+	if m != nil && !m.others {
+		m.meeting.close()
 	}
 }
 

@@ -136,7 +136,7 @@ func (s *Sweep) shared(b *sweep.Batch) (*Config, error) {
 }
 
 // batchJob continues a batch to the given number of iterations.
-func (s *Sweep) batchJob(b *batch, iterations int, learn LearnFunc, reached func(...TrialResult)) sweepJob {
+func (s *Sweep) batchJob(b *batch, iterations int, options []RunOption, learn LearnFunc, reached func(...TrialResult)) sweepJob {
 	var of map[int]float64 // scores by members
 	to := iterations
 	return sweepJob{
@@ -149,7 +149,7 @@ func (s *Sweep) batchJob(b *batch, iterations int, learn LearnFunc, reached func
 				b.cfg.Run.Iterations = iterations
 			}
 			to = b.cfg.Run.Iterations
-			if err := s.sweepRun(b).run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.Trials) }); err != nil {
+			if err := s.sweepRun(b, options).run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.Trials) }); err != nil {
 				return err
 			}
 			var err error
@@ -178,12 +178,12 @@ func (s *Sweep) batchResults(b *batch, iterations int, of map[int]float64) (out 
 }
 
 // sweepRun returns the run of a batch, which begins with the members of its trials in the run of the rung before.
-func (s *Sweep) sweepRun(b *batch) *sweepRun {
+func (s *Sweep) sweepRun(b *batch, options []RunOption) *sweepRun {
 	if b.From == nil {
-		return &sweepRun{folder: b.Folder, cfg: b.cfg, begin: Start}
+		return &sweepRun{folder: b.Folder, cfg: b.cfg, begin: Start, options: options}
 	}
 	of := &rundir.Continued{Run: filepath.Base(b.From.Folder), Members: b.Continued()}
-	begin := func(ctx context.Context, dev *vk.Device, cfg *Config, path string, _ ...RunOption) (*Run, error) {
+	begin := func(ctx context.Context, dev *vk.Device, cfg *Config, path string, opts ...RunOption) (*Run, error) {
 		dir, err := rundir.Open(b.From.Folder)
 		if err != nil {
 			return nil, err
@@ -191,9 +191,9 @@ func (s *Sweep) sweepRun(b *batch) *sweepRun {
 		load := func(w engine.Workflow, c *checkpoint.Checkpoint) error {
 			return w.State().LoadMembers(ctx, c, b.From.Members(), of.Members)
 		}
-		return startFrom(ctx, dev, cfg, path, rundir.Renew, dir, of, load) // what a killed process left there, without a run, is removed
+		return startFrom(ctx, dev, cfg, path, rundir.Renew, dir, of, load, opts...) // what a killed process left there, without a run, is removed
 	}
-	return &sweepRun{folder: b.Folder, cfg: b.cfg, begin: begin, from: b.Begun, origin: of}
+	return &sweepRun{folder: b.Folder, cfg: b.cfg, begin: begin, options: options, from: b.Begun, origin: of}
 }
 
 // startFunc is Start, or another way to begin a run.
@@ -201,11 +201,12 @@ type startFunc func(ctx context.Context, dev *vk.Device, cfg *Config, path strin
 
 // sweepRun is a run of a sweep, from the beginning or, in halving, from an iteration of the run of the rung before.
 type sweepRun struct {
-	folder string
-	cfg    *Config
-	begin  startFunc
-	from   int               // iterations of the run of the rung before
-	origin *rundir.Continued // members that it continues; nil: it begins anew
+	folder  string
+	cfg     *Config
+	begin   startFunc
+	options []RunOption
+	from    int               // iterations of the run of the rung before
+	origin  *rundir.Continued // members that it continues; nil: it begins anew
 }
 
 // ForeignRunError: a folder in a sweep has a completed run that belongs to other trials or is damaged. Nothing is changed.
@@ -236,7 +237,7 @@ func (r *sweepRun) run(ctx context.Context, dev *vk.Device, learn func(context.C
 	case !errors.Is(err, rundir.ErrNoRun):
 		return err
 	}
-	run, err := begin(ctx, dev, r.cfg, r.folder)
+	run, err := begin(ctx, dev, r.cfg, r.folder, r.options...)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/evorl/evorl/internal/machines"
 	"github.com/evorl/evorl/internal/replicas"
 	"github.com/evorl/evorl/vk"
 )
@@ -18,8 +19,11 @@ type sweepJob struct {
 	done func() // afterwards, of one job at a time
 }
 
-// sweepDevices run jobs side by side, one at a time on each device.
+// sweepDevices run jobs side by side, one at a time on each device. With a cluster all devices share every run with workers elsewhere.
 type sweepDevices struct {
+	cluster *ClusterConfig
+	shared  []RunOption // of every run
+
 	mu      sync.Mutex
 	changed *sync.Cond
 	devices []*vk.Device // those that take part
@@ -34,12 +38,34 @@ func newSweepDevices(dev *vk.Device, options []RunOption) (*sweepDevices, error)
 	if err != nil {
 		return nil, err
 	}
-	if o.cluster != nil {
-		return nil, errors.New("the runs of a sweep are not shared with other machines: want no Clustered")
-	}
-	d := &sweepDevices{devices: append([]*vk.Device{dev}, o.devices...)}
+	d := &sweepDevices{devices: append([]*vk.Device{dev}, o.devices...), cluster: o.cluster}
 	d.changed = sync.NewCond(&d.mu)
-	return d, replicas.Check(d.devices, o.loose)
+	if err := replicas.Check(d.devices, o.loose); err != nil {
+		return nil, err
+	}
+	if o.cluster != nil {
+		d.devices, d.shared = d.devices[:1], options
+	}
+	return d, nil
+}
+
+// meet makes the place where workers take part in all runs. The returned function ends it: complete tells them that there are no more.
+func (d *sweepDevices) meet() (end func(complete bool) error, err error) {
+	if d.cluster == nil {
+		return func(bool) error { return nil }, nil
+	}
+	m, err := newMeeting(d.cluster)
+	if err != nil {
+		return nil, err
+	}
+	d.shared = append(slices.Clone(d.shared), func(o *runOptions) { o.meeting = m })
+	return func(complete bool) (err error) {
+		defer m.close()
+		if complete {
+			err = machines.End(m.conn, m.run)
+		}
+		return err
+	}, nil
 }
 
 // run runs jobs in their order, each on a device that is free. A device that is lost leaves its job to the others, which resume it, and takes part no

@@ -35,7 +35,8 @@ type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of []Trial) erro
 // The folder is locked until Run returns; one that another process uses gives rundir.ErrInUse.
 //
 // With Beside several devices run side by side, each one run at a time, to the same bits: learn is called by several goroutines then, report by one at a
-// time. Devices must be equal, unless Loose. If one is Lost, another one goes on with its run. No run is Clustered.
+// time. Devices must be equal, unless Loose. If one is Lost, another one goes on with its run. With Clustered the runs are one after the other, each shared
+// by all devices and workers, which Work takes from run to run; then every run must have slices (Config.CheckClustered).
 //
 // A completed run is taken if it has the configuration of its trials and all records; otherwise nothing is changed, and the error is
 // a *ForeignRunError.
@@ -71,6 +72,11 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 	if err != nil {
 		return nil, err
 	}
+	end, err := devices.meet()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, end(err == nil)) }()
 	results := make([]TrialResult, len(s.Trials))
 	mean := func(t Trial) float64 { return float64(results[t.Number].Mean) }
 	alive, rungs := slices.Clone(s.Trials), s.Config.Rungs(s.Base.Run.Iterations)
@@ -89,11 +95,11 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 		}
 		var jobs []sweepJob
 		for _, b := range batches {
-			jobs = append(jobs, s.batchJob(b, iterations, learn, reached))
+			jobs = append(jobs, s.batchJob(b, iterations, devices.shared, learn, reached))
 		}
 		if batches == nil {
 			for _, t := range alive {
-				jobs = append(jobs, s.trialJobs(folder, t, iterations, learn, reached)...)
+				jobs = append(jobs, s.trialJobs(folder, t, iterations, devices.shared, learn, reached)...)
 			}
 		}
 		if err := devices.run(ctx, jobs); err != nil {
@@ -147,7 +153,9 @@ func (s *Sweep) checkMetric(ctx context.Context, dev *vk.Device) error {
 }
 
 // trialJobs continue all runs of a trial to the given number of iterations.
-func (s *Sweep) trialJobs(folder string, t Trial, iterations int, learn LearnFunc, reached func(...TrialResult)) []sweepJob {
+func (s *Sweep) trialJobs(
+	folder string, t Trial, iterations int, options []RunOption, learn LearnFunc, reached func(...TrialResult),
+) []sweepJob {
 	runs := s.runs()
 	out := TrialResult{Trial: t, Iterations: iterations, Folders: s.Config.Folders(folder, t, len(s.Trials), runs, s.Base.Run.Seed)}
 	jobs, scores, left := make([]sweepJob, runs), make([][]float64, runs), runs
@@ -166,7 +174,7 @@ func (s *Sweep) trialJobs(folder string, t Trial, iterations int, learn LearnFun
 				most = cfg.Run.Iterations
 			}
 			cfg.Run.Iterations = most
-			of := &sweepRun{folder: out.Folders[i], cfg: cfg, begin: Start}
+			of := &sweepRun{folder: out.Folders[i], cfg: cfg, begin: Start, options: options}
 			if err := of.run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, []Trial{t}) }); err != nil {
 				return err
 			}

@@ -159,6 +159,11 @@ func (l *line) tell(name, text string, facts ...progress.Fact) {
 	fmt.Fprintln(l, text)
 }
 
+// tellWorkers writes how workers join the run.
+func (l *line) tellWorkers(cmd *cobra.Command, address string) {
+	l.tell("workers", "workers join by: "+cmd.Root().Name()+" worker "+address, progress.Fact{Name: "address", Value: address})
+}
+
 // warn shows a warning: something that does not end the run.
 func (l *line) warn(text string) {
 	if l.log != nil && l.asJSON {

@@ -221,7 +221,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 			return cause(ctx, err)
 		}
 		if at := s.WorkersAddress(); at != "" {
-			line.tell("workers", "workers join by: "+cmd.Root().Name()+" worker "+at, progress.Fact{Name: "address", Value: at})
+			line.tellWorkers(cmd, at)
 		}
 		if f.watch {
 			page, err := servePage(cfg, path, firstDevice(f.device), 0)

@@ -29,6 +29,7 @@ type sweepFlags struct {
 	device, out  string
 	resume, json bool
 	loose        bool
+	cluster      clusterFlags
 	line         lineFlags
 }
 
@@ -47,13 +48,14 @@ func newSweep(known *evorl.Catalog) *cobra.Command {
 			"Trials that differ only in hyperparameters of members, such as ppo.learning_rate, are members of one run (batch = 1: they are not). Every run has a "+
 				"run directory of its own in the folder of the sweep, so that evorl plot, compare and inspect show it. With method = \"halving\" all "+
 				"trials begin with [halving] iterations, and the best of every eta go on for eta times as long.",
-			"--device 0,1 or all runs as many runs side by side, one on each device, to the same results.",
+			"--device 0,1 or all runs as many runs side by side, one on each device, to the same results. With --cluster workers on other machines share every run, which "+
+				"needs slices: set = [\"members.slice=8\"] of agents, search.slice of searches.",
 			"--resume goes on after an interruption or a crash; runs that are done stay. The table is in results.csv, too.",
 		),
 		Example: "  evorl sweep learning-rates.toml\n  evorl sweep --device all --out runs/rates learning-rates.toml\n  evorl sweep --resume --out runs/rates",
 		Args:    between(0, 1, "want one FILE.toml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.line.check(); err != nil {
+			if err := errors.Join(f.line.check(), f.cluster.check()); err != nil {
 				return err
 			}
 			s, err := f.sweep(cmd.Context(), args, checking(cmd.ErrOrStderr(), f.line.quiet))
@@ -71,6 +73,7 @@ func newSweep(known *evorl.Catalog) *cobra.Command {
 	}
 	addSweepDevices(cmd, &f.device)
 	cmd.Flags().BoolVar(&f.loose, "loose", false, "let different devices run the runs, whose results then depend on which device ran what")
+	f.cluster.addRun(cmd)
 	cmd.Flags().StringVar(&f.out, "out", "", "folder `DIR` of the sweep (default runs/FILE-N with the next N)")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "continue the sweep in --out, or else the newest of this FILE; begin it when there is none")
 	f.line.add(cmd)
@@ -146,6 +149,10 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 	if _, err := os.Stat(filepath.Join(f.out, evorl.SweepFile)); err == nil && !f.resume {
 		return usagef("--out %s has a sweep: want --resume, or another folder", f.out)
 	}
+	if slice, _ := s.Base.Value(s.Base.ShareKey()); f.cluster.address != "" && slice == "0" {
+		return usagef("--cluster %s: the runs have no slices that machines could share: want %s in the configuration, or in set = [\"%[2]s=8\"] of the sweep",
+			f.cluster.address, s.Base.ShareKey())
+	}
 	if err := s.CreateSweep(f.out); err != nil {
 		return err
 	}
@@ -156,7 +163,10 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 		if f.loose {
 			options = append(options, evorl.Loose())
 		}
-		results, err := s.Run(ctx, devices[0], f.out, f.shown(screen, s, devices), func(evorl.TrialResult) {}, options...)
+		if f.cluster.address != "" {
+			options = append(options, evorl.Clustered(f.cluster.config()))
+		}
+		results, err := s.Run(ctx, devices[0], f.out, f.shown(cmd, s, devices), func(evorl.TrialResult) {}, options...)
 		if err != nil {
 			if ctx.Err() != nil {
 				fmt.Fprintf(screen, "evorl: %v; go on with: %s sweep --resume --out %s\n", context.Cause(ctx), cmd.Root().Name(), f.out)
@@ -179,8 +189,9 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 }
 
 // shown returns what runs a run of a sweep and shows its progress. Runs side by side write a line each, with their names.
-func (f *sweepFlags) shown(screen io.Writer, s *evorl.Sweep, devices []*vk.Device) evorl.LearnFunc {
-	to, several := screen, len(devices) > 1
+func (f *sweepFlags) shown(cmd *cobra.Command, s *evorl.Sweep, devices []*vk.Device) evorl.LearnFunc {
+	screen, several, workers := cmd.ErrOrStderr(), len(devices) > 1 && f.cluster.address == "", ""
+	to := screen
 	if several {
 		to = &sharedWriter{Writer: screen}
 	}
@@ -196,8 +207,16 @@ func (f *sweepFlags) shown(screen io.Writer, s *evorl.Sweep, devices []*vk.Devic
 			}
 			fmt.Fprint(to, text)
 		}
-		line := f.line.newLine(to, name, cfg, []*vk.Device{run.Device()}, run.Path())
+		on := devices
+		if several {
+			on = []*vk.Device{run.Device()}
+		}
+		line := f.line.newLine(to, name, cfg, on, run.Path())
 		defer line.end()
+		if at := run.WorkersAddress(); at != workers { // once, before all runs, which are one after the other
+			workers = at
+			line.tellWorkers(cmd, at)
+		}
 		err := learnShown(ctx, screen, run, line)
 		if several && evorl.Lost(err) && ctx.Err() == nil {
 			line.warn(fmt.Sprintf("%s: the device takes part no more, another one goes on with the run: %v", name, err))

@@ -126,7 +126,7 @@ func TestWorker(t *testing.T) {
 	for _, of := range []struct{ args, want string }{
 		{"run --cluster embed ppo.toml", "want more actors, more members, or one device"}, {"run --cluster embed://0.0.0.0:0 openes.toml", "a login"},
 		{"run --login f openes.toml", "--cluster"},
-		{"run --cluster embed --seeds 2 pbt.toml", "one after the other"}, {"worker embed", "nats://host:4222"}, {"worker", "URL"},
+		{"run --cluster embed --seeds 2 pbt.toml", "runs of their own"}, {"worker embed", "nats://host:4222"}, {"worker", "URL"},
 	} {
 		if _, stderr, status := b.run(strings.Fields(of.args)...); status == 0 || !strings.Contains(stderr, of.want) {
 			t.Errorf("%s: status %d, want %q in\n%s", of.args, status, of.want, stderr)

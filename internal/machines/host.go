@@ -123,6 +123,14 @@ func (h *Host) receive(m *nats.Msg) {
 // farewell is how long End waits for the workers to hear of it.
 const farewell = 2 * time.Second
 
+// End tells workers that wait for another session of a run that there is none.
+func End(conn *nats.Conn, run string) error {
+	if err := conn.Publish(subject(run, callEnd), encode(reply{Status: statusEnded}, nil)); err != nil {
+		return fmt.Errorf("machines: %w", err)
+	}
+	return conn.Flush()
+}
+
 // Finish tells the workers that the run is complete; Close must follow.
 func (h *Host) Finish() {
 	h.mu.Lock()
