@@ -63,9 +63,8 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 		Use:   "worker [flags] URL",
 		Short: "Compute for a run on another machine",
 		Long: paragraphs(
-			"Take part in the run that evorl run --cluster coordinates at a URL, until it is complete: evaluate slices of its populations, or compute slices of its "+
-				"members. "+
-				"The run ends with the same bits for every number of workers; they may come and go.",
+			"Take part in the run that evorl run --cluster coordinates at a URL, or in all runs of evorl sweep --cluster, until it is complete: evaluate slices of "+
+				"its populations, or compute slices of its members. The run ends with the same bits for every number of workers; they may come and go.",
 			"A worker waits for a run that has not begun, or that was interrupted. It needs the run's version of evorl, device and driver, and executes only "+
 				"what evorl itself contains.",
 		),
