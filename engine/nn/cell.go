@@ -80,11 +80,13 @@ func (c cell) kernel(r *engine.Recorder, b batch, rows, steps int, memory, produ
 // record dispatches a step: four units of a row an invocation, where they and what is read begin at multiples of four floats.
 func (c cell) record(r *engine.Recorder, k cellKernel) {
 	info, networks := r.Engine().Device().Info(), uint32(c.networks)
-	groups := func(invocations uint32) (count uint32) {
-		k.LocalSizeX, count = r.Invocations(int(invocations))
-		if size := max(k.LocalSizeX, line(info)); k.Tokens.Size > 0 { // rows of all candidates
-			k.LocalSizeX, count = size, (invocations+size-1)/size
+	groups := func(invocations uint32) uint32 {
+		size, count := r.Invocations(int(invocations))
+		if k.Tokens.Size > 0 { // rows of all candidates, which are many
+			size = max(size, line(info))
+			count = (invocations + size - 1) / size
 		}
+		k.LocalSizeX = size
 		return count
 	}
 	at := k.Units | k.Row | k.Weight | k.InputBias | k.Vector
