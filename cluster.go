@@ -65,7 +65,7 @@ func within() Option { return func(o *options) { o.Within = true } }
 type meeting struct {
 	server *machines.Server // in this process; nil: it is elsewhere
 	conn   *nats.Conn
-	run    string // its name
+	name   string // of the run, or of all of them
 	url    string // for workers
 }
 
@@ -74,7 +74,7 @@ func newMeeting(c *ClusterConfig) (*meeting, error) {
 	if err != nil {
 		return nil, fmt.Errorf("evorl: %w", err)
 	}
-	m := &meeting{run: at.Run}
+	m := &meeting{name: at.Run}
 	if at.Embed {
 		if m.server, err = machines.Listen(at, c.access()); err != nil {
 			return nil, fmt.Errorf("evorl: %w", err)
@@ -104,10 +104,10 @@ func (m *meeting) close() {
 // machinery is what lets processes elsewhere share a run.
 type machinery struct {
 	*meeting
-	others bool // runs meet there after this one
-	run    machines.Run
-	timing machines.Timing
-	host   *machines.Host // of the newest Learn; nil: none
+	outlasts bool // the meeting: other runs follow this one
+	run      machines.Run
+	timing   machines.Timing
+	host     *machines.Host // of the newest Learn; nil: none
 }
 
 func newMachines(cfg *Config, dev *vk.Device, o runOptions) (*machinery, error) {
@@ -115,13 +115,13 @@ func newMachines(cfg *Config, dev *vk.Device, o runOptions) (*machinery, error) 
 	if err != nil {
 		return nil, err
 	}
-	m := &machinery{meeting: o.meeting, others: o.meeting != nil}
+	m := &machinery{meeting: o.meeting, outlasts: o.meeting != nil}
 	if m.meeting == nil {
 		if m.meeting, err = newMeeting(o.cluster); err != nil {
 			return nil, err
 		}
 	}
-	m.run = machines.Run{Name: m.meeting.run, Config: text, Digest: digestOfText(text), Seed: cfg.Run.Seed, Iterations: cfg.Run.Iterations, Loose: o.loose,
+	m.run = machines.Run{Name: m.name, Config: text, Digest: digestOfText(text), Seed: cfg.Run.Seed, Iterations: cfg.Run.Iterations, Loose: o.loose,
 		Divides: cfg.Divides(), Identity: machines.IdentityOf(dev.Info())}
 	return m, nil
 }
@@ -173,13 +173,13 @@ func (m *machinery) refused() (texts []string) {
 
 // finish tells the workers of a host that the run is complete, unless others follow.
 func (m *machinery) finish(host *machines.Host) {
-	if !m.others {
+	if !m.outlasts {
 		host.Finish()
 	}
 }
 
 func (m *machinery) close() {
-	if m != nil && !m.others {
+	if m != nil && !m.outlasts {
 		m.meeting.close()
 	}
 }

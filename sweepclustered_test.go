@@ -2,8 +2,6 @@ package evorl_test
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -30,31 +28,11 @@ func TestSweepClustered(t *testing.T) {
 		"halving":  {ppo, "method = \"halving\"\ntrials = 4\nseeds = 2\n" + rates + "[halving]\niterations = 2\neta = 2\n", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			folder := t.TempDir()
-			for file, text := range map[string]string{"base.toml": of.base, "sweep.toml": "config = \"base.toml\"\n" + of.sweep} {
-				if err := os.WriteFile(filepath.Join(folder, file), []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			s, err := evorl.ReadSweep(filepath.Join(folder, "sweep.toml"))
+			s := sweepOf(t, of.base, of.sweep)
+			want, err := swept(t, s, dev, filepath.Join(t.TempDir(), "alone"), learnPlainly)
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := func(folder string, learn evorl.LearnFunc, options ...evorl.RunOption) (text string) {
-				t.Helper()
-				if err := s.CreateSweep(folder); err != nil {
-					t.Fatal(err)
-				}
-				results, err := s.Run(t.Context(), dev, folder, learn, func(evorl.TrialResult) {}, options...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, r := range results {
-					text += fmt.Sprint(r.Number, r.Iterations, r.Scores, digestOf(t, r.Folders[0]), "\n")
-				}
-				return text
-			}
-			want := run(filepath.Join(t.TempDir(), "alone"), func(ctx context.Context, _ *evorl.Config, r *evorl.Run, _ []evorl.Trial) error { return r.Learn(ctx) })
 
 			ended, runs := make(chan error, 1), 0
 			together := func(ctx context.Context, _ *evorl.Config, r *evorl.Run, _ []evorl.Trial) error {
@@ -70,8 +48,9 @@ func TestSweepClustered(t *testing.T) {
 					return nil
 				})
 			}
-			if got := run(filepath.Join(t.TempDir(), "shared"), together, evorl.Clustered(evorl.ClusterConfig{Address: "nats://127.0.0.1:0"})); got != want {
-				t.Errorf("with a worker %s; want %s", got, want)
+			shared := filepath.Join(t.TempDir(), "shared")
+			if got, err := swept(t, s, dev, shared, together, evorl.Clustered(evorl.ClusterConfig{Address: "nats://127.0.0.1:0"})); err != nil || got != want {
+				t.Errorf("with a worker %s, %v; want %s", got, err, want)
 			}
 			if runs != of.runs {
 				t.Errorf("%d runs; want %d", runs, of.runs)

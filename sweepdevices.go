@@ -62,7 +62,7 @@ func (d *sweepDevices) meet() (end func(complete bool) error, err error) {
 	return func(complete bool) (err error) {
 		defer m.close()
 		if complete {
-			err = machines.End(m.conn, m.run)
+			err = machines.End(m.conn, m.name)
 		}
 		return err
 	}, nil
@@ -108,7 +108,7 @@ func (d *sweepDevices) next(ctx context.Context, dev *vk.Device, stop context.Ca
 		job.done()
 		return true
 	case d.err != nil:
-	case Lost(err) && len(d.devices) > 1:
+	case DeviceLost(err) && len(d.devices) > 1:
 		d.devices = slices.DeleteFunc(d.devices, func(of *vk.Device) bool { return of == dev })
 		d.jobs = slices.Insert(slices.Clone(d.jobs), 0, job)
 	default:
@@ -118,5 +118,7 @@ func (d *sweepDevices) next(ctx context.Context, dev *vk.Device, stop context.Ca
 	return false
 }
 
-// Lost reports whether an error is that of a device that is lost or closed. In a sweep on several devices the run goes on on another one.
-func Lost(err error) bool { return errors.Is(err, vk.ErrDeviceLost) || errors.Is(err, vk.ErrClosed) }
+// DeviceLost reports whether an error is that of a device that is lost or closed. In a sweep on several devices the run goes on on another one.
+func DeviceLost(err error) bool {
+	return errors.Is(err, vk.ErrDeviceLost) || errors.Is(err, vk.ErrClosed)
+}

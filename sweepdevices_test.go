@@ -14,14 +14,11 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// besideSweep is a sweep of four trials with two seeds each, as runs of their own.
-func besideSweep(t *testing.T, of string) *evorl.Sweep {
+// sweepOf is a sweep over a configuration.
+func sweepOf(t *testing.T, base, of string) *evorl.Sweep {
 	t.Helper()
 	folder := t.TempDir()
-	for name, text := range map[string]string{
-		"es.toml":    "workflow = \"snes\"\nenv = \"sphere\"\niterations = 6\n[search]\nmembers = 2\n[checkpoint]\nevery = 2\n",
-		"sweep.toml": "config = \"es.toml\"\nseeds = 2\n" + of,
-	} {
+	for name, text := range map[string]string{"base.toml": base, "sweep.toml": "config = \"base.toml\"\n" + of} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -33,6 +30,27 @@ func besideSweep(t *testing.T, of string) *evorl.Sweep {
 	return s
 }
 
+// swept runs a sweep to its end, and returns its results with the digests of all runs.
+func swept(t *testing.T, s *evorl.Sweep, dev *vk.Device, folder string, learn evorl.LearnFunc, options ...evorl.RunOption) (text string, err error) {
+	t.Helper()
+	if err := s.CreateSweep(folder); err != nil {
+		t.Fatal(err)
+	}
+	results, err := s.Run(t.Context(), dev, folder, learn, func(evorl.TrialResult) {}, options...)
+	for _, r := range results {
+		text += fmt.Sprint(r.Number, r.Iterations, r.Scores)
+		for _, path := range r.Folders {
+			text += " " + digestOf(t, path)
+		}
+	}
+	return text, err
+}
+
+// learnPlainly is a LearnFunc.
+func learnPlainly(ctx context.Context, _ *evorl.Config, r *evorl.Run, _ []evorl.Trial) error {
+	return r.Learn(ctx)
+}
+
 // The runs of a sweep end with the same bits whether they are run one after the other or side by side on several devices, of which one is lost in the
 // middle of a run; so does a halving. Any other error ends the sweep.
 func TestSweepBeside(t *testing.T) {
@@ -42,24 +60,11 @@ func TestSweepBeside(t *testing.T) {
 		"grid": keys, "halving": "method = \"halving\"\ntrials = 4\n" + keys + "[halving]\niterations = 2\neta = 2\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := besideSweep(t, of)
-			// run runs the sweep and returns its results and, by the names of runs, their digests.
+			s := sweepOf(t, "workflow = \"snes\"\nenv = \"sphere\"\niterations = 6\n[search]\nmembers = 2\n[checkpoint]\nevery = 2\n", "seeds = 2\n"+of)
 			run := func(folder string, learn evorl.LearnFunc, beside ...*vk.Device) (string, error) {
-				if err := s.CreateSweep(folder); err != nil {
-					t.Fatal(err)
-				}
-				results, err := s.Run(t.Context(), dev, folder, learn, func(evorl.TrialResult) {}, evorl.Beside(beside...))
-				text := ""
-				for _, r := range results {
-					text += fmt.Sprint(r.Number, r.Iterations, r.Scores)
-					for _, path := range r.Folders {
-						text += " " + digestOf(t, path)
-					}
-				}
-				return text, err
+				return swept(t, s, dev, folder, learn, evorl.Beside(beside...))
 			}
-			plain := func(ctx context.Context, _ *evorl.Config, r *evorl.Run, _ []evorl.Trial) error { return r.Learn(ctx) }
-			want, err := run(filepath.Join(t.TempDir(), "one"), plain)
+			want, err := run(filepath.Join(t.TempDir(), "one"), learnPlainly)
 			if err != nil || strings.Count(want, " ") < 8 {
 				t.Fatalf("%s: %v", want, err)
 			}
@@ -106,7 +111,7 @@ func TestSweepBeside(t *testing.T) {
 			if _, err := run(folder, fail, second); !errors.Is(err, broken) || !strings.Contains(err.Error(), "trial 1: ") {
 				t.Errorf("%v; want the error of trial 1", err)
 			}
-			if got, err := run(folder, plain, second); err != nil || got != want {
+			if got, err := run(folder, learnPlainly, second); err != nil || got != want {
 				t.Errorf("after an error, resumed: %s, %v; want %s", got, err, want)
 			}
 		})

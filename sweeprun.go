@@ -35,8 +35,8 @@ type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of []Trial) erro
 // The folder is locked until Run returns; one that another process uses gives rundir.ErrInUse.
 //
 // With Beside several devices run side by side, each one run at a time, to the same bits: learn is called by several goroutines then, report by one at a
-// time. Devices must be equal, unless Loose. If one is Lost, another one goes on with its run. With Clustered the runs are one after the other, each shared
-// by all devices and workers, which Work takes from run to run; then every run must have slices (Config.CheckClustered).
+// time. Devices must be equal, unless Loose. If one is lost (DeviceLost), another one goes on with its run. With Clustered the runs are one after the
+// other, each shared by all devices and workers, which Work takes from run to run; then every run must have slices (Config.CheckClustered).
 //
 // A completed run is taken if it has the configuration of its trials and all records; otherwise nothing is changed, and the error is
 // a *ForeignRunError.

@@ -259,8 +259,8 @@ func elsewhere(suite bench.Suite, match func(bench.Case) bool) string {
 	}
 	var names []string
 	for _, c := range suite.Cases() {
-		name, rest, more := strings.Cut(c.Name, "/")
-		if more && rest != "" {
+		name, _, more := strings.Cut(c.Name, "/")
+		if more {
 			name += "/*"
 		}
 		if !slices.Contains(names, name) {

@@ -218,8 +218,8 @@ func (f *sweepFlags) shown(cmd *cobra.Command, s *evorl.Sweep, devices []*vk.Dev
 			line.tellWorkers(cmd, at)
 		}
 		err := learnShown(ctx, screen, run, line)
-		if several && evorl.Lost(err) && ctx.Err() == nil {
-			line.warn(fmt.Sprintf("%s: the device takes part no more, another one goes on with the run: %v", name, err))
+		if several && evorl.DeviceLost(err) && ctx.Err() == nil {
+			line.warn(fmt.Sprintf("%s: the device takes part no more: %v", name, err))
 		}
 		return err
 	}

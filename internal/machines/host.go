@@ -120,8 +120,21 @@ func (h *Host) receive(m *nats.Msg) {
 	})
 }
 
-// farewell is how long End waits for the workers to hear of it.
+// farewell is how long Finish waits for the workers to hear of it.
 const farewell = 2 * time.Second
+
+// Finish tells the workers that the run is complete; Close must follow.
+func (h *Host) Finish() {
+	h.mu.Lock()
+	h.ended = true
+	h.mu.Unlock()
+	if End(h.conn, h.run.Name) != nil {
+		return
+	}
+	for end := time.Now().Add(farewell); time.Now().Before(end) && h.attended(); {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
 
 // End tells workers that wait for another session of a run that there is none.
 func End(conn *nats.Conn, run string) error {
@@ -129,19 +142,6 @@ func End(conn *nats.Conn, run string) error {
 		return fmt.Errorf("machines: %w", err)
 	}
 	return conn.Flush()
-}
-
-// Finish tells the workers that the run is complete; Close must follow.
-func (h *Host) Finish() {
-	h.mu.Lock()
-	h.ended = true
-	h.mu.Unlock()
-	if h.conn.Publish(subject(h.run.Name, callEnd), encode(reply{Status: statusEnded, Epoch: h.epoch}, nil)) != nil || h.conn.Flush() != nil {
-		return
-	}
-	for end := time.Now().Add(farewell); time.Now().Before(end) && h.attended(); {
-		time.Sleep(10 * time.Millisecond)
-	}
 }
 
 // finished reports whether the run is complete.
