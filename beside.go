@@ -108,11 +108,12 @@ func (r *Run) share(dev *vk.Device, options []RunOption) (err error) {
 		return nil
 	}
 	r.loose = o.loose
-	check := r.cfg.CheckShared
 	if o.cluster != nil {
-		check = r.cfg.CheckClustered
+		err = r.cfg.CheckClustered(*o.cluster)
+	} else {
+		err = r.cfg.CheckShared()
 	}
-	if err := check(); err != nil {
+	if err != nil {
 		return r.cfg.document.Locate(err)
 	}
 	others, err := replicas.New(append([]*vk.Device{dev}, o.devices...), r.cfg.Run.Seed, o.loose)

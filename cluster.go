@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -18,6 +19,7 @@ import (
 	"github.com/evorl/evorl/engine/cluster"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/hybrid"
+	"github.com/evorl/evorl/internal/catalog"
 	"github.com/evorl/evorl/internal/machines"
 	"github.com/evorl/evorl/internal/replicas"
 	"github.com/evorl/evorl/internal/traces"
@@ -34,20 +36,52 @@ type ClusterConfig struct {
 	Login, Credentials, CA string
 	// PEM files of the certificate of an embedded server.
 	Cert, Key string
+
+	// SigningKey is the file of the key by which a run signs for its workers what they execute and their program does not contain: the GLSL that env names, and
+	// worlds outside of evorl. A file that does not exist gets a new key. "": the run has no such parts.
+	SigningKey string
+	// Trusted are the public keys (Run.WorkersKey) of runs for which a worker executes such parts, and Outside the worlds outside of evorl that it starts for
+	// them, as env names these. None: only what its own program contains.
+	Trusted, Outside []string
 }
 
 func (c ClusterConfig) access() machines.Access {
 	return machines.Access{Login: c.Login, Credentials: c.Credentials, CA: c.CA, Cert: c.Cert, Key: c.Key}
 }
 
+// CheckWorker returns an error if a worker (Work) cannot use the configuration: its address, or a key in Trusted.
+func (c ClusterConfig) CheckWorker() error {
+	if _, err := workerAddress(c.Address); err != nil {
+		return err
+	}
+	for _, key := range c.Trusted {
+		if err := machines.CheckPublic(key); err != nil {
+			return fmt.Errorf("evorl: %w", err)
+		}
+	}
+	if len(c.Outside) > 0 && len(c.Trusted) == 0 {
+		return fmt.Errorf("evorl: world %q outside of evorl: a worker starts it only for a run whose key it trusts: want that key too", c.Outside[0])
+	}
+	return nil
+}
+
+// trust is what the configuration of a run may name besides what the program contains, if signer has signed it.
+func (c ClusterConfig) trust(signer string) catalog.Trust {
+	return catalog.Trust{Signer: signer, Signed: slices.Contains(c.Trusted, signer), Outside: c.Outside}
+}
+
 // Clustered makes processes on other machines (Work) share a run, as other devices do (Beside): a population, the members of agents, or acting. The run goes on
 // with those that are there, and ends with the same bits for every number of them. They need the same program, device and driver, unless the run is Loose, and
-// an environment or problem that the program contains.
+// an environment or problem that the program contains, or whose GLSL is sent to workers that trust the run's SigningKey.
 func Clustered(at ClusterConfig) RunOption { return func(o *runOptions) { o.cluster = &at } }
 
-// CheckClustered returns an error if processes on other machines cannot share runs of the configuration: where CheckShared has one, and if it needs files
-// or worlds outside of evorl. Gradients have parts for the devices of one machine.
-func (c *Config) CheckClustered() error {
+// CheckClustered returns an error if processes on other machines cannot share runs of the configuration: where CheckShared has one, if it needs files of
+// data, and without a SigningKey if it has GLSL of its own or worlds outside of evorl. Gradients have parts for the devices of one machine.
+func (c *Config) CheckClustered(at ClusterConfig) error {
+	return c.checkClustered(catalog.Trust{Signed: at.SigningKey != "", Outside: []string{c.Run.Env}})
+}
+
+func (c *Config) checkClustered(trust catalog.Trust) error {
 	if err := c.checkShared(true); err != nil {
 		return err
 	}
@@ -55,11 +89,14 @@ func (c *Config) CheckClustered() error {
 		return config.Invalid(c.ShareKey(), "workers elsewhere compute no parts of gradients, which is for several devices of one machine: want --device without "+
 			"--cluster, members in slices (members.slice), or 1")
 	}
-	return c.setup.CheckWithin()
+	return c.setup.CheckWithin(trust)
 }
 
-// within is the option of a configuration from elsewhere: it names nothing outside of the program.
-func within() Option { return func(o *options) { o.Within = true } }
+// within is the option of a configuration from elsewhere, which has come with the GLSL that env names, if it is a file: it names nothing outside of the program
+// that is not trusted.
+func within(trust catalog.Trust, glsl []byte) Option {
+	return func(o *options) { o.Within, o.Text = &trust, glsl }
+}
 
 // meeting is the server at which a run, or the runs of a sweep one after the other, meet their workers.
 type meeting struct {
@@ -123,6 +160,15 @@ func newMachines(cfg *Config, dev *vk.Device, o runOptions) (*machinery, error) 
 	}
 	m.run = machines.Run{Name: m.name, Config: text, Digest: digestOfText(text), Seed: cfg.Run.Seed, Iterations: cfg.Run.Iterations, Loose: o.loose,
 		Divides: cfg.Divides(), Identity: machines.IdentityOf(dev.Info())}
+	if of := cfg.setup.Source; of != nil {
+		m.run.Source = of.Text
+	}
+	if file := o.cluster.SigningKey; file != "" {
+		if m.run.Key, err = machines.OpenKey(file); err != nil {
+			m.close()
+			return nil, fmt.Errorf("evorl: the key that signs the run: %w", err)
+		}
+	}
 	return m, nil
 }
 
@@ -192,10 +238,12 @@ func (r *Run) WorkersAddress() string {
 	return r.machines.url
 }
 
-// CheckWorkerAddress returns an error if an address is none that Work can take.
-func CheckWorkerAddress(address string) error {
-	_, err := workerAddress(address)
-	return err
+// WorkersKey returns the public key that workers are to trust (ClusterConfig.Trusted) to execute what the run signs, "" if it signs nothing.
+func (r *Run) WorkersKey() string {
+	if r.machines == nil {
+		return ""
+	}
+	return r.machines.run.Key.Public()
 }
 
 func workerAddress(address string) (machines.Address, error) {
@@ -211,8 +259,8 @@ func workerAddress(address string) (machines.Address, error) {
 
 // Work takes part in a run of another process (Clustered) until that is complete: it builds the workflow of the configuration that it is sent, and evaluates
 // the slices of a population that it is given, computes slices of the members, or acts. It waits for the run to begin, and for one that was interrupted to be
-// resumed. It executes only what this program contains: known has its names, nil for the built-in ones. tell is called with what happens, each time in one
-// line; nil: it is not told.
+// resumed. It executes only what this program contains, whose names known has (nil: the built-in ones), and what a key in at.Trusted has signed: GLSL, and
+// worlds in at.Outside. tell is called with what happens, each time in one line; nil: it is not told.
 //
 // Errors: of the device; of an address, files or a configuration; why the run refuses this worker; of a run that has failed. The end of ctx is its cause.
 func Work(ctx context.Context, dev *vk.Device, at ClusterConfig, known *Catalog, tell func(text string)) error {
@@ -226,6 +274,9 @@ func work(ctx context.Context, dev *vk.Device, at ClusterConfig, known *Catalog,
 	if tell == nil {
 		tell = func(string) {}
 	}
+	if err := at.CheckWorker(); err != nil {
+		return err
+	}
 	of, err := workerAddress(at.Address)
 	if err != nil {
 		return err
@@ -235,7 +286,7 @@ func work(ctx context.Context, dev *vk.Device, at ClusterConfig, known *Catalog,
 		return fmt.Errorf("evorl: %w", err)
 	}
 	defer conn.Close()
-	w := &remote{dev: dev, known: known, tell: tell, name: workerName()}
+	w := &remote{dev: dev, known: known, at: at, tell: tell, name: workerName()}
 	if w.link, err = machines.NewLink(conn, of.Run, w.name, machines.IdentityOf(dev.Info()), timing, tell); err != nil {
 		return fmt.Errorf("evorl: %w", err)
 	}
@@ -265,6 +316,7 @@ func workerName() string {
 type remote struct {
 	dev   *vk.Device
 	known *Catalog
+	at    ClusterConfig
 	link  *machines.Link
 	name  string
 	tell  func(text string)
@@ -281,11 +333,11 @@ func (w *remote) session(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	hello, text, err := w.link.Hello(ctx)
+	hello, err := w.link.Hello(ctx)
 	if err != nil {
 		return err
 	}
-	err = w.trace(ctx, hello, text)
+	err = w.trace(ctx, hello)
 	if ctx.Err() != nil { // it was stopped, and has not failed
 		err = context.Cause(ctx)
 		w.link.Leave(w.name, nil)
@@ -296,20 +348,21 @@ func (w *remote) session(ctx context.Context) error {
 }
 
 // trace is follow in a span of the run's.
-func (w *remote) trace(ctx context.Context, hello *machines.Hello, text []byte) error {
+func (w *remote) trace(ctx context.Context, hello *machines.Hello) error {
 	ctx, span := tracer.Start(traces.Under(ctx, hello.Trace), "worker",
 		trace.WithAttributes(attribute.String("worker", w.name), attribute.String("device", w.dev.Info().Name)))
 	defer span.End()
-	return w.follow(ctx, hello, text)
+	return w.follow(ctx, hello)
 }
 
 // follow builds the replica and goes with it through the run.
-func (w *remote) follow(ctx context.Context, hello *machines.Hello, text []byte) error {
-	cfg, err := Parse("the run's configuration", text, Use(w.known), Context(ctx), within())
+func (w *remote) follow(ctx context.Context, hello *machines.Hello) error {
+	trust := w.at.trust(hello.Signer)
+	cfg, err := Parse("the run's configuration", hello.Config, Use(w.known), Context(ctx), within(trust, hello.Source))
 	if err != nil {
 		return err
 	}
-	if err := cfg.CheckClustered(); err != nil {
+	if err := cfg.checkClustered(trust); err != nil {
 		return cfg.document.Locate(err)
 	}
 	own, err := cfg.TOML()

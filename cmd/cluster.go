@@ -41,7 +41,7 @@ func newClusterStatus() *cobra.Command {
 		Args:    between(1, 1, "want the URL that the run shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.address = args[0]
-			if err := evorl.CheckWorkerAddress(f.address); err != nil {
+			if err := f.config().CheckWorker(); err != nil {
 				return usagef("%v", err)
 			}
 			if over < 0 {

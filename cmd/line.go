@@ -159,9 +159,14 @@ func (l *line) tell(name, text string, facts ...progress.Fact) {
 	fmt.Fprintln(l, text)
 }
 
-// tellWorkers writes how workers join the run.
-func (l *line) tellWorkers(cmd *cobra.Command, address string) {
-	l.tell("workers", "workers join by: "+cmd.Root().Name()+" worker "+address, progress.Fact{Name: "address", Value: address})
+// tellWorkers writes how workers join the run, whose key has what they execute signed; "": nothing is.
+func (l *line) tellWorkers(cmd *cobra.Command, address, key string) {
+	command, facts := cmd.Root().Name()+" worker ", []progress.Fact{{Name: "address", Value: address}}
+	if key != "" {
+		command += "--trust " + key + " "
+		facts = append(facts, progress.Fact{Name: "key", Value: key})
+	}
+	l.tell("workers", "workers join by: "+command+address, facts...)
 }
 
 // warn shows a warning: something that does not end the run.

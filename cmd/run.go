@@ -133,7 +133,7 @@ func (f *runFlags) config(ctx context.Context, args []string) (*evorl.Config, er
 		return f.config(ctx, args)
 	}
 	if f.cluster.address != "" {
-		if err := cfg.CheckClustered(); err != nil {
+		if err := cfg.CheckClustered(f.cluster.config()); err != nil {
 			return nil, usagef("--cluster %s: %v", f.cluster.address, err)
 		}
 		return cfg, nil
@@ -221,7 +221,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 			return cause(ctx, err)
 		}
 		if at := s.WorkersAddress(); at != "" {
-			line.tellWorkers(cmd, at)
+			line.tellWorkers(cmd, at, s.WorkersKey())
 		}
 		if f.watch {
 			page, err := servePage(cfg, path, firstDevice(f.device), 0)

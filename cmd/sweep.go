@@ -215,7 +215,7 @@ func (f *sweepFlags) shown(cmd *cobra.Command, s *evorl.Sweep, devices []*vk.Dev
 		defer line.end()
 		if at := run.WorkersAddress(); at != workers { // once, before all runs, which are one after the other
 			workers = at
-			line.tellWorkers(cmd, at)
+			line.tellWorkers(cmd, at, run.WorkersKey())
 		}
 		err := learnShown(ctx, screen, run, line)
 		if several && evorl.DeviceLost(err) && ctx.Err() == nil {

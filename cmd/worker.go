@@ -20,6 +20,7 @@ type clusterFlags struct {
 	ca      string
 	cert    string
 	key     string
+	sign    string
 }
 
 // add adds the flags by which a process may use a server.
@@ -36,6 +37,7 @@ func (f *clusterFlags) addRun(cmd *cobra.Command) {
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "PEM `FILE` of the certificate of --cluster embed://HOST:PORT")
 	cmd.Flags().StringVar(&f.key, "tls-key", "", "PEM `FILE` of its key")
+	cmd.Flags().StringVar(&f.sign, "sign", "", "`FILE` with the key that signs GLSL of the configuration for workers, which execute none without; made if it does not exist")
 }
 
 // check refuses flags without what they belong to.
@@ -43,7 +45,7 @@ func (f *clusterFlags) check() error {
 	if f.address != "" {
 		return nil
 	}
-	for _, of := range [][2]string{{"--login", f.login}, {"--creds", f.creds}, {"--tls-ca", f.ca}, {"--tls-cert", f.cert}, {"--tls-key", f.key}} {
+	for _, of := range [][2]string{{"--login", f.login}, {"--creds", f.creds}, {"--tls-ca", f.ca}, {"--tls-cert", f.cert}, {"--tls-key", f.key}, {"--sign", f.sign}} {
 		if of[1] != "" {
 			return usagef("%s %s: want --cluster too", of[0], of[1])
 		}
@@ -52,12 +54,13 @@ func (f *clusterFlags) check() error {
 }
 
 func (f *clusterFlags) config() evorl.ClusterConfig {
-	return evorl.ClusterConfig{Address: f.address, Login: f.login, Credentials: f.creds, CA: f.ca, Cert: f.cert, Key: f.key}
+	return evorl.ClusterConfig{Address: f.address, Login: f.login, Credentials: f.creds, CA: f.ca, Cert: f.cert, Key: f.key, SigningKey: f.sign}
 }
 
 func newWorker(known *evorl.Catalog) *cobra.Command {
 	var f clusterFlags
 	var device string
+	var trusted, outside []string
 	var quiet bool
 	cmd := &cobra.Command{
 		Use:   "worker [flags] URL",
@@ -67,12 +70,17 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 				"its populations, or compute slices of its members. The run ends with the same bits for every number of workers; they may come and go.",
 			"A worker waits for a run that has not begun, or that was interrupted. It needs the run's version of evorl, device and driver, and executes only "+
 				"what evorl itself contains.",
+			"If the run's environment or problem is GLSL of its own, or a robot's, the run has --sign, and shows the key that --trust allows: with it the worker executes the GLSL that "+
+				"this key has signed. It starts a world outside of evorl only if --outside names it, too.",
 		),
-		Example: "  evorl worker nats://coordinator:4222\n  evorl worker --device 0,1 --login login.txt --tls-ca ca.pem tls://coordinator:4222/swing-up",
-		Args:    between(1, 1, "want the URL that the run shows"),
+		Example: "  evorl worker nats://coordinator:4222\n  evorl worker --device 0,1 --login login.txt --tls-ca ca.pem tls://coordinator:4222/swing-up\n" +
+			"  evorl worker --trust UDXXW3PJKY… nats://coordinator:4222",
+		Args: between(1, 1, "want the URL that the run shows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.address = args[0]
-			if err := evorl.CheckWorkerAddress(f.address); err != nil {
+			at := f.config()
+			at.Trusted, at.Outside = trusted, outside
+			if err := at.CheckWorker(); err != nil {
 				return usagef("%v", err)
 			}
 			screen := cmd.ErrOrStderr()
@@ -82,7 +90,7 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 				var all sync.WaitGroup
 				for i, dev := range devices {
 					all.Go(func() {
-						errs[i] = cause(ctx, evorl.Work(ctx, dev, f.config(), known, func(text string) {
+						errs[i] = cause(ctx, evorl.Work(ctx, dev, at, known, func(text string) {
 							mu.Lock()
 							defer mu.Unlock()
 							if !quiet {
@@ -98,6 +106,8 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 	}
 	addRunDevices(cmd, &device)
 	f.add(cmd)
+	cmd.Flags().StringArrayVar(&trusted, "trust", nil, "public `KEY` of a run, as it shows it, whose GLSL the worker executes; may be given several times")
+	cmd.Flags().StringArrayVar(&outside, "outside", nil, "world outside of evorl, by its name in `ENV`, that the worker starts for a run of a key of --trust; may be given several times")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "show nothing but errors")
 	return cmd
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/evorl/evorl/internal/machines"
 )
 
 // heard is what a process says while a test reads it.
@@ -125,11 +127,45 @@ func TestWorker(t *testing.T) {
 	b.write("pbt.toml", "workflow = \"pbt\"\nenv = \"CartPole-v1\"\n")
 	for _, of := range []struct{ args, want string }{
 		{"run --cluster embed ppo.toml", "want more actors, more members, or one device"}, {"run --cluster embed://0.0.0.0:0 openes.toml", "a login"},
-		{"run --login f openes.toml", "--cluster"},
+		{"run --login f openes.toml", "--cluster"}, {"run --sign f openes.toml", "--cluster"}, {"worker --trust x nats://h", "the public key"},
+		{"worker --outside exec:./x nats://h", "whose key it trusts"},
 		{"run --cluster embed --seeds 2 pbt.toml", "runs of their own"}, {"worker embed", "nats://host:4222"}, {"worker", "URL"},
 	} {
 		if _, stderr, status := b.run(strings.Fields(of.args)...); status == 0 || !strings.Contains(stderr, of.want) {
 			t.Errorf("%s: status %d, want %q in\n%s", of.args, status, of.want, stderr)
 		}
+	}
+}
+
+// A run with GLSL of its own shows its workers the key by which they are to trust it, which is kept for when it is resumed.
+func TestWorkerTrust(t *testing.T) {
+	b := ownBox(t)
+	if _, stderr, status := b.run("run", "--cluster", "embed://127.0.0.1:0", "point.toml"); status != statusUsage || !strings.Contains(stderr, "want --sign FILE") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	at := freeAddress(t)
+	share := []string{"run", "--json", "--log-format", "json", "--cluster", "embed://" + at, "--sign", "key", "--iterations", "20", "--out", "shared"}
+	said, out := &heard{}, &heard{}
+	run, _, _ := b.command(append(share, "point.toml")...)
+	run.Stderr, run.Stdout = said, out
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the run's key", said, func() bool { return strings.Contains(said.String(), `"key":"U`) })
+	_, rest, _ := strings.Cut(said.String(), `"key":"`)
+	key, _, _ := strings.Cut(rest, `"`)
+	if _, stderr, status := b.run("worker", "nats://"+at); status != statusFailed || !strings.Contains(stderr, "--trust "+key) {
+		t.Errorf("without the key: status %d\n%s", status, stderr)
+	}
+	b.must("worker", "--trust", key, "nats://"+at)
+	if err := run.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	want := b.object(b.must("run", "-q", "--json", "--iterations", "20", "--set", "members.slice=1", "--out", "alone", "point.toml"))["digest"]
+	if got := b.object(out.String())["digest"]; got != want {
+		t.Errorf("it ends with %v; want %v, as on one device", got, want)
+	}
+	if again, err := machines.OpenKey(b.path("key")); err != nil || again.Public() != key {
+		t.Errorf("the file has the key %s (%v); want %s", again.Public(), err, key)
 	}
 }

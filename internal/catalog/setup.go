@@ -39,7 +39,7 @@ type Setup struct {
 		env   string // as it was given
 		robot *robot // nil: Env is no model
 	}
-	within  bool                     // see Reader
+	within  *Trust                   // see Reader
 	outside *outside                 // nil: no server of the bridge's protocol steps the environment
 	remote  *remote                  // nil: no server of dm_env_rpc does
 	catalog *Catalog                 // where Workflow and Env were looked up
@@ -55,7 +55,8 @@ type Reader struct {
 	Catalog *Catalog                // where names are looked up
 	Folder  string                  // to which the paths of files are relative
 	Values  []any                   // of sections, which may select workflows
-	Within  bool                    // only what the program itself contains may be named: no files, and nothing outside
+	Within  *Trust                  // only what the program itself contains may be named, and what is trusted; nil: anything
+	Text    []byte                  // the GLSL that env names, which came with the document; empty: it is read from the file
 	Program func() (program string) // the program that made the configuration's run, "" if unknown; nil: no run's
 
 	source  *Source  // of the file that env names; nil: it is read from there
@@ -94,11 +95,13 @@ func (r *Reader) Select(d *config.Document) (*Setup, error) {
 		return nil, err
 	}
 	var err error
-	s.within = r.Within
+	if s.within = r.Within; s.within != nil { // before anything is read or started
+		if err := errors.Join(s.CheckWithin(*s.within), r.checkSent(top.Env)); err != nil {
+			return nil, d.Locate(err)
+		}
+	}
 	switch {
-	case s.within && beyond(top.Env) != "":
-		return nil, d.Locate(s.CheckWithin())
-	case strings.HasSuffix(top.Env, SourceSuffix):
+	case isSource(top.Env):
 		err = s.placeSource(top.Env, d, r)
 	case isRobot(top.Env):
 		err = s.placeRobot(top.Env, d, r)
@@ -175,8 +178,8 @@ func (s *Setup) Finish(d *config.Document) (err error) {
 			of.locate(s.locate)
 		}
 	}
-	if s.within {
-		if err := s.CheckWithin(); err != nil {
+	if s.within != nil {
+		if err := s.CheckWithin(*s.within); err != nil {
 			return d.Locate(err)
 		}
 	}

@@ -51,7 +51,9 @@ const MaxSource = 16 << 20
 func (s *Setup) placeSource(name string, d *config.Document, r *Reader) error {
 	s.Place = filepath.Base(name)
 	path := s.Place
-	if s.Source = r.source; s.Source == nil || name != s.Source.Name && name != r.given {
+	if s.Source = r.source; len(r.Text) > 0 {
+		s.Source = &Source{Name: s.Place, Text: r.Text}
+	} else if s.Source == nil || name != s.Source.Name && name != r.given {
 		path = r.locate(name)
 		text, err := includeSources(r.Context, path)
 		if err != nil {

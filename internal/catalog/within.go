@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/evorl/evorl/engine/config"
@@ -9,23 +10,41 @@ import (
 	"github.com/evorl/evorl/envs/dmenvrpc"
 )
 
-// beyond returns what env names that a program does not contain: a file, or something outside; "": nothing.
-func beyond(env string) string {
-	switch {
-	case strings.HasSuffix(env, SourceSuffix), isRobot(env):
-		return "a file"
-	case bridge.IsName(env), dmenvrpc.IsName(env):
-		return "stepped by other processes"
-	}
-	return ""
+// Trust is what a configuration from elsewhere may name besides what a program contains.
+type Trust struct {
+	Signer  string   // the public key that has signed it; "": none, or not yet
+	Signed  bool     // by a key that is trusted: it may name the GLSL that comes with it, and worlds that are in Outside
+	Outside []string // names of worlds outside of evorl
 }
 
-// CheckWithin returns an error if the setup has parts that a program does not contain: an environment or a problem of a file, one outside, or a problem's data.
-// Other machines do not have them, and do not execute what they are sent.
-func (s *Setup) CheckWithin() error {
+// unsigned is what to do if a configuration is not signed, or by a key that is not trusted; more are flags of the worker.
+func (t Trust) unsigned(more string) string {
+	if t.Signer == "" {
+		return "want --sign FILE with the run's key, which is made if it does not exist, and evorl worker " + more + "--trust with the public key that the run shows"
+	}
+	return "want evorl worker " + more + "--trust " + t.Signer + ", if that is the key that the run shows"
+}
+
+// isSource reports whether env names a file of GLSL.
+func isSource(env string) bool { return strings.HasSuffix(env, SourceSuffix) }
+
+// isOutside reports whether env names a world that other processes step.
+func isOutside(env string) bool { return bridge.IsName(env) || dmenvrpc.IsName(env) }
+
+// CheckWithin returns an error if the setup has parts that other machines do not have and are not sent, such as a problem's data, or that they execute only
+// with more trust.
+func (s *Setup) CheckWithin(trust Trust) error {
 	const want = "want one that evorl contains, for workers on other machines, or a run without --cluster"
-	if what := beyond(s.named); what != "" {
-		return config.Invalid("env", "%q is %s: %s", s.named, what, want)
+	switch {
+	case (isSource(s.named) || isRobot(s.named)) && !trust.Signed:
+		return config.Invalid("env", "%q is a file, code that workers on other machines execute only if it is signed by a key that they trust: %s", s.named,
+			trust.unsigned(""))
+	case isOutside(s.named) && !trust.Signed:
+		return config.Invalid("env", "%q is stepped by other processes, which workers on other machines start only for a run that is signed by a key that they "+
+			"trust: %s", s.named, trust.unsigned("--outside "+s.named+" "))
+	case isOutside(s.named) && !slices.Contains(trust.Outside, s.named):
+		return config.Invalid("env", "%q is stepped by other processes, which a worker starts only if its command line names it: want evorl worker --outside %s",
+			s.named, s.named)
 	}
 	search, ok := s.search()
 	if !ok {
@@ -40,6 +59,14 @@ func (s *Setup) CheckWithin() error {
 	}
 	if file != "" {
 		return config.Invalid(TaskSection, "%s of %q is read from a file: %s", filepath.Base(file), s.Place, strings.Replace(want, "one", "data", 1))
+	}
+	return nil
+}
+
+// checkSent returns an error if env names a file that has not come with a configuration from elsewhere: nothing is read in its place.
+func (r *Reader) checkSent(env string) error {
+	if isRobot(env) || isSource(env) && len(r.Text) == 0 {
+		return config.Invalid("env", "%q is a file, and its GLSL has not come with the configuration: want a coordinator of the same version of evorl", env)
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func TestOtherLogin(t *testing.T) {
 	}
 	defer s.Close()
 	var refused *AccessError
-	if _, _, err := l.Hello(ctx); !errors.As(err, &refused) || !errors.Is(err, nats.ErrAuthorization) {
+	if _, err := l.Hello(ctx); !errors.As(err, &refused) || !errors.Is(err, nats.ErrAuthorization) {
 		t.Errorf("%v; want an *AccessError", err)
 	}
 }

@@ -67,7 +67,9 @@ func (h *Host) hello(q request) (reply, []byte) {
 		return refused("a worker that does not say what it is"), nil
 	}
 	text := q.Identity.differs(h.run.Identity)
-	r := reply{Status: statusOK, Hello: &Hello{Seed: h.run.Seed, Iterations: h.run.Iterations, Loose: h.run.Loose, Digest: h.run.Digest, Trace: h.run.Trace}}
+	r := reply{Status: statusOK, Hello: &Hello{
+		Seed: h.run.Seed, Iterations: h.run.Iterations, Loose: h.run.Loose, Digest: h.run.Digest, Trace: h.run.Trace, Signer: h.run.Key.Public(), Signature: h.proof,
+	}}
 	of := Guest{Name: q.Worker, Identity: *q.Identity}
 	if text != "" && !h.run.Loose {
 		r = refused("%s: they do not compute the same bits; want equal ones, or a loose run", text)
@@ -93,7 +95,7 @@ func (h *Host) hello(q request) (reply, []byte) {
 	if g := h.members[q.Worker]; g == nil || g.gone || g.attempt != q.Attempt {
 		h.members[q.Worker] = &guest{attempt: q.Attempt, seen: time.Now()} // a large configuration is fetched in parts
 	}
-	return r, h.run.Config
+	return r, h.hail
 }
 
 // poll is the context of a call that may wait.

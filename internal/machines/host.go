@@ -16,6 +16,8 @@ import (
 type Run struct {
 	Name       string // in subjects
 	Config     []byte // TOML, all settings
+	Source     []byte // the GLSL that Config names by env; nil: none
+	Key        *Key   // signs both; nil: workers execute what their own program contains
 	Digest     string // of Config
 	Seed       uint32
 	Iterations int
@@ -40,6 +42,8 @@ type Host struct {
 	link   cluster.Link
 	timing Timing
 	epoch  string
+	hail   []byte // Hello.Config and Hello.Source
+	proof  []byte // Hello.Signature
 	ctx    context.Context
 	stop   context.CancelFunc
 	sub    *nats.Subscription
@@ -62,8 +66,12 @@ func Serve(conn *nats.Conn, run Run, link cluster.Link, timing Timing) (*Host, e
 	if _, err := conn.Request(subject(run.Name, callBeat), encode(request{}, nil), h.timing.Beat); err == nil {
 		return nil, fmt.Errorf("machines: run %q: %w; want another name behind the address", run.Name, ErrTaken)
 	}
-	h.ctx, h.stop = context.WithCancel(context.Background())
 	var err error
+	if h.proof, err = run.Key.sign(statement(run.Name, h.epoch, run.Config, run.Source)); err != nil {
+		return nil, fmt.Errorf("machines: %w", err)
+	}
+	h.hail = joined([][]byte{run.Config, run.Source})
+	h.ctx, h.stop = context.WithCancel(context.Background())
 	if h.sub, err = conn.Subscribe(subject(run.Name, "*"), h.receive); err != nil {
 		h.stop()
 		return nil, fmt.Errorf("machines: %w", err)

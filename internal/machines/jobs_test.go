@@ -34,7 +34,7 @@ func TestJobs(t *testing.T) {
 	ended := make(chan error, 1)
 	work := func(l *Link) {
 		var result []byte
-		_, _, err := l.Hello(ctx)
+		_, err := l.Hello(ctx)
 		if err == nil {
 			_, _, err = l.Join(ctx, "a")
 		}
@@ -95,7 +95,7 @@ func TestJobs(t *testing.T) {
 	}
 
 	other, _ := s.link("b", identity)
-	if _, _, err := other.Hello(ctx); err != nil {
+	if _, err := other.Hello(ctx); err != nil {
 		t.Fatal(err)
 	}
 	joined := make(chan error, 1)

@@ -77,24 +77,30 @@ func NewLink(conn *nats.Conn, run, worker string, identity Identity, timing Timi
 // Ended is closed when the run is complete.
 func (l *Link) Ended() <-chan struct{} { return l.ended }
 
-// Hello asks what the run is. It waits for a host.
-func (l *Link) Hello(ctx context.Context) (*Hello, []byte, error) {
+// Hello asks what the run is. It waits for a host. Whoever may connect to the server can answer; Hello.Signer is who it was, if it has signed the answer.
+func (l *Link) Hello(ctx context.Context) (*Hello, error) {
 	l.silence()
 	l.next.end()
 	l.mu.Lock()
 	l.epoch, l.digest = "", ""
 	l.mu.Unlock()
-	r, text, err := l.ask(ctx, callHello, request{Identity: &l.identity}, nil)
+	r, rest, err := l.ask(ctx, callHello, request{Identity: &l.identity}, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if r.Hello == nil {
-		return nil, nil, fmt.Errorf("machines: run %q does not say what it is; want a coordinator of the same version of evorl", l.run)
+	texts, err := separated(rest)
+	if r.Hello == nil || err != nil || len(texts) != 2 {
+		return nil, fmt.Errorf("machines: run %q does not say what it is; want a coordinator of the same version of evorl", l.run)
+	}
+	h := r.Hello
+	h.Config, h.Source = texts[0], texts[1]
+	if h.Signer != "" && !signedBy(h.Signer, statement(l.run, r.Epoch, h.Config, h.Source), h.Signature) {
+		return nil, fmt.Errorf("machines: run %q: its configuration does not have the signature of the key %.80q; it was changed on its way, or is another one's", l.run, h.Signer)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.epoch, l.loose, l.digest = r.Epoch, r.Hello.Loose, r.Hello.Digest
-	return r.Hello, text, nil
+	return h, nil
 }
 
 // Join implements cluster.Link.

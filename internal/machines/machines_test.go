@@ -130,9 +130,9 @@ func until(t *testing.T, holds func() bool) {
 // enter makes a worker join, and returns the step with which it begins.
 func enter(ctx context.Context, t *testing.T, l *Link, name string) int {
 	t.Helper()
-	hello, config, err := l.Hello(ctx)
-	if err != nil || hello.Seed != 7 || hello.Iterations != 50 || len(config) != 840 {
-		t.Errorf("hello: %+v and %d bytes (%v)", hello, len(config), err)
+	hello, err := l.Hello(ctx)
+	if err != nil || hello.Seed != 7 || hello.Iterations != 50 || len(hello.Config) != 840 || hello.Signer != "" {
+		t.Errorf("hello: %+v (%v)", hello, err)
 		return -1
 	}
 	step, state, err := l.Join(ctx, name)
@@ -236,7 +236,7 @@ func TestDead(t *testing.T) {
 	}
 	<-over
 	again, _ := s.link("dies", identity)
-	if _, _, err := again.Hello(ctx); err != nil {
+	if _, err := again.Hello(ctx); err != nil {
 		t.Fatal(err)
 	}
 	again.attempt = l.attempt
@@ -263,7 +263,7 @@ func TestEpochs(t *testing.T) {
 		t.Errorf("a second coordinator: %v; want ErrTaken", err)
 	}
 	l, _ := s.link("a", identity)
-	if _, _, err := l.Hello(ctx); err != nil {
+	if _, err := l.Hello(ctx); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error)
@@ -310,7 +310,7 @@ func TestRefused(t *testing.T) {
 		want     string
 	}{{Identity{Version: "2", Device: "a device"}, `evorl of the worker is "2", and of the run "1"`}, {Identity{Version: "1", Device: "other"}, "the device"}} {
 		l, _ := s.link("x"+of.identity.Device, of.identity)
-		if _, _, err := l.Hello(ctx); !errors.As(err, &no) || !strings.Contains(no.Text, of.want) {
+		if _, err := l.Hello(ctx); !errors.As(err, &no) || !strings.Contains(no.Text, of.want) {
 			t.Errorf("%+v: %v; want it refused, with %q", of.identity, err, of.want)
 		}
 	}
@@ -318,7 +318,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("guests %+v; want two, refused", got)
 	}
 	l, _ := s.link("a", identity)
-	if _, _, err := l.Hello(ctx); err != nil {
+	if _, err := l.Hello(ctx); err != nil {
 		t.Fatal(err)
 	}
 	l.digest = "other"
@@ -327,7 +327,7 @@ func TestRefused(t *testing.T) {
 	}
 	loose := newSite(t, true)
 	l, _ = loose.link("a", Identity{Version: "1", Device: "other"})
-	if _, _, err := l.Hello(ctx); err != nil {
+	if _, err := l.Hello(ctx); err != nil {
 		t.Errorf("another device in a loose run: %v", err)
 	}
 }

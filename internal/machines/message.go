@@ -73,13 +73,18 @@ const (
 	statusGone    = "gone"    // the part is of an older reply
 )
 
-// Hello describes a run to those who want to join it. Its configuration follows it.
+// Hello describes a run to those who want to join it. What is not in the head of the message follows it.
 type Hello struct {
 	Seed       uint32
 	Iterations int
 	Loose      bool
 	Digest     string // of the configuration
 	Trace      string `json:",omitempty"` // of Run
+	Signer     string `json:",omitempty"` // the public key that has signed Config and Source for this session, which Link.Hello has checked; "": none
+	Signature  []byte `json:",omitempty"`
+
+	Config []byte `json:"-"`
+	Source []byte `json:"-"` // the GLSL that Config names by env; empty: none
 }
 
 const (

@@ -64,7 +64,7 @@ func (m *mortal) begin(ctx context.Context) (err error) {
 	if m.link, err = machines.NewLink(m.conn, runName, name, identity, quick, func(string) {}); err != nil {
 		return err
 	}
-	_, _, err = m.link.Hello(ctx)
+	_, err = m.link.Hello(ctx)
 	return err
 }
 

@@ -135,7 +135,7 @@ func help(ctx context.Context, dev *vk.Device, s study, url, name string, of *tr
 		return err
 	}
 	defer link.Close()
-	if _, _, err := link.Hello(ctx); err != nil {
+	if _, err := link.Hello(ctx); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancelCause(ctx)

@@ -144,7 +144,7 @@ func (v *virtual) take(ctx context.Context, url, name string) error {
 	if v.worker, err = cluster.NewWorker(name, link); err != nil {
 		return err
 	}
-	if _, _, err := link.Hello(ctx); err != nil {
+	if _, err := link.Hello(ctx); err != nil {
 		return err
 	}
 	if v.mortal {
