@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -137,35 +138,35 @@ func TestWorker(t *testing.T) {
 	}
 }
 
-// A run with GLSL of its own shows its workers the key by which they are to trust it, which is kept for when it is resumed.
+// A run with GLSL of its own is shared by workers that trust its key, which it shows; others say which key that is.
 func TestWorkerTrust(t *testing.T) {
 	b := ownBox(t)
 	if _, stderr, status := b.run("run", "--cluster", "embed://127.0.0.1:0", "point.toml"); status != statusUsage || !strings.Contains(stderr, "want --sign FILE") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
-	at := freeAddress(t)
-	share := []string{"run", "--json", "--log-format", "json", "--cluster", "embed://" + at, "--sign", "key", "--iterations", "20", "--out", "shared"}
-	said, out := &heard{}, &heard{}
-	run, _, _ := b.command(append(share, "point.toml")...)
-	run.Stderr, run.Stdout = said, out
-	if err := run.Start(); err != nil {
+	key, err := machines.OpenKey(b.path("key"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the run's key", said, func() bool { return strings.Contains(said.String(), `"key":"U`) })
-	_, rest, _ := strings.Cut(said.String(), `"key":"`)
-	key, _, _ := strings.Cut(rest, `"`)
-	if _, stderr, status := b.run("worker", "nats://"+at); status != statusFailed || !strings.Contains(stderr, "--trust "+key) {
-		t.Errorf("without the key: status %d\n%s", status, stderr)
+	at, said, refused := freeAddress(t), &heard{}, &heard{}
+	trusts, _, _ := b.command("worker", "--trust", key.Public(), "nats://"+at)
+	doubts, _, _ := b.command("worker", "nats://"+at)
+	trusts.Stderr, doubts.Stderr = said, refused
+	if err := errors.Join(trusts.Start(), doubts.Start()); err != nil {
+		t.Fatal(err)
 	}
-	b.must("worker", "--trust", key, "nats://"+at)
-	if err := run.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
+	stdout, stderr, status := b.run("run", "--json", "--cluster", "embed://"+at, "--sign", "key", "--iterations", "20", "--out", "shared", "point.toml")
+	if status != 0 || !strings.Contains(stderr, " worker --trust "+key.Public()+" nats://"+at) {
+		t.Fatalf("status %d\n%s", status, stderr)
 	}
 	want := b.object(b.must("run", "-q", "--json", "--iterations", "20", "--set", "members.slice=1", "--out", "alone", "point.toml"))["digest"]
-	if got := b.object(out.String())["digest"]; got != want {
+	if got := b.object(stdout)["digest"]; got != want {
 		t.Errorf("it ends with %v; want %v, as on one device", got, want)
 	}
-	if again, err := machines.OpenKey(b.path("key")); err != nil || again.Public() != key {
-		t.Errorf("the file has the key %s (%v); want %s", again.Public(), err, key)
+	if err := trusts.Wait(); err != nil || !strings.Contains(said.String(), "ppo on point.glsl") {
+		t.Errorf("the worker that trusts the key ends with %v\n%s", err, said)
+	}
+	if err := doubts.Wait(); err == nil || !strings.Contains(refused.String(), "--trust "+key.Public()) {
+		t.Errorf("the other one ends with %v\n%s", err, refused)
 	}
 }
