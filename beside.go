@@ -22,6 +22,9 @@ type runOptions struct {
 	loose   bool
 	cluster *ClusterConfig // nil: no other processes
 	meeting *meeting       // where they are, if others follow the run; nil: it has one of its own
+
+	gathered func(address, key string) // see Gathered; nil: nobody is told
+	told     func(text string)         // see Told
 }
 
 func newRunOptions(options []RunOption) (o runOptions, err error) {

@@ -78,7 +78,12 @@ func Clustered(at ClusterConfig) RunOption { return func(o *runOptions) { o.clus
 // CheckClustered returns an error if processes on other machines cannot share runs of the configuration: where CheckShared has one, if it needs files of
 // data, and without a SigningKey if it has GLSL of its own or worlds outside of evorl. Gradients have parts for the devices of one machine.
 func (c *Config) CheckClustered(at ClusterConfig) error {
-	return c.checkClustered(catalog.Trust{Signed: at.SigningKey != "", Outside: []string{c.Run.Env}})
+	return c.checkClustered(at.ofRun(c))
+}
+
+// ofRun is the trust of workers that are to take part in runs of a configuration.
+func (c ClusterConfig) ofRun(of *Config) catalog.Trust {
+	return catalog.Trust{Signed: c.SigningKey != "", Outside: []string{of.Run.Env}}
 }
 
 func (c *Config) checkClustered(trust catalog.Trust) error {
@@ -257,8 +262,8 @@ func workerAddress(address string) (machines.Address, error) {
 	return of, nil
 }
 
-// Work takes part in a run of another process (Clustered) until that is complete: it builds the workflow of the configuration that it is sent, and evaluates
-// the slices of a population that it is given, computes slices of the members, or acts. It waits for the run to begin, and for one that was interrupted to be
+// Work takes part in a run of another process, or in the runs of a sweep (Clustered), until that is complete: it builds the workflow of the configuration that it
+// is sent, and evaluates the slices of a population that it is given, computes slices of the members, acts, or does whole runs. It waits for the run to begin, and for one that was interrupted to be
 // resumed. It executes only what this program contains, whose names known has (nil: the built-in ones), and what a key in at.Trusted has signed: GLSL, and
 // worlds in at.Outside. tell is called with what happens, each time in one line; nil: it is not told.
 //
@@ -357,6 +362,9 @@ func (w *remote) trace(ctx context.Context, hello *machines.Hello) error {
 
 // follow builds the replica and goes with it through the run.
 func (w *remote) follow(ctx context.Context, hello *machines.Hello) error {
+	if hello.Whole {
+		return w.wholeRuns(ctx, hello)
+	}
 	trust := w.at.trust(hello.Signer)
 	cfg, err := Parse("the run's configuration", hello.Config, Use(w.known), Context(ctx), within(trust, hello.Source))
 	if err != nil {

@@ -140,8 +140,8 @@ func (s *Sweep) batchJob(b *batch, iterations int, options []RunOption, learn Le
 	var of map[int]float64 // scores by members
 	to := iterations
 	return sweepJob{
-		name: filepath.Base(b.Folder),
-		run: func(ctx context.Context, dev *vk.Device) error {
+		name: filepath.Base(b.Folder), moves: b.From == nil,
+		run: func(ctx context.Context, on sweepPlace) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func (s *Sweep) batchJob(b *batch, iterations int, options []RunOption, learn Le
 				b.cfg.Run.Iterations = iterations
 			}
 			to = b.cfg.Run.Iterations
-			if err := s.sweepRun(b, options).run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.Trials) }); err != nil {
+			if err := on.run(ctx, s.sweepRun(b, options), func(ctx context.Context, r *Run) error { return learn(ctx, b.cfg, r, b.Trials) }); err != nil {
 				return err
 			}
 			var err error
@@ -225,17 +225,12 @@ func (e *ForeignRunError) Unwrap() error { return e.Err }
 // configuration and has all its records.
 func (r *sweepRun) run(ctx context.Context, dev *vk.Device, learn func(context.Context, *Run) error) error {
 	begin := r.begin
-	stored, err := Stored(r.folder, Use(r.cfg.setup.Catalog()))
-	switch {
-	case err == nil:
-		last, err := r.completed(stored)
-		if err != nil || last >= r.cfg.Run.Iterations {
-			return err
-		}
-		r.cfg.Run.Iterations = max(r.cfg.Run.Iterations, stored.Run.Iterations)
-		begin = Resume
-	case !errors.Is(err, rundir.ErrNoRun):
+	done, begun, err := r.stands()
+	if err != nil || done {
 		return err
+	}
+	if begun {
+		begin = Resume
 	}
 	run, err := begin(ctx, dev, r.cfg, r.folder, r.options...)
 	if err != nil {
@@ -249,6 +244,23 @@ func (r *sweepRun) run(ctx context.Context, dev *vk.Device, learn func(context.C
 		return err
 	}
 	return r.check(run.done)
+}
+
+// stands reports whether the run is done, to the iterations of its configuration, and whether it has begun.
+func (r *sweepRun) stands() (done, begun bool, err error) {
+	stored, err := Stored(r.folder, Use(r.cfg.setup.Catalog()))
+	switch {
+	case errors.Is(err, rundir.ErrNoRun):
+		return false, false, nil
+	case err != nil:
+		return false, false, err
+	}
+	last, err := r.completed(stored)
+	if err != nil || last >= r.cfg.Run.Iterations {
+		return err == nil, true, err
+	}
+	r.cfg.Run.Iterations = max(r.cfg.Run.Iterations, stored.Run.Iterations)
+	return false, true, nil
 }
 
 // completed returns the last iteration that the run's newest session completed and saved; 0: none. The run must have the configuration.

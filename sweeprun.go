@@ -35,8 +35,11 @@ type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of []Trial) erro
 // The folder is locked until Run returns; one that another process uses gives rundir.ErrInUse.
 //
 // With Beside several devices run side by side, each one run at a time, to the same bits: learn is called by several goroutines then, report by one at a
-// time. Devices must be equal, unless Loose. If one is lost (DeviceLost), another one goes on with its run. With Clustered the runs are one after the
-// other, each shared by all devices and workers, which Work takes from run to run; then every run must have slices (Config.CheckClustered).
+// time. Devices must be equal, unless Loose. If one is lost (DeviceLost), another one goes on with its run.
+//
+// With Clustered workers elsewhere (Work) take part until the sweep ends. Where runs have slices (Config.ShareKey), they are one after the other, each shared by
+// all devices and workers. Otherwise each worker does a whole run at a time, as each device here, and this folder follows its folder; learn is not called for it,
+// and what happens elsewhere is told (Told). If a worker leaves, its run goes on from the last checkpoint that came of it.
 //
 // A completed run is taken if it has the configuration of its trials and all records; otherwise nothing is changed, and the error is
 // a *ForeignRunError.
@@ -49,7 +52,7 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 	if err := engine.Require(map[string]any{"device": dev, "learn function": learn, "report function": report}); err != nil {
 		return nil, fmt.Errorf("evorl: sweep: %w", err)
 	}
-	devices, err := newSweepDevices(dev, options)
+	devices, err := newSweepDevices(dev, s.Divided(), options)
 	if err != nil {
 		return nil, fmt.Errorf("evorl: sweep: %w", err)
 	}
@@ -72,7 +75,10 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 	if err != nil {
 		return nil, err
 	}
-	end, err := devices.meet()
+	if err := s.checkWhole(devices, batches); err != nil {
+		return nil, err
+	}
+	end, err := devices.meet(s.Base)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +167,8 @@ func (s *Sweep) trialJobs(
 	jobs, scores, left := make([]sweepJob, runs), make([][]float64, runs), runs
 	for i := range jobs {
 		most := iterations
-		jobs[i].name = fmt.Sprintf("trial %d", t.Number)
-		jobs[i].run = func(ctx context.Context, dev *vk.Device) error {
+		jobs[i].name, jobs[i].moves = fmt.Sprintf("trial %d", t.Number), true
+		jobs[i].run = func(ctx context.Context, on sweepPlace) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -175,7 +181,7 @@ func (s *Sweep) trialJobs(
 			}
 			cfg.Run.Iterations = most
 			of := &sweepRun{folder: out.Folders[i], cfg: cfg, begin: Start, options: options}
-			if err := of.run(ctx, dev, func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, []Trial{t}) }); err != nil {
+			if err := on.run(ctx, of, func(ctx context.Context, r *Run) error { return learn(ctx, cfg, r, []Trial{t}) }); err != nil {
 				return err
 			}
 			scores[i], _, err = recordsOf(cfg, out.Folders[i]).ScoresUntil(int64(most), s.Config.Metric, 1)

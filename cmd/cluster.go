@@ -112,9 +112,12 @@ func clusterText(before, now *evorl.ClusterStatus) string {
 	if text := rate(float64(before.Done), float64(now.Done)); text != "" {
 		fmt.Fprintf(&b, ", %s slices/s", text)
 	}
-	members := now.Divides == rundir.Members || now.Divides == rundir.Environments
+	members := now.Divides != rundir.Candidates
 	rows := [][]string{{"worker", "device", "iteration", "slices", "slices/s", "s a slice", "from it", "to it", ""}}
-	if members {
+	if now.Divides == rundir.Runs {
+		b.WriteString("\neach worker does a run of the sweep at a time\n\n")
+		rows[0][3] = "has runs"
+	} else if members {
 		fmt.Fprintf(&b, "\nthe %s are in %s, %d done in all iterations\n\n", now.Divides, plural(now.Slices, "slice"), now.Done)
 		rows[0][3] = "has slices"
 	} else {

@@ -159,6 +159,15 @@ func (l *line) tell(name, text string, facts ...progress.Fact) {
 	fmt.Fprintln(l, text)
 }
 
+// newTeller returns a line of no run, to tell what concerns several.
+func (f *lineFlags) newTeller(w io.Writer) *line {
+	l := &line{Writer: w, asJSON: formats[f.format]}
+	if !f.quiet {
+		l.log = progress.NewLog(w, 0, f.every, l.asJSON)
+	}
+	return l
+}
+
 // tellWorkers writes how workers join the run, whose key has what they execute signed; "": nothing is.
 func (l *line) tellWorkers(cmd *cobra.Command, address, key string) {
 	command, facts := cmd.Root().Name()+" worker ", []progress.Fact{{Name: "address", Value: address}}

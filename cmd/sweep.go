@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/cmd/internal/progress"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/scores"
 	"github.com/evorl/evorl/vk"
@@ -149,10 +150,6 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 	if _, err := os.Stat(filepath.Join(f.out, evorl.SweepFile)); err == nil && !f.resume {
 		return usagef("--out %s has a sweep: want --resume, or another folder", f.out)
 	}
-	if slice, _ := s.Base.Value(s.Base.ShareKey()); f.cluster.address != "" && slice == "0" {
-		return usagef("--cluster %s: the runs have no slices that machines could share: want %s in the configuration, or in set = [\"%[2]s=8\"] of the sweep",
-			f.cluster.address, s.Base.ShareKey())
-	}
 	if err := s.CreateSweep(f.out); err != nil {
 		return err
 	}
@@ -166,7 +163,14 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 		if f.cluster.address != "" {
 			options = append(options, evorl.Clustered(f.cluster.config()))
 		}
-		results, err := s.Run(ctx, devices[0], f.out, f.shown(cmd, s, devices), func(evorl.TrialResult) {}, options...)
+		to := &sharedWriter{Writer: screen}
+		options = append(options, evorl.Gathered(func(address, key string) { f.line.newTeller(to).tellWorkers(cmd, address, key) }),
+			evorl.Told(func(text string) {
+				if !f.line.quiet {
+					f.line.newTeller(to).tell("worker", text, progress.Fact{Name: "text", Value: text})
+				}
+			}))
+		results, err := s.Run(ctx, devices[0], f.out, f.shown(to, s, devices), func(evorl.TrialResult) {}, options...)
 		if err != nil {
 			if ctx.Err() != nil {
 				fmt.Fprintf(screen, "evorl: %v; go on with: %s sweep --resume --out %s\n", context.Cause(ctx), cmd.Root().Name(), f.out)
@@ -189,11 +193,14 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 }
 
 // shown returns what runs a run of a sweep and shows its progress. Runs side by side write a line each, with their names.
-func (f *sweepFlags) shown(cmd *cobra.Command, s *evorl.Sweep, devices []*vk.Device) evorl.LearnFunc {
-	screen, several, workers := cmd.ErrOrStderr(), len(devices) > 1 && f.cluster.address == "", ""
+func (f *sweepFlags) shown(shared *sharedWriter, s *evorl.Sweep, devices []*vk.Device) evorl.LearnFunc {
+	screen, several := shared.Writer, len(devices) > 1
+	if f.cluster.address != "" {
+		several = !s.Divided()
+	}
 	to := screen
 	if several {
-		to = &sharedWriter{Writer: screen}
+		to = shared
 	}
 	return func(ctx context.Context, cfg *evorl.Config, run *evorl.Run, of []evorl.Trial) error {
 		name := ""
@@ -213,10 +220,6 @@ func (f *sweepFlags) shown(cmd *cobra.Command, s *evorl.Sweep, devices []*vk.Dev
 		}
 		line := f.line.newLine(to, name, cfg, on, run.Path())
 		defer line.end()
-		if at := run.WorkersAddress(); at != workers { // once, before all runs, which are one after the other
-			workers = at
-			line.tellWorkers(cmd, at, run.WorkersKey())
-		}
 		err := learnShown(ctx, screen, run, line)
 		if several && evorl.DeviceLost(err) && ctx.Err() == nil {
 			line.warn(fmt.Sprintf("%s: the device takes part no more: %v", name, err))

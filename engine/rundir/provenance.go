@@ -77,12 +77,13 @@ type Worker struct {
 }
 
 // What the devices of a session can divide among them: the candidates of a search, the members of agents, the environments in which these act, or the
-// gradients by which they learn.
+// gradients by which they learn; and the runs of a sweep.
 const (
 	Candidates   = "candidates"
 	Members      = "members"
 	Environments = "environments"
 	Gradients    = "gradients"
+	Runs         = "runs"
 )
 
 // NewSession returns a session that starts now, with the facts known to the process. The program's path is reduced to its name.

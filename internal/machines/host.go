@@ -23,6 +23,7 @@ type Run struct {
 	Iterations int
 	Loose      bool   // workers of any identity are taken
 	Divides    string // what is in slices, for those that look at the run
+	Whole      bool   // workers do whole runs, each of a job of its own
 	Trace      string // the span that those of workers belong to, as W3C's traceparent; "": nothing is traced
 	Identity   Identity
 	Status     func() ([]cluster.Status, cluster.Totals) // nil: it has none to show
@@ -78,6 +79,11 @@ func Serve(conn *nats.Conn, run Run, link cluster.Link, timing Timing) (*Host, e
 	}
 	h.busy.Go(h.watch)
 	return h, conn.Flush()
+}
+
+// Sign signs the configuration of a whole run and its GLSL, for workers that do it in this session (Hello.Signed); nil: nothing is signed.
+func (h *Host) Sign(configuration, source []byte) ([]byte, error) {
+	return h.run.Key.sign(statement(h.run.Name, h.epoch, configuration, source))
 }
 
 // subject returns the subject of a call.

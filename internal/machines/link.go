@@ -93,8 +93,8 @@ func (l *Link) Hello(ctx context.Context) (*Hello, error) {
 		return nil, fmt.Errorf("machines: run %q does not say what it is; want a coordinator of the same version of evorl", l.run)
 	}
 	h := r.Hello
-	h.Config, h.Source = texts[0], texts[1]
-	if h.Signer != "" && !signedBy(h.Signer, statement(l.run, r.Epoch, h.Config, h.Source), h.Signature) {
+	h.Config, h.Source, h.run, h.epoch = texts[0], texts[1], l.run, r.Epoch
+	if h.Signer != "" && h.Signed(h.Config, h.Source, h.Signature) == "" {
 		return nil, fmt.Errorf("machines: run %q: its configuration does not have the signature of the key %.80q; it was changed on its way, or is another one's", l.run, h.Signer)
 	}
 	l.mu.Lock()

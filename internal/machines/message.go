@@ -80,11 +80,22 @@ type Hello struct {
 	Loose      bool
 	Digest     string // of the configuration
 	Trace      string `json:",omitempty"` // of Run
+	Whole      bool   `json:",omitempty"` // of Run
 	Signer     string `json:",omitempty"` // the public key that has signed Config and Source for this session, which Link.Hello has checked; "": none
 	Signature  []byte `json:",omitempty"`
 
 	Config []byte `json:"-"`
 	Source []byte `json:"-"` // the GLSL that Config names by env; empty: none
+
+	run, epoch string
+}
+
+// Signed returns the public key that has signed the configuration of a whole run and its GLSL (Host.Sign); "": none has.
+func (h *Hello) Signed(configuration, source, signature []byte) string {
+	if h.Signer == "" || !signedBy(h.Signer, statement(h.run, h.epoch, configuration, source), signature) {
+		return ""
+	}
+	return h.Signer
 }
 
 const (
