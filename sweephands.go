@@ -173,16 +173,24 @@ func (s *sweepHands) part(ctx context.Context, h *cluster.Hand, job *wholeJob) (
 	return part, nil
 }
 
-// checkWhole returns an error if workers elsewhere are to do whole runs, and there are not several of these, or they cannot do them.
-func (s *Sweep) checkWhole(d *sweepDevices, batches []*batch) error {
-	if !d.whole {
-		return nil
+// CheckClustered returns an error if workers elsewhere cannot take part in the sweep: as Config.CheckClustered if its runs are Divided. Otherwise they do whole
+// runs, of which there must be several, with environments as CheckClustered has them.
+func (s *Sweep) CheckClustered(at ClusterConfig) error {
+	switch {
+	case s.Divided():
+		return s.Base.document.Locate(s.Base.CheckClustered(at))
+	case len(s.Trials)*s.runs() == 1:
+		return s.oneRun()
 	}
-	if len(batches) == 1 || batches == nil && len(s.Trials)*s.runs() == 1 {
-		return fmt.Errorf("evorl: sweep: it is one run, and has no slices that machines could share: want %s in the configuration, or in set = [\"%[1]s=8\"] of the sweep",
-			s.Base.ShareKey())
+	return s.Base.document.Locate(s.Base.setup.CheckWithin(at.ofRun(s.Base)))
+}
+
+// oneRun is the error of a sweep in which there is nothing for several machines to do.
+func (s *Sweep) oneRun() error {
+	if key := s.Base.ShareKey(); key != "" {
+		return fmt.Errorf("the sweep is one run, and has no slices that machines could share: want %s in the configuration, or in set = [\"%[1]s=8\"] of the sweep", key)
 	}
-	return s.Base.document.Locate(s.Base.setup.CheckWithin(d.cluster.ofRun(s.Base)))
+	return errors.New("the sweep is one run, which one machine does: want a sweep without --cluster")
 }
 
 // Divided reports whether the runs of the sweep have slices, which several machines share (Clustered), one run after the other. Otherwise each does whole runs.

@@ -56,6 +56,11 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 	if err != nil {
 		return nil, fmt.Errorf("evorl: sweep: %w", err)
 	}
+	if devices.cluster != nil {
+		if err := s.CheckClustered(*devices.cluster); err != nil {
+			return nil, err
+		}
+	}
 	lock, err := rundir.NewLock(folder)
 	if err != nil {
 		return nil, fmt.Errorf("sweep folder %s: %w", folder, err)
@@ -75,8 +80,8 @@ func (s *Sweep) Run(ctx context.Context, dev *vk.Device, folder string, learn Le
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkWhole(devices, batches); err != nil {
-		return nil, err
+	if devices.whole && len(batches) == 1 {
+		return nil, fmt.Errorf("evorl: %w", s.oneRun())
 	}
 	end, err := devices.meet(s.Base)
 	if err != nil {

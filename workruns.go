@@ -118,6 +118,9 @@ func (w *remote) whole(ctx context.Context, e *errand, hello *machines.Hello, jo
 		return 0, nil, err
 	}
 	told := time.Now()
+	if err := source.Cut(); err != nil {
+		return 0, nil, errors.Join(err, run.Close())
+	}
 	err = run.Learn(ctx, func(_ context.Context, r engine.Report) error {
 		if len(e.parts) > 0 || time.Since(told) < partEvery { // the last one has not gone
 			return nil

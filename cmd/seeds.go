@@ -31,9 +31,6 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 	if f.watch {
 		return errWatchSeeds
 	}
-	if err := f.alone(); err != nil {
-		return err
-	}
 	s, err := evorl.NewSweep(cfg, f.seeds)
 	if err != nil {
 		return err
@@ -45,14 +42,6 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return sweep.run(cmd, s)
-}
-
-// alone refuses other machines where repetitions are separate runs.
-func (f *runFlags) alone() error {
-	if f.cluster.address == "" {
-		return nil
-	}
-	return usagef("--cluster %s: the repetitions are runs of their own, on the devices of one machine: want a run without --cluster", f.cluster.address)
 }
 
 // errWatchSeeds is the error of --watch where repetitions are separate runs.
@@ -74,9 +63,6 @@ func (f *runFlags) resumeSeeds(cmd *cobra.Command) error {
 	if f.watch {
 		return errWatchSeeds
 	}
-	if err := f.alone(); err != nil {
-		return err
-	}
 	s, err := evorl.StoredSweep(f.out, evorl.Use(f.known))
 	if err != nil {
 		return err
@@ -88,5 +74,5 @@ func (f *runFlags) resumeSeeds(cmd *cobra.Command) error {
 }
 
 func (f *runFlags) sweepFlags() *sweepFlags {
-	return &sweepFlags{known: f.known, device: f.device, loose: f.loose, out: f.out, resume: f.resume, json: f.json, line: f.line}
+	return &sweepFlags{known: f.known, device: f.device, loose: f.loose, out: f.out, resume: f.resume, json: f.json, line: f.line, cluster: f.cluster}
 }

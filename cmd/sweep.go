@@ -49,8 +49,8 @@ func newSweep(known *evorl.Catalog) *cobra.Command {
 			"Trials that differ only in hyperparameters of members, such as ppo.learning_rate, are members of one run (batch = 1: they are not). Every run has a "+
 				"run directory of its own in the folder of the sweep, so that evorl plot, compare and inspect show it. With method = \"halving\" all "+
 				"trials begin with [halving] iterations, and the best of every eta go on for eta times as long.",
-			"--device 0,1 or all runs as many runs side by side, one on each device, to the same results. With --cluster workers on other machines share "+
-				"every run, which needs slices: set = [\"members.slice=8\"] of agents, search.slice of searches.",
+			"--device 0,1 or all runs as many runs side by side, one on each device, to the same results. With --cluster workers on other machines "+
+				"take part: each does a run at a time, or all share every run if these have slices, as by set = [\"members.slice=8\"] of agents.",
 			"--resume goes on after an interruption or a crash; runs that are done stay. The table is in results.csv, too.",
 		),
 		Example: "  evorl sweep learning-rates.toml\n  evorl sweep --device all --out runs/rates learning-rates.toml\n  evorl sweep --resume --out runs/rates",
@@ -149,6 +149,11 @@ func studyPath(name string, newest bool) (string, error) {
 func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 	if _, err := os.Stat(filepath.Join(f.out, evorl.SweepFile)); err == nil && !f.resume {
 		return usagef("--out %s has a sweep: want --resume, or another folder", f.out)
+	}
+	if f.cluster.address != "" {
+		if err := s.CheckClustered(f.cluster.config()); err != nil {
+			return usagef("--cluster %s: %v", f.cluster.address, err)
+		}
 	}
 	if err := s.CreateSweep(f.out); err != nil {
 		return err

@@ -63,7 +63,7 @@ func TestSweepDevices(t *testing.T) {
 	}
 }
 
-// A worker goes from run to run of a sweep and ends with it; the table is that of one device. Runs need slices.
+// A worker goes from run to run of a sweep, or does whole ones where they have no slices, and ends with it; the table is that of one device.
 func TestSweepCluster(t *testing.T) {
 	b := newBox(t)
 	b.write("openes.toml", "workflow = \"openes\"\nenv = \"CartPole-v1\"\niterations = 6\n[network]\nhidden = [4]\n[openes]\npopulation = 8\n"+
@@ -71,28 +71,33 @@ func TestSweepCluster(t *testing.T) {
 	const keys = "[keys.\"openes.learning_rate\"]\nvalues = [0.01, 0.03]\n[keys.\"openes.population\"]\nvalues = [16, 20]\n"
 	b.write("s.toml", "config = \"openes.toml\"\nset = [\"search.slice=4\"]\n"+keys)
 	b.write("whole.toml", "config = \"openes.toml\"\n"+keys)
+	b.write("single.toml", "config = \"openes.toml\"\nseeds = 2\n")
 	at := freeAddress(t)
-	if _, stderr, status := b.run("sweep", "--cluster", "embed://"+at, "--out", "whole", "whole.toml"); status != statusUsage ||
+	if _, stderr, status := b.run("sweep", "--cluster", "embed://"+at, "--out", "single", "single.toml"); status == 0 ||
 		!strings.Contains(stderr, `want search.slice in the configuration, or in set = ["search.slice=8"]`) {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
-	want := b.must("sweep", "-q", "--out", "one", "s.toml")
-	said := &heard{}
-	worker, _, _ := b.command("worker", "nats://"+at+"/x")
-	worker.Stderr = said
-	if err := worker.Start(); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "a worker that waits", said, func() bool { return strings.Contains(said.String(), "waiting for the coordinator of run \"x\"") })
-	got, stderr, status := b.run("sweep", "--cluster", "embed://"+at+"/x", "--out", "shared", "s.toml")
-	if status != 0 || strings.ReplaceAll(got, "shared", "one") != want {
-		t.Errorf("status %d\n%s\nwant\n%s\n%s", status, got, want, stderr)
-	}
-	if n := strings.Count(stderr, "workers join by: evorl worker nats://"+at+"/x"); n != 1 {
-		t.Errorf("%d lines about workers; want one\n%s", n, stderr)
-	}
-	defer time.AfterFunc(20*time.Second, func() { _ = worker.Process.Kill() }).Stop()
-	if err := worker.Wait(); err != nil {
-		t.Errorf("the worker ends with %v\n%s", err, said)
+	for _, file := range []string{"s.toml", "whole.toml"} {
+		t.Run(file, func(t *testing.T) {
+			want := b.must("sweep", "-q", "--out", file+".1", file)
+			said := &heard{}
+			worker, _, _ := b.command("worker", "nats://"+at+"/x")
+			worker.Stderr = said
+			if err := worker.Start(); err != nil {
+				t.Fatal(err)
+			}
+			until(t, "a worker that waits", said, func() bool { return strings.Contains(said.String(), "waiting for the coordinator of run \"x\"") })
+			got, stderr, status := b.run("sweep", "--cluster", "embed://"+at+"/x", "--out", file+".2", file)
+			if status != 0 || strings.ReplaceAll(got, file+".2", file+".1") != want {
+				t.Errorf("status %d\n%s\nwant\n%s\n%s", status, got, want, stderr)
+			}
+			if n := strings.Count(stderr, "workers join by: evorl worker nats://"+at+"/x"); n != 1 {
+				t.Errorf("%d lines about workers; want one\n%s", n, stderr)
+			}
+			defer time.AfterFunc(20*time.Second, func() { _ = worker.Process.Kill() }).Stop()
+			if err := worker.Wait(); err != nil {
+				t.Errorf("the worker ends with %v\n%s", err, said)
+			}
+		})
 	}
 }

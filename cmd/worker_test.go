@@ -125,12 +125,11 @@ func TestWorker(t *testing.T) {
 		t.Errorf("inspect does not name the worker:\n%s", out)
 	}
 	b.write("ppo.toml", "workflow = \"ppo\"\nenv = \"CartPole-v1\"\n")
-	b.write("pbt.toml", "workflow = \"pbt\"\nenv = \"CartPole-v1\"\n")
 	for _, of := range []struct{ args, want string }{
 		{"run --cluster embed ppo.toml", "want more actors, more members, or one device"}, {"run --cluster embed://0.0.0.0:0 openes.toml", "a login"},
 		{"run --login f openes.toml", "--cluster"}, {"run --sign f openes.toml", "--cluster"}, {"worker --trust x nats://h", "the public key"},
 		{"worker --outside exec:./x nats://h", "whose key it trusts"},
-		{"run --cluster embed --seeds 2 pbt.toml", "runs of their own"}, {"worker embed", "nats://host:4222"}, {"worker", "URL"},
+		{"worker embed", "nats://host:4222"}, {"worker", "URL"},
 	} {
 		if _, stderr, status := b.run(strings.Fields(of.args)...); status == 0 || !strings.Contains(stderr, of.want) {
 			t.Errorf("%s: status %d, want %q in\n%s", of.args, status, of.want, stderr)

@@ -85,7 +85,7 @@ func (s *Source) Change() (*Change, error) {
 			return nil
 		}
 		f := File{Name: name, Grows: growing.MatchString(name)}
-		if f.Grows && known && before.size < of.size {
+		if f.Grows && known && before.size <= of.size {
 			f.Offset = before.size
 		}
 		f.Data, err = read(file, f.Offset)
@@ -102,6 +102,24 @@ func (s *Source) Change() (*Change, error) {
 	slices.Sort(c.Removed)
 	s.known = now
 	return c, err
+}
+
+// Cut takes note that records may have been cut off, as a run that is resumed does with those after its checkpoint, before more are added: the next change has
+// what follows the cut.
+func (s *Source) Cut() error {
+	for name, of := range s.known {
+		if !growing.MatchString(name) {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(s.folder, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		if info.Size() < of.size {
+			s.known[name] = state{size: info.Size()}
+		}
+	}
+	return nil
 }
 
 func ofRun(name string) bool {

@@ -85,9 +85,20 @@ func TestChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	follow(1)
-	write(t, from, "metrics.jsonl", "9\n") // cut off by a run that is resumed
+	write(t, from, "metrics.jsonl", "1\n") // cut off by a run that is resumed, which then adds more than there was
+	if err := source.Cut(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, from, "metrics.jsonl", "1\n9\n10\n")
 	write(t, from, "provenance.json", "pp")
-	follow(4)
+	follow(7)
+	write(t, from, "metrics.jsonl", "1\n9\n")
+	if err := source.Cut(); err != nil { // and ends
+		t.Fatal(err)
+	}
+	follow(0)
+	write(t, from, "metrics.jsonl", "8\n") // without a note all of it is sent
+	follow(2)
 	if _, err := os.Stat(filepath.Join(to, "checkpoints", "00000010")); !os.IsNotExist(err) {
 		t.Errorf("a checkpoint that was removed: %v", err)
 	}
