@@ -116,7 +116,7 @@ func (s *sweepHands) do(ctx context.Context, h *cluster.Hand, of *sweepRun) (err
 	if err != nil {
 		return err
 	}
-	s.tell("%s: worker %s does it", name, h.Name())
+	s.tell("%s: worker %s does this run", name, h.Name())
 	for {
 		part, err := s.part(ctx, h, job)
 		if err != nil {
@@ -169,7 +169,7 @@ func (s *sweepHands) part(ctx context.Context, h *cluster.Hand, job *wholeJob) (
 		h.Leave(err)
 		return nil, fmt.Errorf("worker %s: what it has done of a run: %w", h.Name(), err)
 	}
-	h.Note(part.Iteration, 1, time.Since(began))
+	h.Note(part.Iteration-1, 1, time.Since(began))
 	return part, nil
 }
 

@@ -150,7 +150,7 @@ func TestSweepWholeFaults(t *testing.T) {
 		stop()
 		w.await(ctx, "another one goes on", 1)
 		w.join(t.Context(), third)
-		w.await(ctx, "does it", 2)
+		w.await(ctx, "does this run", 2)
 		for before := checkpoints(); checkpoints() == before && ctx.Err() == nil && w.count("has done it") == 0; {
 			time.Sleep(time.Millisecond)
 		}

@@ -67,7 +67,7 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 		Short: "Compute for a run on another machine",
 		Long: paragraphs(
 			"Take part in the run that evorl run --cluster coordinates at a URL, or in all runs of evorl sweep --cluster, until it is complete: evaluate slices of "+
-				"its populations, or compute slices of its members. The run ends with the same bits for every number of workers; they may come and go.",
+				"its populations, compute slices of its members, or do whole runs of a sweep. The run ends with the same bits for every number of workers; they may come and go.",
 			"A worker waits for a run that has not begun, or that was interrupted. It needs the run's version of evorl, device and driver, and executes only "+
 				"what evorl itself contains.",
 			"If the run's environment or problem is GLSL of its own, or a robot's, the run has --sign, and shows the key that --trust allows: with it the worker executes the GLSL that "+

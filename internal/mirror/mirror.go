@@ -5,13 +5,13 @@ package mirror
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/evorl/evorl/engine/rundir"
@@ -43,7 +43,7 @@ var (
 // scratch begins the name of a checkpoint that is not complete, as package checkpoint has it, which removes such as are left.
 const scratch = ".tmp-"
 
-// most is the largest file, in bytes: a message has all of it.
+// most is the largest change, in bytes: a message has all of it.
 const most = 500 << 20
 
 // Source is the folder of a run, and what was said of it.
@@ -62,7 +62,7 @@ func NewSource(folder string) *Source { return &Source{folder, map[string]state{
 
 // Change returns what has changed since the last one. Nobody may write to the folder meanwhile.
 func (s *Source) Change() (*Change, error) {
-	c, now := &Change{}, map[string]state{}
+	c, now, total := &Change{}, map[string]state{}, int64(0)
 	err := filepath.WalkDir(s.folder, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -87,6 +87,9 @@ func (s *Source) Change() (*Change, error) {
 		f := File{Name: name, Grows: growing.MatchString(name)}
 		if f.Grows && known && before.size <= of.size {
 			f.Offset = before.size
+		}
+		if total += of.size - f.Offset; total > most {
+			return fmt.Errorf("%s: its new files have more than %d bytes: want a smaller run, or one that other machines do not do", s.folder, int64(most))
 		}
 		f.Data, err = read(file, f.Offset)
 		c.Files = append(c.Files, f)
@@ -126,15 +129,17 @@ func ofRun(name string) bool {
 	return growing.MatchString(name) || constant.MatchString(name) || replaced.MatchString(name)
 }
 
-func read(file string, offset int64) ([]byte, error) {
-	data, err := os.ReadFile(file)
-	switch {
-	case err != nil:
+// read reads the rest of a file.
+func read(file string, offset int64) (_ []byte, err error) {
+	f, err := os.Open(file)
+	if err != nil {
 		return nil, err
-	case int64(len(data)) > most:
-		return nil, fmt.Errorf("%s has %d bytes: want at most %d of a file of a run that other machines do", file, len(data), int64(most))
 	}
-	return data[min(offset, int64(len(data))):], nil
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // Apply makes a change to a copy of the folder. It refuses names that no run's folder has, so that nothing else can be written. If it is interrupted, the copy has
@@ -227,17 +232,4 @@ func (c *Change) save(folder string) error {
 		}
 	}
 	return nil
-}
-
-// Bytes returns the size of a change.
-func (c *Change) Bytes() (n int) {
-	for _, f := range c.Files {
-		n += len(f.Data) + len(f.Name)
-	}
-	return n
-}
-
-// Has reports whether a change brings a checkpoint, from which the run can be resumed.
-func (c *Change) Has() bool {
-	return slices.ContainsFunc(c.Files, func(f File) bool { return strings.HasPrefix(f.Name, rundir.CheckpointsDir+"/") })
 }
