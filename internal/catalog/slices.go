@@ -95,6 +95,9 @@ func (s *Setup) ShareKey() string {
 	if a := s.acting(); a != nil {
 		return a.actorsKey()
 	}
+	if s.outside != nil || s.remote != nil {
+		return s.actorsKey()
+	}
 	if a := s.inParts(); a != nil {
 		return a.gradientsKey()
 	}
