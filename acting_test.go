@@ -263,7 +263,8 @@ func TestActingOutsideShared(t *testing.T) {
 	const hello = `'{"protocol": "evorl-bridge", "version": 1, "max_steps": 9, "observation": {"shape": [2]}, "action": {"n": 2}%s}'`
 	bridge := "[bridge]\nspec = " + strings.Replace(hello, "%s", "", 1) + "\n"
 	seats := "[bridge]\nspec = " + strings.Replace(hello, "%s", `, "agents": 2`, 1) + "\n"
-	const rpc = "[environment]\ntime_limit = 9\n[dm_env_rpc]\nspec = '{\"actions\": [{\"name\": \"a\", \"type\": \"int32\", \"shape\": [], \"min\": [0], \"max\": [1]}], " +
+	const rpc = "[environment]\ntime_limit = 9\n[dm_env_rpc]\n" +
+		"spec = '{\"actions\": [{\"name\": \"a\", \"type\": \"int32\", \"shape\": [], \"min\": [0], \"max\": [1]}], " +
 		"\"observations\": [{\"name\": \"o\", \"type\": \"float\", \"shape\": [2]}, {\"name\": \"reward\", \"type\": \"float\", \"shape\": []}]}'\n"
 	const program, server = "env = \"exec:./nothing\"\n", "env = \"dm_env_rpc://127.0.0.1:1\"\n"
 	for _, of := range []struct{ text, want string }{

@@ -128,7 +128,7 @@ func TestBridgeActors(t *testing.T) {
 	const iterations = 8
 	b := bridgeBox(t)
 	for workflow, settings := range map[string][]string{
-		"ppo": {"ppo.actors=2", "ppo.lag=1", "bridge.processes=1"}, "dqn": {"dqn.actors=2", "bridge.processes=1", "dqn.learning_starts=64"},
+		"ppo": {"ppo.actors=2", "ppo.lag=1", "bridge.processes=1", "bridge.halves=2"}, "dqn": {"dqn.actors=2", "bridge.processes=1", "dqn.learning_starts=64"},
 	} {
 		lines := func(device, out string) (all []map[string]any) {
 			t.Helper()
@@ -172,7 +172,8 @@ func TestBridgeActors(t *testing.T) {
 		}
 	}
 	_ = os.Remove(b.path("pids"))
-	cmd, _, _ := b.command("run", "-q", "--device", "0,0", "--iterations", "100000", "--out", "stopped", "--set", "ppo.actors=2", "--set", "ppo.lag=1", "ppo.toml")
+	cmd, _, _ := b.command("run", "-q", "--device", "0,0", "--iterations", "100000", "--out", "stopped", "--set", "ppo.actors=2", "--set", "ppo.lag=1",
+		"ppo.toml")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +196,8 @@ func TestBridgeActors(t *testing.T) {
 		{"ppo.toml", "ppo.gradient_parts=2", "share its environments and nothing else"},
 		{"openes.toml", "search.slice=8", "which share such environments among the actors of one of"},
 	} {
-		if _, stderr, status := b.run("run", "--device", "0,0", "--out", "wrong", "--set", c.set, c.config); status != statusUsage || !strings.Contains(stderr, c.want) {
+		_, stderr, status := b.run("run", "--device", "0,0", "--out", "wrong", "--set", c.set, c.config)
+		if status != statusUsage || !strings.Contains(stderr, c.want) {
 			t.Errorf("%s: status %d\n%s; want %q", c.set, status, stderr, c.want)
 		}
 	}

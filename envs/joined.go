@@ -55,7 +55,8 @@ func (e *Environment) CheckParts(parts, environments int) error {
 	case parts < 1 || environments%parts != 0:
 		return fmt.Errorf("%d environments in %d parts; want a divisor of them", environments, parts)
 	case parts > 1 && e.outside && e.Saved > 0:
-		return fmt.Errorf("environments of %q in %d parts, of which checkpoints have %d bytes each; want one part, or a Spec with 0 Saved bytes", e.Name, parts, e.Saved)
+		return fmt.Errorf("environments of %q in %d parts, of which checkpoints have %d bytes each; want one part, or a Spec with 0 Saved bytes",
+			e.Name, parts, e.Saved)
 	case parts > 1 && len(e.Sets) > 0:
 		return fmt.Errorf("environments of %q in %d parts, which record what they meet together; want one part", e.Name, parts)
 	case parts > 1 && e.Seats() > 1:

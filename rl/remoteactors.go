@@ -159,7 +159,7 @@ func (a *remoteActors) collect(ctx context.Context) error {
 		return err
 	}
 	a.note(iteration, results)
-	return errors.Join(a.settle(ctx, results), a.leave())
+	return errors.Join(a.settle(ctx, results), a.leaveOthers())
 }
 
 // await waits until the learner has enough for an iteration, and returns how long it did nothing: it acts what nobody has begun, and what is late.

@@ -122,7 +122,7 @@ func (a *remoteActors) here(ctx context.Context, t *partTask) (result *partResul
 	if t.anew {
 		rollout.Parts()[t.part].Renew()
 	}
-	if err == nil {
+	if err = errors.Join(err, a.leave(t.left)); err == nil {
 		err = a.of.act(ctx, a.acts, t.part)
 	}
 	if err != nil {

@@ -92,14 +92,19 @@ func (p *place) leaves(parts []*remotePart, acts int) (left []int) {
 	return left
 }
 
-// leave ends the environments of parts that the learner's device no longer acts.
-func (a *remoteActors) leave() error {
+// leaveOthers ends the environments of parts that the learner's device no longer acts.
+func (a *remoteActors) leaveOthers() error {
 	if !a.stays {
 		return nil
 	}
 	a.mu.Lock()
 	left := a.own.leaves(a.parts, -1)
 	a.mu.Unlock()
+	return a.leave(left)
+}
+
+// leave ends the environments of parts on the learner's device.
+func (a *remoteActors) leave(left []int) error {
 	var errs []error
 	for _, i := range left {
 		errs = append(errs, a.of.rollout.Parts()[i].Leave())

@@ -3,14 +3,11 @@ package rl
 import (
 	"context"
 	"errors"
-	"math"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/envs"
 )
 
 const stayMembers, stayEnvironments, stayParts, stayHorizon = 2, 6, 3, 5
@@ -87,6 +84,9 @@ func TestStaying(t *testing.T) {
 		if follow(t, p, beside, next+1, next+9); beside.moves != moved {
 			t.Errorf("lag %d: beside another device %d environments have begun anew, and then %d more", lag, moved, beside.moves-moved)
 		}
+		if n := echo.open(); n != 2*stayParts {
+			t.Errorf("lag %d: %d steppers are open; want one of each part and run", lag, n)
+		}
 		if _, done, lost := p.collects().remote.shares(); done[1] != theirs || len(lost) != 0 {
 			t.Errorf("lag %d: the devices have acted %v parts, and %v; want %d of the second", lag, done, lost, theirs)
 		}
@@ -111,102 +111,6 @@ func TestStaying(t *testing.T) {
 			t.Errorf("lag %d: no environment has gone to a worker that joined", lag)
 		}
 		rest(t, p)
-	}
-}
-
-// stayDQN is DQN there, with a replay of all transitions.
-func stayDQN(t *testing.T) (*stayEcho, remoteCase) {
-	echo := newStayEcho(t)
-	return echo, remoteCase{name: "dqn", make: func(ctx context.Context, eng *engine.Engine, opts ...Option) (apart, error) {
-		cfg, network, replay := DefaultDQN(), DefaultDQNNetwork(), DefaultDQNReplay()
-		cfg.OffPolicyConfig, replay = smallOffPolicy()
-		cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.LearningStarts, cfg.Actors, cfg.Lag = stayMembers, stayEnvironments, stayHorizon, 60, stayParts, 1
-		cfg.Discount, network.Hidden = 0.5, []int{8}
-		replay.Capacity, replay.Steps, replay.Batch, replay.Save = 2048, 1, 64, true
-		return NewDQN(ctx, eng, echo.env, cfg, append([]Option{Network(network), Replays(replay)}, opts...)...)
-	}}
-}
-
-// TestStayingReplay: a replay has each transition with the observation that followed it, also where an episode was left since its part went elsewhere.
-func TestStayingReplay(t *testing.T) {
-	echo, c := stayDQN(t)
-	w := newTroupe(t, c)
-	w.join(6)
-	w.join(9)
-	p := c.begin(t, engine.Assisted(w.crew))
-	check := echo.check(stayMembers, stayEnvironments, stayParts)
-	check.midway = true
-	follow(t, p, check, 0, 12)
-	if check.moves == 0 || len(w.crew.Hands()) != 0 {
-		t.Errorf("%d environments have begun anew, and %d workers are left; want some, and none", check.moves, len(w.crew.Hands()))
-	}
-	stored(t, p.(*OffPolicy), 60/stayHorizon/stayEnvironments+12)
-
-}
-
-// TestStayingReplayResumes: so it has where a run was resumed.
-func TestStayingReplayResumes(t *testing.T) {
-	_, c := stayDQN(t)
-	p := c.begin(t)
-	steps(t, p, 0, 3)
-	dir := t.TempDir()
-	if _, err := p.State().Save(t.Context(), dir, 3); err != nil {
-		t.Fatal(err)
-	}
-	again := c.open(t)
-	reload(t, again.State(), filepath.Join(dir, "00000003"))
-	steps(t, again, 3, 6)
-	stored(t, again.(*OffPolicy), 60/stayHorizon/stayEnvironments+6)
-}
-
-// stored compares all transitions of a replay with what the worlds do: of so many trajectories.
-func stored(t *testing.T, o *OffPolicy, trajectories int) {
-	t.Helper()
-	eng := o.State().Engine()
-	s := eng.NewState()
-	defer s.Close()
-	update := s.Tensor("update", engine.Uint32, engine.Axis("update", 1))
-	if err := s.Zero(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var batch ReplayBatch
-	p, err := eng.Record("sample", func(r *engine.Recorder) { batch = o.replay.Sample(r, o.Clock(), update, o.discount) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Free()
-	read := func(x *engine.Tensor) []float32 {
-		v, err := x.ReadFloat32(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	found, want := map[stayRow]bool{}, trajectories*stayMembers*stayEnvironments*stayHorizon
-	for n := uint32(0); len(found) < want && n < 200; n++ {
-		if err := update.WriteUint32(t.Context(), []uint32{n}); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		obs, next, action, reward, factor := read(batch.Obs), read(batch.NextObs), read(batch.Action), read(batch.Reward), read(batch.Factor)
-		for i, a := range action {
-			before, after := stayRowOf(obs[i*staySize:(i+1)*staySize]), stayRowOf(next[i*staySize:(i+1)*staySize])
-			row := before
-			gain, done := row.step(a)
-			future := float32(0.5)
-			if done == envs.Terminated {
-				future = 0
-			}
-			if after != row || math.Abs(float64(reward[i]-gain)) > 1e-6 || factor[i] != future {
-				t.Fatalf("after %v action %g, reward %g, factor %g, then %v; want %g, %g, then %v", before, a, reward[i], factor[i], after, gain, future, row)
-			}
-			found[before] = true
-		}
-	}
-	if len(found) != want {
-		t.Errorf("%d transitions were found; %d were made", len(found), want)
 	}
 }
 
@@ -268,12 +172,14 @@ func TestStayingLate(t *testing.T) {
 	follow(t, p, check, next, next+1)
 	var theirs *stayStepper
 	a.mu.Lock()
+	echo.mu.Lock()
 	for i, of := range a.parts {
 		if of.home != a.own && theirs == nil {
 			theirs = echo.made[int(check.lanes[i*stayEnvironments/stayParts].row[stayMaker])]
 		}
 	}
 	a.patience, a.longest = 10*time.Millisecond, 0
+	echo.mu.Unlock()
 	a.mu.Unlock()
 	if theirs == nil {
 		t.Fatal("the worker has no part")
