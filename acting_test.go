@@ -257,3 +257,37 @@ func TestActingRefused(t *testing.T) {
 		t.Errorf("one actor that does not lag: %v; want an error of impala.actors", err)
 	}
 }
+
+// TestActingOutsideShared: several devices share environments that other processes step among actors, and nothing else.
+func TestActingOutsideShared(t *testing.T) {
+	const hello = `'{"protocol": "evorl-bridge", "version": 1, "max_steps": 9, "observation": {"shape": [2]}, "action": {"n": 2}%s}'`
+	bridge := "[bridge]\nspec = " + strings.Replace(hello, "%s", "", 1) + "\n"
+	seats := "[bridge]\nspec = " + strings.Replace(hello, "%s", `, "agents": 2`, 1) + "\n"
+	const rpc = "[environment]\ntime_limit = 9\n[dm_env_rpc]\n" +
+		"spec = '{\"actions\": [{\"name\": \"a\", \"type\": \"int32\", \"shape\": [], \"min\": [0], \"max\": [1]}], " +
+		"\"observations\": [{\"name\": \"o\", \"type\": \"float\", \"shape\": [2]}, {\"name\": \"reward\", \"type\": \"float\", \"shape\": []}]}'\n"
+	const program, server = "env = \"exec:./nothing\"\n", "env = \"dm_env_rpc://127.0.0.1:1\"\n"
+	for _, of := range []struct{ text, want string }{
+		{"workflow = \"ppo\"\n" + program + bridge + "[ppo]\nactors = 2\n", ""},
+		{"workflow = \"dqn\"\n" + program + bridge + "[dqn]\nlag = 1\n", ""},
+		{"workflow = \"impala\"\n" + program + bridge + "[impala]\nactors = 2\nlag = 2\nasynchronous = true\n", ""},
+		{"workflow = \"ppo\"\n" + server + rpc + "[ppo]\nactors = 2\n", ""},
+		{"workflow = \"ppo\"\n" + program + bridge, "want ppo.actors = 2 or more"},
+		{"workflow = \"ppo\"\n" + program + bridge + "[ppo]\ngradient_parts = 2\n", "want ppo.actors = 2 or more"},
+		{"workflow = \"ppo\"\n" + program + bridge + "[ppo]\nmembers = 2\n[members]\nslice = 1\n", "for all members at once: want 0"},
+		{"workflow = \"ppo\"\n" + server + rpc + "[ppo]\nmembers = 2\n[members]\nslice = 1\n", "without members.slice and gradient_parts"},
+		{"workflow = \"ppo\"\n" + server + rpc + "world = \"arena\"\n[ppo]\nactors = 2\n", "whose steps may wait for all of them"},
+		{"workflow = \"openes\"\n" + program + bridge + "[search]\nslice = 8\n", "one of a2c, ddpg, dqn"},
+		{"workflow = \"pbt\"\n" + program + bridge + "[members]\nslice = 1\n", "want 0"},
+		{"workflow = \"ppo\"\n" + program + seats + "[ppo]\nactors = 2\n", "of several agents; want one part"},
+		{"workflow = \"ppo\"\n" + program + seats + "[ppo]\nlag = 1\n", "with one agent in a world"},
+	} {
+		cfg, err := evorl.Parse("x.toml", []byte(of.text))
+		if err == nil {
+			err = cfg.CheckShared()
+		}
+		if (err == nil) != (of.want == "") || err != nil && !strings.Contains(err.Error(), of.want) {
+			t.Errorf("%s: %v; want %q", of.text, err, of.want)
+		}
+	}
+}

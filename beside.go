@@ -80,7 +80,8 @@ func (c *Config) Divides() string {
 	return rundir.Candidates
 }
 
-// Varies returns why runs of the configuration do not repeat each other; "": they do, on equal devices.
+// Varies returns why runs of the configuration do not repeat each other; "": they do, on equal devices. Those in which several act in environments that the
+// host steps do not repeat each other either.
 func (c *Config) Varies() string {
 	if key := c.setup.AsynchronousKey(); key != "" {
 		return key + ": the learner takes the trajectories that come first, so that no run repeats another"

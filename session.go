@@ -327,8 +327,12 @@ func (r *Run) open(ctx context.Context, done int) (err error) {
 	if now.Workers = r.Workers(); now.Workers != nil {
 		now.Divides = r.cfg.Divides()
 	}
-	if now.Varies = r.cfg.Varies(); now.Varies == "" && r.loose {
+	switch now.Varies = r.cfg.Varies(); {
+	case now.Varies != "":
+	case r.loose:
 		now.Varies = "devices that compute different bits share the run (--loose), so that it depends on which device computed what"
+	case now.Workers != nil && r.cfg.setup.ActsOutside():
+		now.Varies = "the environments cannot move, and begin new episodes where another device or worker goes on with them, so that it depends on who acts"
 	}
 	r.provenance.Sessions = append(r.provenance.Sessions, now)
 	return r.dir.WriteProvenance(r.provenance)

@@ -122,6 +122,87 @@ func TestBridgeRuns(t *testing.T) {
 	}
 }
 
+// Actors on two devices step environments in Python, each with processes of its own: a run has the steps and metrics that it has on one, says that nobody
+// repeats it, and leaves no process, also after Ctrl-C. What cannot be shared is refused.
+func TestBridgeActors(t *testing.T) {
+	const iterations = 8
+	b := bridgeBox(t)
+	for workflow, settings := range map[string][]string{
+		"ppo": {"ppo.actors=2", "ppo.lag=1", "bridge.processes=1", "bridge.halves=2"}, "dqn": {"dqn.actors=2", "bridge.processes=1", "dqn.learning_starts=64"},
+	} {
+		lines := func(device, out string) (all []map[string]any) {
+			t.Helper()
+			_ = os.Remove(b.path("pids"))
+			args := []string{"run", "-q", "--device", device, "--out", out, "--iterations", fmt.Sprint(iterations), workflow + ".toml"}
+			for _, s := range settings {
+				args = append(args, "--set", s)
+			}
+			b.must(args...)
+			b.noServers()
+			for line := range strings.Lines(string(b.read(out + "/metrics.jsonl"))) {
+				all = append(all, b.object(line))
+			}
+			return all
+		}
+		alone, two := lines("0", workflow+"-one"), lines("0,0", workflow+"-two")
+		if len(alone) != iterations || len(two) != iterations {
+			t.Fatalf("%s: %d and %d iterations; want %d", workflow, len(alone), len(two), iterations)
+		}
+		names := map[string]bool{"workers": true}
+		for i := range two {
+			if a, b := alone[i]["env_steps"], two[i]["env_steps"]; a != b || a == nil {
+				t.Errorf("%s, iteration %d: %v steps of environments; want %v, as on one device", workflow, i, b, a)
+			}
+			for name := range two[i] {
+				names[name] = true
+			}
+		}
+		for i := range alone {
+			for name := range alone[i] {
+				if !names[name] {
+					t.Errorf("%s: no iteration has %s; want it, as on one device", workflow, name)
+				}
+			}
+		}
+		if !names["episode/length"] {
+			t.Errorf("%s: no episode has ended", workflow)
+		}
+		if text := b.must("inspect", workflow+"-two"); !strings.Contains(text, "begin new episodes where another device or worker goes on with them") {
+			t.Errorf("inspect does not say that the run varies:\n%s", text)
+		}
+	}
+	_ = os.Remove(b.path("pids"))
+	cmd, _, _ := b.command("run", "-q", "--device", "0,0", "--iterations", "100000", "--out", "stopped", "--set", "ppo.actors=2", "--set", "ppo.lag=1",
+		"ppo.toml")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 1200 {
+		if info, err := os.Stat(b.path("stopped", "metrics.jsonl")); err == nil && info.Size() > 0 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the run ended well after Ctrl-C")
+	}
+	b.noServers()
+	for _, c := range []struct{ config, set, want string }{
+		{"ppo.toml", "ppo.actors=1", "want ppo.actors = 2 or more"},
+		{"ppo.toml", "members.slice=1", "for all members at once: want 0"},
+		{"ppo.toml", "ppo.gradient_parts=2", "share its environments and nothing else"},
+		{"openes.toml", "search.slice=8", "which share such environments among the actors of one of"},
+	} {
+		_, stderr, status := b.run("run", "--device", "0,0", "--out", "wrong", "--set", c.set, c.config)
+		if status != statusUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: status %d\n%s; want %q", c.set, status, stderr, c.want)
+		}
+	}
+}
+
 // A failure is restarted and reported, or ends the run, as configured; the last checkpoint is good then.
 func TestBridgeFails(t *testing.T) {
 	b := bridgeBox(t)

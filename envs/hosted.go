@@ -17,6 +17,7 @@ type hosted struct {
 	ro       *Rollout
 	stepper  Stepper // nil: not yet made
 	begun    bool    // the environments are in episodes
+	fresh    bool    // the steps of the present recording, or of the next one if it had none, are the first in these episodes
 	episodes []hostedEpisode
 	taken    int             // steps of the present recording
 	limit    int             // steps of an episode; 0: no limit
@@ -109,6 +110,7 @@ func (h *hosted) record(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 	}
 	h.copies.recordFind(r)
 	r.Host("reset "+ro.env.Name, h.failing(func(ctx context.Context) error {
+		h.fresh = h.fresh && h.taken == 0
 		h.taken = 0
 		return h.in(h.begin(ctx, clock, begin, firstCandidate), "beginning")
 	}))

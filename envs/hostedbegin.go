@@ -45,7 +45,7 @@ func (h *hosted) open(ctx context.Context) (err error) {
 	}
 	h.step.Action, h.step.Obs, h.step.Final = h.actions, h.obs.floats, h.finals.floats
 	h.step.Frames, h.step.FinalFrames = h.obs.frames, h.finals.frames
-	if h.stepper, err = h.ro.env.newStepper(ctx, len(h.episodes), h.arrived.Engine().Seed()); err == nil && h.stepper == nil {
+	if h.stepper, err = h.ro.env.newStepper(ctx, len(h.episodes), h.seed()); err == nil && h.stepper == nil {
 		err = &engine.NilError{What: "stepper"}
 	}
 	if _, ok := h.stepper.(*worlds); ok && h.ro.env.Seats() > 1 {
@@ -112,7 +112,7 @@ func (h *hosted) begin(ctx context.Context, clock *engine.Clock, anew bool, firs
 	for i, e := range h.episodes {
 		h.words[i], h.returns[i] = e.word(), e.ret
 	}
-	h.begun = true
+	h.begun, h.fresh = true, true
 	return errors.Join(h.copies.settle(), h.flush(), h.look(0))
 }
 

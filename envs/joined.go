@@ -33,6 +33,7 @@ func NewJoined(ctx context.Context, s *engine.State, env *Environment, parts int
 	of.Environments = cfg.Environments / max(parts, 1)
 	for i := range parts {
 		before := len(s.Tensors())
+		of.part = i
 		ro, err := NewRollout(ctx, PartScope(s, parts, i), env, of)
 		if err != nil {
 			return nil, err
@@ -53,8 +54,9 @@ func (e *Environment) CheckParts(parts, environments int) error {
 	switch {
 	case parts < 1 || environments%parts != 0:
 		return fmt.Errorf("%d environments in %d parts; want a divisor of them", environments, parts)
-	case parts > 1 && e.outside:
-		return fmt.Errorf("environments of %q in %d parts, which other processes step; want one part", e.Name, parts)
+	case parts > 1 && e.outside && e.Saved > 0:
+		return fmt.Errorf("environments of %q in %d parts, of which checkpoints have %d bytes each; want one part, or a Spec with 0 Saved bytes",
+			e.Name, parts, e.Saved)
 	case parts > 1 && len(e.Sets) > 0:
 		return fmt.Errorf("environments of %q in %d parts, which record what they meet together; want one part", e.Name, parts)
 	case parts > 1 && e.Seats() > 1:

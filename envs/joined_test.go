@@ -80,13 +80,20 @@ func TestPartsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	saved, err := NewOutside(Spec{
+		Name: "saved", Observation: Symmetric(1), Action: Discrete(2), MaxSteps: 9, Saved: 4,
+	}, func(context.Context, int, uint32) (Stepper, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		env                 *Environment
 		parts, environments int
 		ok                  bool
 	}{
 		{lookup(t, "CartPole-v1"), 3, 9, true}, {lookup(t, "CartPole-v1"), 2, 9, false}, {lookup(t, "CartPole-v1"), 0, 9, false},
-		{lookup(t, "FaultMaze-v0"), 1, 9, true}, {lookup(t, "FaultMaze-v0"), 3, 9, false}, {outside, 1, 9, true}, {outside, 3, 9, false},
+		{lookup(t, "FaultMaze-v0"), 1, 9, true}, {lookup(t, "FaultMaze-v0"), 3, 9, false}, {outside, 1, 9, true}, {outside, 3, 9, true}, {outside, 2, 9, false},
+		{saved, 1, 9, true}, {saved, 3, 9, false},
 		{lookup(t, "SimpleSpread-v3"), 3, 9, false},
 	} {
 		if err := c.env.CheckParts(c.parts, c.environments); (err == nil) != c.ok {

@@ -19,7 +19,8 @@ import (
 // and step. A panic is such an error (*PanicError). A Stepper is closed after an error. Calls should return soon after their context has ended: nothing
 // else ends one that hangs, and the engine's logger has a warning about it.
 //
-// A rollout makes one Stepper for all its environments.
+// A rollout makes one Stepper for all its environments. Where an agent's environments are in parts (actors), each part has a rollout, on every device and
+// machine that acts in it; the Steppers of two are called at the same time.
 //
 // In worlds of A agents (Spec.Agents) each agent counts as an environment: those of one world follow each other, and E is A times the worlds. An agent that
 // left is idle until its world's episode is over, which is when all its agents' are; then all begin a new one, idle ones too. Obs is 0 where an agent has
@@ -101,8 +102,9 @@ type Saver interface {
 	Load(i int, seed, episode uint32, state []byte) error
 }
 
-// MakeStepper makes a Stepper of n environments. seed is the run's; Reset is given the episodes'.
-// It is called when the environments first begin an episode, for training and for every size of evaluation; ctx ends with this step.
+// MakeStepper makes a Stepper of n environments. seed is the run's, and of a part of the environments that is not the first one that follows from it; Reset is
+// given the episodes'. It is called when the environments first begin an episode, for training and for every size of evaluation; ctx ends with this step. With
+// parts it may be called by several goroutines at once, and again for a part that another device or machine goes on with.
 type MakeStepper func(ctx context.Context, n int, seed uint32) (Stepper, error)
 
 // NewOutside makes an environment that is stepped by the host instead of the device: one without GLSL, for policies of any model. Its Spec describes it as

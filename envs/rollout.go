@@ -42,6 +42,8 @@ type RolloutConfig struct {
 	// Evaluation draws the random numbers of evaluation episodes, which are shared by all states: every evaluation at
 	// the same count of the clock sees the same episodes. Otherwise they are drawn from the rollout's own state.
 	Evaluation bool
+
+	part int // of a Joined
 }
 
 // Window makes a rollout's members part of larger populations: there are Members / Count populations, of each of

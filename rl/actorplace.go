@@ -25,6 +25,8 @@ type place struct {
 
 	run int         // of has
 	has map[int]int // the iteration before which the place has the state of a part
+
+	open map[int]bool // parts whose environments the place has, if they stay
 }
 
 // actorJob is what an actor is told to do. Its result is a partResult.
@@ -32,7 +34,9 @@ type actorJob struct {
 	Run, Part, Iteration, Steps int
 	Version                     int      // of the weights
 	Weights                     [][]byte // of actingTensors; nil: the actor has this version
-	State                       [][]byte // of envs.Joined.Carried; nil: the actor has it
+	State                       [][]byte // of envs.Joined.Carried; nil: the actor has it, or it stays where it is
+	Anew                        bool     // new episodes begin, in environments that stay where they are
+	Left                        []int    // parts whose environments the actor ends, since others act in them
 }
 
 // newDevicePlace is another device of this process.
@@ -86,7 +90,9 @@ func newHandPlace(h *cluster.Hand) *place {
 
 // job returns the task as an actor that has a version of the weights is told it.
 func (t *partTask) job(version int) *actorJob {
-	j := &actorJob{Run: t.run, Part: t.part, Iteration: t.iteration, Steps: t.steps, Version: t.weights.version, State: t.state}
+	j := &actorJob{
+		Run: t.run, Part: t.part, Iteration: t.iteration, Steps: t.steps, Version: t.weights.version, State: t.state, Anew: t.anew, Left: t.left,
+	}
 	if version != t.weights.version {
 		j.Weights = t.weights.all
 	}
@@ -124,6 +130,18 @@ func (s *actorSite) do(ctx context.Context, j *actorJob) (_ *partResult, err err
 		return nil, fmt.Errorf("rl: part %d of environments, iteration %d, version %d of the weights after %d: want one of %d parts, and the weights first",
 			j.Part, j.Iteration, j.Version, s.version, len(s.acts))
 	}
+	parts := c.rollout.Parts()
+	for _, i := range j.Left {
+		if i < 0 || i >= len(parts) || i == j.Part {
+			return nil, fmt.Errorf("rl: an actor of part %d of environments leaves part %d; want another of %d parts", j.Part, i, len(parts))
+		}
+		if err := parts[i].Leave(); err != nil {
+			return nil, err
+		}
+	}
+	if j.Anew {
+		parts[j.Part].Renew()
+	}
 	if err := writeClock(ctx, c.acting, j.Iteration, j.Steps); err != nil {
 		return nil, err
 	}
@@ -143,21 +161,23 @@ func (s *actorSite) do(ctx context.Context, j *actorJob) (_ *partResult, err err
 	if err = c.act(ctx, s.acts, j.Part); err != nil {
 		return nil, err
 	}
-	result := &partResult{}
-	if result.Written, err = readAll(ctx, c.rollout.Parts()[j.Part].Written()); err == nil {
+	result := &partResult{Fresh: parts[j.Part].Fresh()}
+	if result.Written, err = readAll(ctx, parts[j.Part].Written()); err == nil {
 		result.Carried, err = readAll(ctx, c.rollout.Carried(j.Part))
 	}
 	return result, err
 }
 
 func (s *actorSite) close() error {
-	for _, p := range s.acts {
+	of, acts := s.of, s.acts
+	s.of, s.acts = nil, nil
+	for _, p := range acts {
 		p.Free()
 	}
-	if s.of == nil {
+	if of == nil {
 		return nil
 	}
-	return s.of.Close()
+	return of.Close()
 }
 
 // Act acts for a learner elsewhere (PPO, IMPALA, OffPolicy), whose engine has a crew, on the device of the engine, whose seed must be the run's: it joins under

@@ -146,7 +146,7 @@ func (a *remoteActors) collectFirst(ctx context.Context, iteration int) error {
 	if err := a.settleFirst(ctx, batch); err != nil {
 		return err
 	}
-	return q.measure(ctx, iteration, dropped, batch, idle)
+	return errors.Join(q.measure(ctx, iteration, dropped, batch, idle), a.leaveOthers())
 }
 
 // settleFirst writes trajectories to the learner's tensors, and the states after them: what came later is not saved, and done again when a run resumes.

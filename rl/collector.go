@@ -19,6 +19,9 @@ type Collector struct {
 
 	arrivals *arrivals // nil: each iteration has a trajectory of every part
 
+	hosted    bool             // the host steps the environments
+	continued []*engine.Tensor // [M, E, …] each: what goes on from an episode's steps in one trajectory to those in the next; 0: nothing
+
 	found                               *envs.Found    // nil: the environment has no sets
 	returns, lengths, diverged, leftOut *engine.Tensor // metrics [M]; leftOut is nil without a normalizer
 }
@@ -47,7 +50,10 @@ func newCollector(
 	if err != nil {
 		return nil, err
 	}
-	c := &Collector{behaviour: b, rollout: rollout, clock: clock, acting: clock}
+	c := &Collector{behaviour: b, rollout: rollout, clock: clock, acting: clock, hosted: env.SteppedByHost()}
+	if b.rewards != nil {
+		c.continued = append(c.continued, b.rewards.carried)
+	}
 	if b.asynchronous {
 		c.arrivals = newArrivals(s.Sub("arrivals"), m, max(b.parts, 1), b.lag, b.replays)
 		c.acting = c.arrivals.clock
@@ -67,7 +73,13 @@ func newCollector(
 func (c *Collector) Trajectory() *envs.Trajectory { return &c.rollout.Trajectory }
 
 // RecordFirst records the start of a run's first episodes.
-func (c *Collector) RecordFirst(r *engine.Recorder) { c.rollout.RecordReset(r) }
+func (c *Collector) RecordFirst(r *engine.Recorder) {
+	if c.remote != nil && c.hosted { // they begin where they act, and need not be here as well
+		c.recordRenew(r)
+		return
+	}
+	c.rollout.RecordReset(r)
+}
 
 // acts returns the policy that acts.
 func (c *Collector) acts() *envs.Policy {
@@ -110,7 +122,10 @@ func (c *Collector) recordSteps(r *engine.Recorder) {
 }
 
 // RecordHere records the steps of an iteration on this device, as outside of the iterations.
-func (c *Collector) RecordHere(r *engine.Recorder) { c.rollout.Record(r, c.clock, c.acts()) }
+func (c *Collector) RecordHere(r *engine.Recorder) {
+	c.rollout.Record(r, c.clock, c.acts())
+	c.recordCut(r)
+}
 
 // RecordWeights records, once the first weights are there, that they act first.
 func (c *Collector) RecordWeights(r *engine.Recorder) {
@@ -120,7 +135,10 @@ func (c *Collector) RecordWeights(r *engine.Recorder) {
 }
 
 // RecordRandom records an iteration's steps with actions that are uniform over the action space.
-func (c *Collector) RecordRandom(r *engine.Recorder) { c.rollout.Record(r, c.clock, nil) }
+func (c *Collector) RecordRandom(r *engine.Recorder) {
+	c.rollout.Record(r, c.clock, nil)
+	c.recordCut(r)
+}
 
 // RecordMoments records adding the observations to the normalizer's moments, if there is a normalizer.
 func (c *Collector) RecordMoments(r *engine.Recorder) {

@@ -128,6 +128,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if o.replay, err = NewReplay(s.Sub("replay"), hyper, *o.collector.Trajectory(), replay); err != nil {
 		return err
 	}
+	o.collector.continued = append(o.collector.continued, o.replay.own.newest.owner)
 	if o.learner.behaviour().policy.Network.Memory() > 0 {
 		if o.sequences, err = o.replay.NewSequences(s.Sub("replay").Sub("sequences"), *o.collector.Trajectory(), *with.sequences); err != nil {
 			return err

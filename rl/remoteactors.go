@@ -17,10 +17,12 @@ import (
 // that: every other actor can go on from it, and the learner too, which acts what nobody has begun when it waits. Who acts has no influence on the numbers.
 //
 // With a lag, the weights of an iteration act in a later one: actors go on while the learner learns. A learner that waits for no slow actor (arrivals) takes
-// the trajectories that come first instead; then the numbers depend on who acts.
+// the trajectories that come first instead; then the numbers depend on who acts. So they do where the state of environments cannot move (stays).
 type remoteActors struct {
 	learner apart
 	of      *Collector
+	stays   bool              // environments stay where they are (stayingparts.go)
+	own     *place            // the learner's device, if environments stay
 	acts    []*engine.Program // of each part, on the learner's device; nil: not recorded yet
 
 	mu       sync.Mutex
@@ -54,7 +56,9 @@ type apart interface {
 type partTask struct {
 	run, part, iteration, steps int // steps: the clock's
 	weights                     *behaviorWeights
-	state                       [][]byte // nil: the place has it
+	state                       [][]byte // nil: the place has it, or it stays where it is
+	anew                        bool     // new episodes begin, in environments that stay where they are
+	left                        []int    // parts whose environments the place has, and that others act now
 }
 
 // newRemoteActors makes actors on the engine's other devices, and lets workers of its crew act; nil: the engine has neither, or one part acts with the present
@@ -62,10 +66,13 @@ type partTask struct {
 func newRemoteActors(p apart, env *envs.Environment) *remoteActors {
 	eng, c := p.State().Engine(), p.collects()
 	n, alone := len(c.rollout.Parts()), len(eng.Devices()) == 1 && eng.Crew() == nil
-	if (alone || n == 1 && c.lagged == nil) && c.arrivals == nil || env.SteppedByHost() || env.Seats() > 1 {
+	if (alone || n == 1 && c.lagged == nil) && c.arrivals == nil || env.SteppedByHost() && !env.KeepsEpisodes() || env.Seats() > 1 {
 		return nil
 	}
-	a := &remoteActors{learner: p, of: c, acts: make([]*engine.Program, n), changed: make(chan struct{}), known: map[*cluster.Hand]bool{}, patience: latePatience}
+	a := &remoteActors{
+		learner: p, of: c, acts: make([]*engine.Program, n), changed: make(chan struct{}), known: map[*cluster.Hand]bool{}, patience: latePatience,
+		stays: env.KeepsEpisodes(), own: &place{},
+	}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	for i, dev := range eng.Devices()[1:] {
 		a.places = append(a.places, newDevicePlace(i+1, dev, p))
@@ -152,7 +159,7 @@ func (a *remoteActors) collect(ctx context.Context) error {
 		return err
 	}
 	a.note(iteration, results)
-	return a.settle(ctx, results)
+	return errors.Join(a.settle(ctx, results), a.leaveOthers())
 }
 
 // await waits until the learner has enough for an iteration, and returns how long it did nothing: it acts what nobody has begun, and what is late.
@@ -245,6 +252,7 @@ func (a *remoteActors) publish(ctx context.Context, iteration, steps int) error 
 	if q := a.of.arrivals; q != nil {
 		q.begin(weights, parts)
 	}
+	a.beginStaying()
 	a.change()
 	return nil
 }
@@ -298,15 +306,16 @@ func (a *remoteActors) work(p *place) {
 		a.mu.Unlock()
 		began := time.Now()
 		result, err := p.act(a.ctx, t)
+		if err != nil && a.stays {
+			err = errors.Join(err, p.close()) // its environments end before others begin
+		}
 		a.mu.Lock()
 		if err != nil {
 			a.lose(p, t, err)
 			return
 		}
 		result.by, result.took = p, time.Since(began)
-		if a.done(t, result) {
-			p.has[t.part] = t.iteration + 1
-		}
+		a.done(t, result)
 	}
 }
 
@@ -316,6 +325,7 @@ func (a *remoteActors) lose(p *place, t *partTask, err error) {
 	if t.run == a.run && a.parts[t.part].next == t.iteration {
 		a.parts[t.part].held = -1
 	}
+	a.abandon(p)
 	if left := (*cluster.LeftError)(nil); a.ctx.Err() == nil && !errors.As(err, &left) { // the crew knows why its workers leave
 		a.failed = append(a.failed, a.learner.State().Engine().Lost(&engine.LostError{Device: p.device, Name: p.name,
 			What: "acts no more, and others act for it", Err: err}))

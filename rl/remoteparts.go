@@ -14,12 +14,14 @@ type remotePart struct {
 	next    int      // the iteration that acts next; with arrivals how often it has acted
 	state   [][]byte // of the environments before it: the tensors of envs.Joined.Carried
 	held    int      // the iteration that a place has in hand; before next: none has
+	home    *place   // whose environments it is in, if they stay; nil: nobody's
 	results map[int]*partResult
 }
 
 // partResult is what a part of the environments did in an iteration.
 type partResult struct {
 	Written, Carried [][]byte // the tensors of envs.Rollout.Written and envs.Joined.Carried
+	Fresh            bool     // the first steps are those of new episodes, which do not continue the ones before (envs.Rollout.Fresh)
 	by               *place   // nil: the learner, whose tensors have them
 	took             time.Duration
 }
@@ -50,20 +52,18 @@ func (a *remoteActors) take(p *place, awaited int, late bool) *partTask {
 	if !a.begun {
 		return nil
 	}
-	if p != nil && p.run != a.run {
-		p.run, p.has = a.run, map[int]int{}
+	self := a.placeOf(p)
+	if self.run != a.run {
+		self.run, self.has = a.run, map[int]int{}
 	}
 	best, kept := -1, false
 	for i, of := range a.parts {
 		other := p == nil && a.of.arrivals == nil && of.next != awaited
-		if a.weightsOf(of) == nil || of.held == of.next && !late || other {
+		if a.weightsOf(of) == nil || of.held == of.next && !late || other || a.stays && !late && !a.yields(of.home, self) {
 			continue
 		}
-		has := false
-		if p != nil {
-			next, ok := p.has[i]
-			has = ok && next == of.next
-		}
+		next, ok := self.has[i]
+		has := ok && next == of.next
 		if best < 0 || of.next < a.parts[best].next || of.next == a.parts[best].next && has && !kept {
 			best, kept = i, has
 		}
@@ -76,20 +76,28 @@ func (a *remoteActors) take(p *place, awaited int, late bool) *partTask {
 	t := &partTask{
 		run: a.run, part: best, iteration: of.next, steps: a.before + of.next*a.of.rollout.Horizon(), weights: a.weightsOf(of),
 	}
-	if !kept {
+	switch {
+	case a.stays:
+		of.home = self
+		t.anew, t.left = !kept, self.leaves(a.parts, best)
+	case !kept:
 		t.state = of.state
 	}
 	return t
 }
 
-// done keeps what a part did. It reports whether that is of use: it may have been done by others, or belong to an earlier beginning.
-func (a *remoteActors) done(t *partTask, result *partResult) bool {
+// done keeps what a part did, unless it was done by others, or belongs to an earlier beginning. Who did it has the state after it.
+func (a *remoteActors) done(t *partTask, result *partResult) {
 	if t.run != a.run {
-		return false
+		return
 	}
-	of := a.parts[t.part]
-	a.longest = max(result.took, a.longest-a.longest/16) // the first one of a place compiles kernels: it is forgotten after some dozens
+	of, self := a.parts[t.part], a.placeOf(result.by)
+	a.longest = max(result.took, a.longest-a.longest/16)                   // the first one of a place compiles kernels: it is forgotten after some dozens
+	if a.stays && t.iteration == of.next || !a.stays && result.by != nil { // what others did as well is the same, unless environments stay
+		self.has[t.part] = t.iteration + 1
+	}
 	if t.iteration == of.next {
+		of.home = self
 		if q := a.of.arrivals; q != nil {
 			q.add(t, result)
 		} else {
@@ -99,7 +107,6 @@ func (a *remoteActors) done(t *partTask, result *partResult) bool {
 		of.next++
 	}
 	a.change()
-	return true
 }
 
 // here makes a part act on the learner's device, whose tensors have its state, unless there are arrivals: then they may have an earlier one, and another
@@ -107,15 +114,21 @@ func (a *remoteActors) done(t *partTask, result *partResult) bool {
 func (a *remoteActors) here(ctx context.Context, t *partTask) (result *partResult, err error) {
 	began, rollout := time.Now(), a.of.rollout
 	if a.of.arrivals != nil {
-		err = errors.Join(writeClock(ctx, a.of.acting, t.iteration, t.steps), writeAll(ctx, rollout.Carried(t.part), t.state))
+		err = writeClock(ctx, a.of.acting, t.iteration, t.steps)
+		if t.state != nil {
+			err = errors.Join(err, writeAll(ctx, rollout.Carried(t.part), t.state))
+		}
 	}
-	if err == nil {
+	if t.anew {
+		rollout.Parts()[t.part].Renew()
+	}
+	if err = errors.Join(err, a.leave(t.left)); err == nil {
 		err = a.of.act(ctx, a.acts, t.part)
 	}
 	if err != nil {
 		return nil, err
 	}
-	result = &partResult{}
+	result = &partResult{Fresh: rollout.Parts()[t.part].Fresh()}
 	if a.of.arrivals != nil {
 		result.Written, err = readAll(ctx, rollout.Parts()[t.part].Written())
 	}
@@ -128,16 +141,16 @@ func (a *remoteActors) here(ctx context.Context, t *partTask) (result *partResul
 
 // settle writes the trajectories of an iteration, and the states after it, to the learner's tensors.
 func (a *remoteActors) settle(ctx context.Context, results []*partResult) error {
-	rollout := a.of.rollout
+	rollout, fresh := a.of.rollout, make([]bool, len(results))
 	for i, of := range results {
-		if of.by == nil {
+		if fresh[i] = of.Fresh; of.by == nil {
 			continue
 		}
 		if err := errors.Join(writeAll(ctx, rollout.Parts()[i].Written(), of.Written), writeAll(ctx, rollout.Carried(i), of.Carried)); err != nil {
 			return fmt.Errorf("rl: what an actor did with part %d of the environments: %w", i, err)
 		}
 	}
-	return nil
+	return a.of.cut(ctx, fresh)
 }
 
 // actor returns the program by which a part of the environments acts.

@@ -14,7 +14,7 @@ import (
 // acting returns the settings of a learner whose environments other devices and machines can act in; nil: the workflow is another, or divided otherwise.
 func (s *Setup) acting() *agent {
 	a, ok := s.Settings.(*agent)
-	if !ok || a.slices == nil || a.slices.Slice > 0 || !a.apart() || s.Env.Seats() > 1 {
+	if !ok || a.slices == nil || a.slices.Slice > 0 || !a.apart() || s.Env.Seats() > 1 || s.Env.SteppedByHost() && !s.Env.KeepsEpisodes() {
 		return nil
 	}
 	return a
@@ -87,6 +87,9 @@ func (a *agent) checkActors() error {
 
 // Acts reports whether devices share runs of the setup by acting in parts of the environments.
 func (s *Setup) Acts() bool { return s.acting() != nil }
+
+// ActsOutside reports whether they do so in environments that the host steps.
+func (s *Setup) ActsOutside() bool { return s.Acts() && s.Env.SteppedByHost() }
 
 // Act acts for a learner elsewhere (rl.Act).
 func (s *Setup) Act(ctx context.Context, eng *engine.Engine, jobs cluster.Jobs, name string, environment envs.Options) error {

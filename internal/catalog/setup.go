@@ -238,6 +238,9 @@ func (s *Setup) Check(environment envs.Options) error {
 		return config.Invalid("environment.time_limit", "without a time limit an evaluation episode might never end: want at least 1")
 	case environment.AutoReset == envs.Disabled:
 		return config.Invalid("environment.auto_reset", "%q loses transitions that learning needs: want \"normal\" or \"fast\"", environment.AutoReset)
+	case s.remote != nil && s.remote.config.World != "" && s.Acts():
+		return config.Invalid(RemoteSection+".world", "all environments join the world %q, whose steps may wait for all of them, and actors take theirs at "+
+			"different times: want \"\", which creates worlds, or one actor without a lag", s.remote.config.World)
 	case s.outside != nil && s.Slices() != nil && s.Slices().Slice > 0:
 		return config.Invalid(SliceKey, "%s is stepped by other processes, for all members at once: want 0", s.Place)
 	}

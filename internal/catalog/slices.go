@@ -95,6 +95,9 @@ func (s *Setup) ShareKey() string {
 	if a := s.acting(); a != nil {
 		return a.actorsKey()
 	}
+	if s.outside != nil || s.remote != nil {
+		return s.actorsKey()
+	}
 	if a := s.inParts(); a != nil {
 		return a.gradientsKey()
 	}
@@ -110,9 +113,11 @@ func (s *Setup) CheckShared(elsewhere bool) error {
 	agents := s.Slices()
 	members, membersKey := s.Settings.Members()
 	switch {
+	case s.Acts():
+		return nil
 	case s.outside != nil || s.remote != nil:
-		return config.Invalid("env", "%s is stepped by other processes, and several devices are given: want one", s.Place)
-	case s.Acts() || s.DividesGradients():
+		return s.outsideAlone()
+	case s.DividesGradients():
 		return nil
 	case !searches && agents == nil:
 		return config.Invalid("workflow", "%s computes on one device, and several are given: want one, an agent such as workflow = \"ppo\", PBT of one, "+
@@ -132,6 +137,16 @@ func (s *Setup) CheckShared(elsewhere bool) error {
 		return config.Invalid(SliceKey, "several devices compute the members in slices: want at least 1, such as the number of members on each device")
 	}
 	return nil
+}
+
+// outsideAlone is the error of several devices that are to share a run in an environment outside of evorl, in which nobody else acts.
+func (s *Setup) outsideAlone() error {
+	if actors := s.actorsKey(); actors != "" {
+		return config.Invalid("env", "%s is stepped by other processes, so that several devices share its environments and nothing else: want %s = 2 or more, "+
+			"without %s and gradient_parts, or one device", s.Place, actors, SliceKey)
+	}
+	return config.Invalid("env", "%s is stepped by other processes, and several devices are given, which share such environments among the actors of one of "+
+		"a2c, ddpg, dqn, impala, ppo, redq, sac and td3, with one agent in a world: want one of these, or one device", s.Place)
 }
 
 // checkDivided checks the objectives of members in slices.
