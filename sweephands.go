@@ -173,13 +173,10 @@ func (s *sweepHands) part(ctx context.Context, h *cluster.Hand, job *wholeJob) (
 	return part, nil
 }
 
-// CheckClustered returns an error if workers elsewhere cannot take part in the sweep: as Config.CheckClustered if its runs are Divided. Otherwise they do whole
-// runs, of which there must be several, with environments as CheckClustered has them.
+// CheckClustered returns an error if workers elsewhere cannot take part in the sweep: there is one run, which is not Divided, or they do not execute the
+// environment, as Config.CheckClustered has it.
 func (s *Sweep) CheckClustered(at ClusterConfig) error {
-	switch {
-	case s.Divided():
-		return s.Base.document.Locate(s.Base.CheckClustered(at))
-	case len(s.Trials)*s.runs() == 1:
+	if !s.Divided() && len(s.Trials)*s.runs() == 1 {
 		return s.oneRun()
 	}
 	return s.Base.document.Locate(s.Base.setup.CheckWithin(at.ofRun(s.Base)))
@@ -193,12 +190,18 @@ func (s *Sweep) oneRun() error {
 	return errors.New("the sweep is one run, which one machine does: want a sweep without --cluster")
 }
 
-// Divided reports whether the runs of the sweep have slices, which several machines share (Clustered), one run after the other. Otherwise each does whole runs.
+// Divided reports whether the runs of the sweep have slices, or actors, so that several machines share each (Clustered), one run after the other. Otherwise each
+// does whole runs.
 func (s *Sweep) Divided() bool {
-	key := s.Base.ShareKey()
-	if key == "" {
-		return false
+	switch of := s.Base.setup; {
+	case of.Acts():
+		return true
+	case of.DividesGradients():
+		return false // among the devices of one machine
+	case of.Slices() != nil:
+		return of.Slices().Slice > 0
 	}
+	key := s.Base.ShareKey()
 	slice, _ := s.Base.Value(key)
-	return slice != "0"
+	return key != "" && slice != "0"
 }
