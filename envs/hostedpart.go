@@ -2,12 +2,12 @@ package envs
 
 import "github.com/evorl/evorl/engine"
 
-// A part of the environments acts now here and now there, on devices and machines that have a rollout of it each (rl.Act). Where the host steps environments,
-// the state of these cannot move: the part begins new episodes where it goes on. These methods tell and settle where episodes begin. They do nothing, and
-// report false, in rollouts whose environments the device steps.
+// Several devices and machines act in a part of an agent's environments in turn, each in a rollout of its own (rl.Act). If the host steps the environments,
+// their state cannot move, and the part begins new episodes where it goes on. These methods say where that is. In rollouts whose environments the device
+// steps they do nothing, and report false.
 
-// Fresh reports whether the last recorded steps are the first in new episodes, although these are not the first ones of the rollout's, or not here: what goes
-// on from one recording to the next must not be continued.
+// Fresh reports whether the last recorded steps began in new episodes, instead of going on in those of the recording before, which may have been elsewhere.
+// Whoever continues something from one recording to the next must not continue it then.
 func (ro *Rollout) Fresh() bool { return ro.hosted != nil && ro.hosted.fresh }
 
 // Renew makes the next recording begin new episodes, in the environments that are there.

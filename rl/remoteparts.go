@@ -92,8 +92,11 @@ func (a *remoteActors) done(t *partTask, result *partResult) {
 		return
 	}
 	of, self := a.parts[t.part], a.placeOf(result.by)
-	a.longest = max(result.took, a.longest-a.longest/16)                   // the first one of a place compiles kernels: it is forgotten after some dozens
-	if a.stays && t.iteration == of.next || !a.stays && result.by != nil { // what others did as well is the same, unless environments stay
+	// The first one of a place compiles kernels: it is forgotten after some dozens.
+	a.longest = max(result.took, a.longest-a.longest/16)
+	// A part that two have acted is in the same state at both; where environments stay it is not, and the one that was first counts. Otherwise nothing is
+	// noted of the learner, whose tensors have the states of all parts.
+	if a.stays && t.iteration == of.next || !a.stays && result.by != nil {
 		self.has[t.part] = t.iteration + 1
 	}
 	if t.iteration == of.next {
@@ -110,7 +113,7 @@ func (a *remoteActors) done(t *partTask, result *partResult) {
 }
 
 // here makes a part act on the learner's device, whose tensors have its state, unless there are arrivals: then they may have an earlier one, and another
-// trajectory may be taken first.
+// trajectory may be taken first. Environments that stay are the learner's own.
 func (a *remoteActors) here(ctx context.Context, t *partTask) (result *partResult, err error) {
 	began, rollout := time.Now(), a.of.rollout
 	if a.of.arrivals != nil {

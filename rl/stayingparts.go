@@ -36,9 +36,9 @@ func (a *remoteActors) placeOf(p *place) *place {
 	return p
 }
 
-// yields reports whether a home leaves a part to a place that is free. It does so if it has two parts more; then the shares stay even, whoever is quicker, and
-// each place that joins costs as many episodes as it has environments. The learner's device leaves more: one of two, since it learns besides, and all of them
-// to actors that act while it learns (a lag); it takes none of these back.
+// yields reports whether a home leaves a part to a place that is free: if it has two parts more than that. So a place that joins takes over an even share at
+// most, and then nothing moves any more, whoever is quicker. The learner's device, which learns besides, leaves a part if it has one more. To actors that act
+// while it learns (a lag) it leaves all, and takes none back.
 func (a *remoteActors) yields(home, to *place) bool {
 	if home == nil || home == to {
 		return true
@@ -73,7 +73,8 @@ func (a *remoteActors) abandon(p *place) {
 	}
 }
 
-// leaves returns the parts whose environments a place has and whose home is another, when it acts a part; -1: none.
+// leaves returns the parts of which a place has environments still, and whose home is another by now. It forgets them. acts is the part that the place acts
+// next; -1: none.
 func (p *place) leaves(parts []*remotePart, acts int) (left []int) {
 	for i := range p.open {
 		if of := parts[i]; of.home != p && of.home != nil {
