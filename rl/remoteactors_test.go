@@ -140,7 +140,9 @@ func (w *troupe) joinBy(link cluster.Jobs) {
 		err := Act(context.WithoutCancel(w.t.Context()), eng, link, name, func(ctx context.Context, eng *engine.Engine) (engine.Workflow, error) {
 			return w.of.make(ctx, eng, ForActing())
 		})
-		if w.crew.Leave(name, err); !errors.Is(err, errKilled) && !errors.Is(err, cluster.ErrClosed) {
+		var left *cluster.LeftError
+		over := errors.Is(err, cluster.ErrClosed) || errors.As(err, &left) && left.Cause == nil // the learner closed, perhaps while it acted
+		if w.crew.Leave(name, err); !errors.Is(err, errKilled) && !over {
 			w.t.Errorf("%s ends with %v", name, err)
 		}
 	})
