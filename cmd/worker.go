@@ -32,12 +32,13 @@ func (f *clusterFlags) add(cmd *cobra.Command) {
 
 // addRun adds the flags of a command whose run is shared.
 func (f *clusterFlags) addRun(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.address, "cluster", "", "share a search, or members of agents, with evorl worker on other machines, over the NATS server at `URL`; "+
+	cmd.Flags().StringVar(&f.address, "cluster", "", "let evorl worker on other machines take part, over the NATS server at `URL`; "+
 		"embed or embed://HOST:PORT: a server in this process")
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "PEM `FILE` of the certificate of --cluster embed://HOST:PORT")
 	cmd.Flags().StringVar(&f.key, "tls-key", "", "PEM `FILE` of its key")
-	cmd.Flags().StringVar(&f.sign, "sign", "", "`FILE` with the key that signs GLSL of the configuration for workers, which execute none without; made if it does not exist")
+	cmd.Flags().StringVar(&f.sign, "sign", "", "`FILE` with the key by which workers trust GLSL, and worlds outside of evorl, that the configuration names; "+
+		"made if it does not exist")
 }
 
 // check refuses flags without what they belong to.
