@@ -199,6 +199,16 @@ func (r *Recorder) WorkgroupFor(count int) uint32 {
 	return size
 }
 
+// WorkgroupOf is WorkgroupFor for elements that take so many loop iterations each.
+func (r *Recorder) WorkgroupOf(count, iterations int) uint32 {
+	const most = 65000
+	size := r.WorkgroupFor(count)
+	for int(ceil(count, size))*iterations > most && 2*size <= r.eng.dev.Info().Limits.MaxInvocations {
+		size *= 2
+	}
+	return size
+}
+
 // Share returns a number of workgroups per member to share count elements, for kernels that loop over the remaining
 // elements: enough to fill the device, and on software drivers few more; at most as many as the device allows.
 func (r *Recorder) Share(members, count int) uint32 {

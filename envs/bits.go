@@ -51,13 +51,24 @@ func (b *bitted) record(r *engine.Recorder, clock engine.Clock, policy *Policy, 
 	}
 	size, groups := r.Invocations(b.cfg.Members * b.cfg.Environments)
 	k.LocalSizeX, k.Begin = size, s.begin
+	var draw actLogitsKernel
+	most := dispatchSteps(b.bitIterations())
+	if b.drawer != nil {
+		draw, most = b.drawer.kernel(r, policy, s.firstCandidate), 1
+	}
 	dispatch := func(first, steps int) {
 		k.First, k.Steps = uint32(first), uint32(steps)
+		draws := b.drawer != nil && steps > 0
+		if draws {
+			b.drawer.record(r, draw, k.Clock, k.First)
+		}
 		r.Dispatch(k.call(b.shader, groups, 1, 1))
+		if draws && b.cfg.Trajectory {
+			b.drawer.keep(r, b.LogProb, k.First)
+		}
 		k.Begin = false
 	}
 	if policy == nil {
-		most := dispatchSteps(b.bitIterations())
 		done := min(most, s.steps)
 		for dispatch(s.before, done); done < s.steps; done += most {
 			dispatch(s.before+done, min(most, s.steps-done))
@@ -117,7 +128,12 @@ func (b *bitted) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy, 
 			k.Noise = head.Noise.Range()
 		}
 	}
-	k.setHead(head)
+	if b.drawer != nil {
+		k.Policy, k.Outputs, k.Noise = bitsOutputs, b.drawer.drawn.Range(), vk.Range{}
+		k.setConstants(drawnHead())
+		return k, nil
+	}
+	k.setConstants(uint32(head.Outputs()), head.Constants())
 	return k, nil
 }
 
@@ -127,9 +143,9 @@ const (
 	bitsGiven   uint32 = 2
 )
 
-func (k *bitsRolloutKernel) setHead(head nn.Head) {
-	h := head.Constants()
-	k.Out, k.Head, k.HeadWidth, k.Squash, k.Explore = uint32(head.Outputs()), h.Head, h.HeadWidth, h.Squash, h.Explore
+// setConstants sets those of a head with so many outputs.
+func (k *bitsRolloutKernel) setConstants(outputs uint32, h nn.HeadConstants) {
+	k.Out, k.Head, k.HeadWidth, k.Squash, k.Explore = outputs, h.Head, h.HeadWidth, h.Squash, h.Explore
 	k.LogStdLow, k.LogStdHigh, k.NoiseLimit = h.LogStdLow, h.LogStdHigh, h.NoiseLimit
 	k.HeadAtoms, k.HeadDueling = h.HeadAtoms, h.HeadDueling
 }
@@ -158,7 +174,7 @@ func (b *Batch) recordBits(shader *vk.Shader, dev *vk.Device, device *vk.Buffer)
 		EnvStream: engine.Stream(Stream), DrawWindow: uint32(b.members), DrawStep: 1, Policy: bitsGiven, LocalSizeX: size, Begin: true,
 	}
 	k.setOptions(b.env, b.options)
-	k.setHead(b.env.Action.Head())
+	k.setConstants(b.env.givenHead())
 	b.reset, b.step = dev.NewProgram("reset "+b.env.Name), dev.NewProgram("step "+b.env.Name)
 	b.reset.Dispatch(k.call(shader, groups, 1, 1))
 	b.reset.Copy(b.host.Range(b.layout.obs.offset, b.layout.obs.size), out(b.layout.obs))

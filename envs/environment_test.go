@@ -127,6 +127,7 @@ func TestNewRefuses(t *testing.T) {
 		{"missing include", func(_ *Spec, g *string) { *g = strings.Replace(*g, "engine/rng", "engine/rnd", 1) }, `includes "engine/rnd.glsl"`},
 		{"empty state", func(s *Spec, _ *string) { s.State = nil }, "an empty state"},
 		{"discrete observation", func(s *Spec, _ *string) { s.Observation = Discrete(4) }, "the observation space is Discrete(4); want a box"},
+		{"many actions", func(s *Spec, _ *string) { s.Action = Discrete(10001) }, "Discrete(10001); want at most 10000 discrete actions"},
 		{"no action", func(s *Spec, _ *string) { s.Action = Space{} }, "an empty space"},
 		{"bounds", func(s *Spec, _ *string) { s.Action = Box([]float32{1}, []float32{1}) }, "bounds 1 … 1 in dimension 0"},
 		{"bounds' lengths", func(s *Spec, _ *string) { s.Action = Box([]float32{1}, nil) }, "1 lower and 0 upper bounds"},

@@ -142,7 +142,7 @@ func (h *hosted) halve(ctx context.Context) error {
 }
 
 // recordHalves records steps that the halves take in turns.
-func (h *hosted) recordHalves(r *engine.Recorder, act hostedActKernel, policy *Policy, steps int) {
+func (h *hosted) recordHalves(r *engine.Recorder, act hostedActor, policy *Policy, steps int) {
 	stage := func(f func(context.Context) error) { r.Host("step "+h.ro.env.Name, h.failing(f)) }
 	var step engine.Counter
 	r.Repeat(steps, func(r *engine.Recorder, i engine.Counter) {

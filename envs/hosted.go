@@ -154,6 +154,11 @@ func (h *hosted) record(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 	})
 }
 
+// hostedActor is the kernel that draws actions, by how many logits or values they have.
+type hostedActor interface {
+	record(r *engine.Recorder, i engine.Counter, of section)
+}
+
 // record records the actions of a part of the environments.
 func (k hostedActKernel) record(r *engine.Recorder, i engine.Counter, of section) {
 	size, groups := r.Invocations(of.count)
@@ -162,8 +167,22 @@ func (k hostedActKernel) record(r *engine.Recorder, i engine.Counter, of section
 }
 
 // acting returns the kernel that draws the actions.
-func (h *hosted) acting(r *engine.Recorder, clock *engine.Clock, policy *Policy, firstCandidate int) (hostedActKernel, error) {
+func (h *hosted) acting(r *engine.Recorder, clock *engine.Clock, policy *Policy, firstCandidate int) (hostedActor, error) {
 	ro, c := h.ro, h.ro.cfg
+	if policy != nil {
+		if policy.Rows != nil {
+			return nil, fmt.Errorf("envs: rows %v play in %q, which is stepped by the host; want the members' own", policy.Rows, ro.env.Name)
+		}
+		if err := policy.check(ro.env); err != nil {
+			return nil, err
+		}
+		if _, err := ro.network(policy, r.Engine().Device().Info()); err != nil { // checks the placement, and that there is a network
+			return nil, err
+		}
+	}
+	if h.inMemory(policy) {
+		return h.actingLogits(r, clock, policy, firstCandidate), nil
+	}
 	k := hostedActKernel{
 		ActionScale: ro.scale.Range(), Chosen: h.chosen.Range(), Members: uint32(c.Members), Environments: uint32(ro.places()),
 		ParamsPeriod: uint32(c.Members), Seed: r.Engine().Seed(), ActionStream: ro.actionStream, Mode: c.Mode, Random: policy == nil, Trajectory: c.Trajectory,
@@ -177,15 +196,6 @@ func (h *hosted) acting(r *engine.Recorder, clock *engine.Clock, policy *Policy,
 	}
 	head := ro.env.Action.Head()
 	if policy != nil {
-		if policy.Rows != nil {
-			return k, fmt.Errorf("envs: rows %v play in %q, which is stepped by the host; want the members' own", policy.Rows, ro.env.Name)
-		}
-		if err := policy.check(ro.env); err != nil {
-			return k, err
-		}
-		if _, err := ro.network(policy, r.Engine().Device().Info()); err != nil { // checks the placement, and that there is a network
-			return k, err
-		}
 		var by *engine.Tensor
 		by, head = ro.stepped.chosenBy(policy)
 		k.Outputs, k.ParamsPeriod = by.Range(), policy.owners()

@@ -7,6 +7,96 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
+var actLogitsShader = &vk.Shader{
+	Name:  "envs/act_logits",
+	SPIRV: shaders.Code("envs/act_logits"),
+	Bindings: []vk.Binding{
+		{Name: "Outputs", Index: 0, Access: vk.Read, Optional: true},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Outputs"},
+		{Name: "Noise", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "Rows", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "ActionScale", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 5, Access: vk.Read},
+		{Name: "Step", Index: 6, Access: vk.Read, Optional: true},
+		{Name: "Chosen", Index: 7, Access: vk.Write, Optional: true},
+		{Name: "Drawn", Index: 8, Access: vk.Write, Optional: true},
+		{Name: "Action", Index: 9, Access: vk.Write, Optional: true},
+		{Name: "LogProb", Index: 10, Access: vk.Write, Optional: true},
+	},
+	PushBytes: 48,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "MODE", ID: 7, Default: 0},
+		{Name: "RANDOM", ID: 8, Default: 0},
+		{Name: "APPLIED", ID: 9, Default: 0},
+		{Name: "HAS_STEP", ID: 10, Default: 0, Has: "Step"},
+		{Name: "HAS_ROWS", ID: 11, Default: 0, Has: "Rows"},
+		{Name: "HAS_CHOSEN", ID: 12, Default: 0, Has: "Chosen"},
+		{Name: "HAS_DRAWN", ID: 13, Default: 0, Has: "Drawn"},
+		{Name: "HAS_ACTION", ID: 14, Default: 0, Has: "Action"},
+		{Name: "HAS_LOG_PROB", ID: 15, Default: 0, Has: "LogProb"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// actLogitsKernel is shaders/envs/act_logits.comp.
+type actLogitsKernel struct {
+	Outputs     vk.Range // readonly float, optional
+	Noise       vk.Range // readonly float, optional
+	Rows        vk.Range // readonly uint, optional
+	ActionScale vk.Range // readonly float, optional
+	Clock       vk.Range // readonly uint
+	Step        vk.Range // readonly uint, optional
+	Chosen      vk.Range // writeonly float, optional
+	Drawn       vk.Range // writeonly vec2, optional
+	Action      vk.Range // writeonly float, optional
+	LogProb     vk.Range // writeonly float, optional
+
+	Places       uint32 // push constants, in order
+	Environments uint32
+	FirstStep    uint32
+	Seed         uint32
+	ActionStream uint32
+	ParamsPeriod uint32
+	DrawWindow   uint32
+	DrawStride   uint32
+	DrawFirst    uint32
+	DrawStep     uint32
+	First        uint32
+	Count        uint32
+
+	LocalSizeX  uint32  // specialization constants, zero for their default 64
+	Out         uint32  // default 1
+	Mode        bool    // default false
+	Random      bool    // default false
+	Applied     bool    // default false
+	TexelLoads  uint32  // default 0
+	Head        uint32  // default 0
+	HeadWidth   uint32  // default 1
+	Squash      bool    // default false
+	LogStdLow   float32 // default -5
+	LogStdHigh  float32 // default 2
+	Explore     bool    // default false
+	NoiseLimit  float32 // default 0
+	HeadAtoms   uint32  // default 1
+	HeadDueling bool    // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k actLogitsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(actLogitsShader, &k, x, y, z) }
+
 // bitsRolloutShader maps the name of an environment to shaders/envs/bits_rollout.comp with that environment.
 var bitsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	Name: "envs/bits_rollout",

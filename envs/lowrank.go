@@ -61,7 +61,8 @@ func (ro *Rollout) rankIterations(rows nn.RankRows) int {
 // fuses reports whether a policy of low rank takes its environments through many steps in a dispatch. On GPUs, where that has not been measured, only if
 // PlacementStream asks for it.
 func (ro *Rollout) fuses(policy *Policy, info vk.Info) bool {
-	if policy == nil || policy.Perturbation == nil || policy.Placement == PlacementStepped || policy.Placement == Automatic && info.Type.GPU() {
+	if policy == nil || policy.Perturbation == nil || policy.Placement == PlacementStepped || policy.Placement == Automatic && info.Type.GPU() ||
+		ro.drawsApart() {
 		return false
 	}
 	_, err := ro.rank(policy, info)

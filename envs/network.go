@@ -21,6 +21,9 @@ type network struct {
 // network places the policy's network as requested or, with Automatic, where it costs least.
 func (ro *Rollout) network(policy *Policy, info vk.Info) (network, error) {
 	model := policy.Network
+	if err := ro.checkDrawn(policy); err != nil {
+		return network{}, err
+	}
 	if ro.env.outside && policy.Placement != Automatic {
 		return network{}, fmt.Errorf("envs: placement %v in %q, which is stepped by the host; want %v", policy.Placement, ro.env.Name, Automatic)
 	}

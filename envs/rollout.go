@@ -43,7 +43,8 @@ type RolloutConfig struct {
 	// the same count of the clock sees the same episodes. Otherwise they are drawn from the rollout's own state.
 	Evaluation bool
 
-	part int // of a Joined
+	part       int  // of a Joined
+	drawsApart bool // a kernel of its own draws the actions even if there are few
 }
 
 // Window makes a rollout's members part of larger populations: there are Members / Count populations, of each of
@@ -73,6 +74,7 @@ type Rollout struct {
 	ranked  *rankForm // of networks of low rank, many steps in a dispatch; nil: others
 	hosted  *hosted   // of environments that the host steps; nil: others
 	bitted  *bitted   // of environments that observe words of bits; nil: others
+	drawer  *drawer   // of environments with many discrete actions; nil: others
 	packing *packing  // of trajectories; nil: observations are floats
 	split   int       // environments of the first of two halves that the host steps in turns; 0: it steps all at once
 
@@ -246,6 +248,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 			return nil, err
 		}
 	}
+	ro.drawer = newDrawer(s, ro)
 	if ro.fuses(cfg.Policy, s.Engine().Device().Info()) {
 		ro.ranked, err = ro.newRank(s.Sub("rank"))
 		return ro, err
@@ -412,11 +415,12 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	ro.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5,
 		&k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
 	k.DrawWindow, k.DrawStride, k.DrawFirst, k.DrawStep = ro.draws(firstCandidate)
+	trajectory := &ro.Trajectory // that the kernel writes
 	if c.Trajectory {
-		t := &ro.Trajectory
 		if p := ro.packing; p != nil {
-			t, k.Clock = &p.step, p.begin(r, clock, before).Tensor().Range()
+			trajectory, k.Clock = &p.step, p.begin(r, clock, before).Tensor().Range()
 		}
+		t := trajectory
 		k.Obs, k.Action, k.LogProb = t.Obs.Range(), t.Action.Range(), t.LogProb.Range()
 		k.Reward, k.Done, k.NextObs = t.Reward.Range(), t.Done.Range(), t.NextObs.Range()
 		k.Applied = c.Actions == Applied
@@ -461,15 +465,21 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 			k.Noise = head.Noise.Range()
 		}
 	}
-	h := head.Constants()
-	k.Out, k.Head, k.HeadWidth, k.Squash, k.Explore = uint32(head.Outputs()), h.Head, h.HeadWidth, h.Squash, h.Explore
+	outputs, h := uint32(head.Outputs()), head.Constants()
+	var draw actLogitsKernel
+	if ro.drawer != nil {
+		draw = ro.drawer.kernel(r, policy, firstCandidate)
+		k.Policy, k.Outputs, k.Noise = policyOutputs, ro.drawer.drawn.Range(), vk.Range{}
+		outputs, h = drawnHead()
+	}
+	k.Out, k.Head, k.HeadWidth, k.Squash, k.Explore = outputs, h.Head, h.HeadWidth, h.Squash, h.Explore
 	k.LogStdLow, k.LogStdHigh, k.NoiseLimit = h.LogStdLow, h.LogStdHigh, h.NoiseLimit
 	k.HeadAtoms, k.HeadDueling = h.HeadAtoms, h.HeadDueling
 	together := ro.subgroupEnvironments(n.placement, info)
 	k.SubgroupEnvironments = uint32(together)
 	groups := n.groups(c.Members, c.Environments, together)
 	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + n.iterations + ro.env.transfers())
-	if ro.mapping == Cooperative && !info.Type.GPU() || n.placement == PlacementStepped || ro.packing != nil {
+	if ro.mapping == Cooperative && !info.Type.GPU() || n.placement == PlacementStepped || ro.packing != nil || ro.drawer != nil {
 		most = 1
 	}
 	dispatch := func(r *engine.Recorder, first, steps int) {
@@ -479,9 +489,16 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		if k.First, k.Steps = uint32(first), uint32(steps); ro.packing != nil {
 			k.First = min(k.First, 1)
 		}
+		draws := ro.drawer != nil && steps > 0
+		if draws {
+			ro.drawer.record(r, draw, k.Clock, k.First)
+		}
 		call := k.call(ro.shader, uint32(groups), 1, 1)
 		call.Subgroup = info.SubgroupSize
 		r.Dispatch(call)
+		if draws && c.Trajectory {
+			ro.drawer.keep(r, trajectory.LogProb, k.First)
+		}
 		if k.Begin = false; ro.packing != nil && steps > 0 {
 			ro.packing.keep(r, &ro.Trajectory, first)
 		}

@@ -103,6 +103,10 @@ func (st *seated) record(r *engine.Recorder, clock engine.Clock, policy *Policy,
 		return
 	}
 	k.LocalSizeX, k.Steps = size, 1
+	var draw actLogitsKernel
+	if st.drawer != nil {
+		draw = st.drawer.kernel(r, policy, s.firstCandidate)
+	}
 	if s.before == 0 {
 		st.stepped.remember(r, st.Rollout)
 	}
@@ -114,7 +118,13 @@ func (st *seated) record(r *engine.Recorder, clock engine.Clock, policy *Policy,
 			st.stepped.evaluate(r, policy)
 		}
 		k.First = uint32(s.before + t)
+		if st.drawer != nil {
+			st.drawer.record(r, draw, k.Clock, k.First)
+		}
 		r.Dispatch(k.call(st.shader, groups, 1, 1))
+		if st.drawer != nil && st.cfg.Trajectory {
+			st.drawer.keep(r, st.LogProb, k.First)
+		}
 	}
 }
 
@@ -212,8 +222,12 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 			k.Noise = head.Noise.Range()
 		}
 	}
-	h := head.Constants()
-	k.Out, k.Head, k.HeadWidth, k.Squash, k.Explore = uint32(head.Outputs()), h.Head, h.HeadWidth, h.Squash, h.Explore
+	outputs, h := uint32(head.Outputs()), head.Constants()
+	if ro.drawer != nil {
+		k.Policy, k.Outputs, k.Noise = seatsOutputs, ro.drawer.drawn.Range(), vk.Range{}
+		outputs, h = drawnHead()
+	}
+	k.Out, k.Head, k.HeadWidth, k.Squash, k.Explore = outputs, h.Head, h.HeadWidth, h.Squash, h.Explore
 	k.LogStdLow, k.LogStdHigh, k.NoiseLimit = h.LogStdLow, h.LogStdHigh, h.NoiseLimit
 	k.HeadAtoms, k.HeadDueling = h.HeadAtoms, h.HeadDueling
 	return k, nil

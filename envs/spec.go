@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/shaders"
 )
 
@@ -121,6 +122,8 @@ func (s Spec) check() error {
 	}
 	if err := s.Action.check(); err != nil {
 		errs = append(errs, fmt.Errorf("the action space is %w", err))
+	} else if s.Action.N > nn.MaxLogits {
+		errs = append(errs, fmt.Errorf("the action space is %v; want at most %d discrete actions", s.Action, nn.MaxLogits))
 	}
 	if s.MaxSteps < 0 || s.MaxSteps > maxEpisodeSteps {
 		errs = append(errs, fmt.Errorf("the Spec has %d MaxSteps; want 0 (no limit) to %d", s.MaxSteps, maxEpisodeSteps))

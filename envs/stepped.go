@@ -35,7 +35,7 @@ func (ro *Rollout) steps(policy *Policy, info vk.Info) bool {
 		return false
 	case policy.Perturbation != nil:
 		return !ro.fuses(policy, info)
-	case ro.env.outside || ro.env.bits() || ro.env.stored:
+	case ro.env.outside || ro.env.bits() || ro.env.stored || ro.drawsApart():
 		return true
 	case policy.Placement == Automatic && ro.env.Seats() > 1:
 		return !ro.streams(policy, info)

@@ -44,14 +44,15 @@ func (b *Batch) recordStored(ctx context.Context, dev *vk.Device) error {
 	device, world, finished, obs, action, logProb := ranges[0].Buffer, ranges[1], ranges[2], ranges[3], ranges[4], ranges[5]
 	out := func(s span) vk.Range { return device.Range(s.offset, s.size) }
 	clock := b.input.Buffer.Range(b.layout.clock.offset, b.layout.clock.size)
-	o, h := b.options.constants(), b.env.Action.Head().Constants()
+	outputs, h := b.env.givenHead()
+	o := b.options.constants()
 	k := seatsRolloutKernel{
 		ActionScale: clock, Clock: clock, EnvState: b.state, WorldStep: world, EpisodeStep: b.episodeStep, EpisodeReturn: b.episodeRet,
 		Observed: out(b.layout.obs), Finished: finished,
 		Members: uint32(b.members), Environments: uint32(b.environments), ParamsPeriod: uint32(b.members), Share: 1,
 		EnvStream: engine.Stream(Stream), DrawWindow: uint32(b.members), DrawStep: 1, Policy: seatsGiven, LocalSizeX: size, Begin: true,
 		TimeLimit: o.timeLimit, ActionRepeat: o.actionRepeat, AutoReset: o.autoReset, SparseReward: o.sparseReward, RewardScale: o.rewardScale,
-		Out: uint32(b.env.Action.Head().Outputs()), Head: h.Head, HeadWidth: h.HeadWidth, HeadAtoms: h.HeadAtoms,
+		Out: outputs, Head: h.Head, HeadWidth: h.HeadWidth, HeadAtoms: h.HeadAtoms,
 	}
 	b.env.setOptions(&k.Option0, &k.Option1, &k.Option2, &k.Option3, &k.Option4, &k.Option5,
 		&k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)

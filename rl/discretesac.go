@@ -65,7 +65,8 @@ func (a *discreteSAC) descendActor(r *engine.Recorder, u update) {
 // discreteActorWorkgroup returns the workgroup size of the actor's loss. A row takes 4 · actions + 1 loop iterations:
 // within Recorder.WorkgroupFor's 1024 elements per invocation, 58 iterations each stay below Mesa's limit of 65535.
 func discreteActorWorkgroup(r *engine.Recorder, rows, actions int) uint32 {
-	return r.WorkgroupFor(max(rows, rows*(4*actions+1)/58))
+	each := 4*actions + 1
+	return max(r.WorkgroupFor(max(rows, rows*each/58)), r.WorkgroupOf(rows, each))
 }
 
 func (a *discreteSAC) restart(r *engine.Recorder) {

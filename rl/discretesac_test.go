@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/vk"
@@ -114,7 +115,12 @@ func TestDiscreteSACUpdates(t *testing.T) {
 // TestDiscreteSACOfManyActions: rows and actions that are more loop iterations than Mesa's software driver makes in an invocation of its
 // usual workgroup.
 func TestDiscreteSACOfManyActions(t *testing.T) {
-	const rows, actions, alpha = 2051, 77, 0.3
+	testDiscreteSACOfManyActions(t, 2051, 77)
+	testDiscreteSACOfManyActions(t, 129, nn.MaxLogits)
+}
+
+func testDiscreteSACOfManyActions(t *testing.T, rows, actions int) {
+	const alpha = 0.3
 	eng := engine.New(open(t))
 	s := eng.NewState()
 	defer s.Close()
@@ -141,7 +147,7 @@ func TestDiscreteSACOfManyActions(t *testing.T) {
 		r.Dispatch(discreteSoftActorKernel{
 			Logit: logits.Range(), Value: values.Range(), Temperature: temperature.Range(), Entropy: share.Range(), AtLogit: at.Range(),
 			Loss: loss.Range(), Applied: applied.Range(), Mean: entropy.Range(),
-			Rows: rows, Actions: actions, Workgroup: discreteActorWorkgroup(r, rows, actions),
+			Rows: uint32(rows), Actions: uint32(actions), Workgroup: discreteActorWorkgroup(r, rows, actions),
 		}.call(1, 1, 1))
 	})
 	got, wantLoss, want := read(t, at), 0.0, make([]float64, logits.Len())
@@ -154,9 +160,9 @@ func TestDiscreteSACOfManyActions(t *testing.T) {
 			sum += math.Exp(l[a]) * of(a)
 		}
 		for a := range actions {
-			want[i*actions+a] = math.Exp(l[a]) * (of(a) - sum) / rows
+			want[i*actions+a] = math.Exp(l[a]) * (of(a) - sum) / float64(rows)
 		}
-		wantLoss += sum / rows
+		wantLoss += sum / float64(rows)
 	}
 	if d := deviation(got, want); !(d < 1e-5) {
 		t.Errorf("gradient deviates by %g of its largest value; want at most 1e-5", d)

@@ -9,6 +9,7 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl/internal/lane"
+	"github.com/evorl/evorl/vk"
 )
 
 // DQNConfig are the settings of DQN. Fields with the tag member are tensors [M] on the device, which PBT may vary. The
@@ -87,6 +88,22 @@ func (c DQNConfig) Validate() error {
 		return err
 	}
 	return c.checkLevels(c.ExplorationLevels)
+}
+
+// checkAtoms checks that the loss of distributions (shaders/rl/dqn_categorical_loss.comp) takes an invocation no more loop iterations than software drivers
+// make.
+func (c DQNConfig) checkAtoms(info vk.Info, actions int) error {
+	const most = 65000
+	logit := 1 // iterations for a logit
+	if c.Dueling {
+		logit += actions
+	}
+	norms, projection := (actions+2)*(2*c.Atoms-1)*logit+actions, c.Atoms*(2*logit+actions)
+	if n := norms + projection; c.Atoms > 0 && !info.Type.GPU() && n > most {
+		return config.Invalid("atoms", "the loss of %d atoms of %d actions, dueling %v, takes %d loop iterations, and software drivers make %d; "+
+			"want fewer atoms, 0, or dueling = false", c.Atoms, actions, c.Dueling, n, most)
+	}
+	return nil
 }
 
 // head returns the head that turns the network's outputs into actions.
@@ -194,6 +211,9 @@ func newQLearner(o *OffPolicy, parts learnerParts, c DQNConfig) (*qLearner, erro
 	h, s := o.Hyper(), o.State().Sub("agent")
 	q := &qLearner{cfg: c, shape: parts.network, scope: s, clock: o.Clock(), parts: parts}
 	q.head = c.head(parts.env.Action.Size())
+	if err := c.checkAtoms(o.State().Engine().Device().Info(), q.head.Size); err != nil {
+		return nil, err
+	}
 	q.start, q.end = h.Add("exploration_start", c.ExplorationStart), h.Add("exploration_end", c.ExplorationEnd)
 	q.interval, q.tau = h.Add("target_interval", c.TargetInterval), h.Add("tau", c.Tau)
 	rule := parts.optimizer

@@ -6,6 +6,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/rl/internal/lane"
@@ -129,7 +130,7 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 	if of := p.agent.critic.memory; of != nil && of.critic.carried != nil {
 		p.passed = scratch.Scratch("passed", engine.Float32, engine.Time(m.Horizon), engine.Members(m.Members), engine.Environments(m.Environments))
 	}
-	p.vtrace.makeTensors(scratch, p.env, m)
+	p.vtrace.makeTensors(scratch, p.env, p.agent.head, m)
 	m.Advantage, m.Target = p.vtrace.advantage, p.vtrace.target
 	p.actorLoss = lane.NewLoss(scratch.Sub("actor"), p.agent.learner(p.agent.actor), &m.Minibatches, lane.LossConfig{
 		Clip: p.vtrace.rho, RatioInAdvantage: true,
@@ -184,16 +185,26 @@ type vtrace struct {
 	nextObs           *engine.Tensor // [M, rows, O]: normalized
 	nextValue         *engine.Tensor // [M, rows, 1]
 	advantage, target *engine.Tensor // [T, M, E]: of the current minibatch
+	present           *engine.Tensor // [M, rows]: log-probabilities of its actions by the actor, if its logits are read from memory; else nil
 }
 
 // makeTensors makes the scratch tensors for minibatches of whole trajectories.
-func (v *vtrace) makeTensors(s *engine.State, env *envs.Environment, m *minibatches) {
+func (v *vtrace) makeTensors(s *engine.State, env *envs.Environment, head nn.Head, m *minibatches) {
 	v.nextObs = m.inputs(s, "next_observations", env.ObsSize())
 	v.nextValue = s.Scratch("next_value", engine.Float32, engine.Members(m.Members), engine.Axis("transition", m.Rows), engine.Axis("output", 1))
 	tensor := func(name string) *engine.Tensor {
 		return s.Scratch(name, engine.Float32, engine.Time(m.Horizon), engine.Members(m.Members), engine.Environments(m.Environments))
 	}
 	v.advantage, v.target = tensor("advantage"), tensor("target")
+	if head.InMemory() {
+		v.makePresent(s, m)
+	}
+}
+
+// makePresent makes the tensor of log-probabilities, which a kernel of its own computes: one invocation for each transition, instead of one for all steps of a
+// trajectory, which would take too many loop iterations over the logits.
+func (v *vtrace) makePresent(s *engine.State, m *minibatches) {
+	v.present = s.Scratch("present_log_prob", engine.Float32, engine.Members(m.Members), engine.Axis("transition", m.Rows))
 }
 
 // Record records targets and advantages of a minibatch. It leaves the outputs of actor and critic for their losses.
@@ -211,7 +222,7 @@ func (v *vtrace) recordCorrection(r *engine.Recorder, m minibatch, of *Agent, ou
 	t, h, params := m.Trajectory, of.head.Constants(), of.actor.params()
 	width := m.Rows / m.Horizon
 	size := r.WorkgroupFor(width)
-	r.Dispatch(vtraceKernel{
+	k := vtraceKernel{
 		Output: outputs.Range(), Params: params.Range(), Value: value.Range(), NextValue: v.nextValue.Range(),
 		Action: t.Action.Range(), LogProb: t.LogProb.Range(), Reward: t.Reward.Range(), Done: t.Done.Range(),
 		Discount: v.discount.Range(), Lambda: v.lambda.Range(), Rho: v.rho.Range(), C: v.c.Range(), PgRho: v.policyRho.Range(),
@@ -221,5 +232,22 @@ func (v *vtrace) recordCorrection(r *engine.Recorder, m minibatch, of *Agent, ou
 		Seed: r.Engine().Seed(), Stream: m.Stream, Minibatches: uint32(m.Count), Part: uint32(m.part), Parts: uint32(m.Parts), Trajectories: true,
 		LocalSizeX: size, Out: uint32(of.actor.Model().Outputs()), MixValues: v.mixed,
 		Head: h.Head, HeadWidth: h.HeadWidth, LogStdLow: h.LogStdLow, LogStdHigh: h.LogStdHigh,
-	}.call((uint32(width)+size-1)/size, uint32(m.Members), 1))
+	}
+	if v.present != nil {
+		v.recordPresent(r, m, of, outputs)
+		k.Present, k.Out, k.HeadWidth = v.present.Range(), 1, 1 // the outputs are not looked at
+	}
+	r.Dispatch(k.call((uint32(width)+size-1)/size, uint32(m.Members), 1))
+}
+
+// recordPresent records the log-probabilities of a minibatch's actions by the actor's outputs.
+func (v *vtrace) recordPresent(r *engine.Recorder, m minibatch, of *Agent, outputs *engine.Tensor) {
+	h := of.head.Constants()
+	size := r.WorkgroupFor(m.Rows)
+	r.Dispatch(minibatchLogProbsKernel{
+		Output: outputs.Range(), Action: m.Trajectory.Action.Range(), Clock: m.Clock.Tensor().Range(), Update: m.update.Range(), LogProb: v.present.Range(),
+		Horizon: uint32(m.Horizon), Environments: uint32(m.Environments), Rows: uint32(m.Rows), Seed: r.Engine().Seed(), Stream: m.Stream,
+		Minibatches: uint32(m.Count), Part: uint32(m.part), Parts: uint32(m.Parts), Trajectories: true,
+		LocalSizeX: size, Out: uint32(of.head.Outputs()), Head: h.Head, HeadWidth: h.HeadWidth,
+	}.call((uint32(m.Rows)+size-1)/size, uint32(m.Members), 1))
 }

@@ -803,6 +803,74 @@ func (k minibatchEndsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(minibatchEndsShader, &k, x, y, z)
 }
 
+var minibatchLogProbsShader = &vk.Shader{
+	Name:  "rl/minibatch_log_probs",
+	SPIRV: shaders.Code("rl/minibatch_log_probs"),
+	Bindings: []vk.Binding{
+		{Name: "Output", Index: 0, Access: vk.Read},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Output"},
+		{Name: "Action", Index: 2, Access: vk.Read},
+		{Name: "Clock", Index: 3, Access: vk.Read},
+		{Name: "Update", Index: 4, Access: vk.Read},
+		{Name: "LogProb", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 32,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// minibatchLogProbsKernel is shaders/rl/minibatch_log_probs.comp.
+type minibatchLogProbsKernel struct {
+	Output  vk.Range // readonly float
+	Action  vk.Range // readonly float
+	Clock   vk.Range // readonly uint
+	Update  vk.Range // readonly uint
+	LogProb vk.Range // writeonly float
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+	Rows         uint32
+	Seed         uint32
+	Stream       uint32
+	Minibatches  uint32
+	Part         uint32
+	Parts        uint32
+
+	LocalSizeX   uint32  // specialization constants, zero for their default 64
+	Out          uint32  // default 1
+	TexelLoads   uint32  // default 0
+	Trajectories bool    // default false
+	Head         uint32  // default 0
+	HeadWidth    uint32  // default 1
+	Squash       bool    // default false
+	LogStdLow    float32 // default -5
+	LogStdHigh   float32 // default 2
+	Explore      bool    // default false
+	NoiseLimit   float32 // default 0
+	HeadAtoms    uint32  // default 1
+	HeadDueling  bool    // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k minibatchLogProbsKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(minibatchLogProbsShader, &k, x, y, z)
+}
+
 var minibatchMemoryShader = &vk.Shader{
 	Name:  "rl/minibatch_memory",
 	SPIRV: shaders.Code("rl/minibatch_memory"),
@@ -2430,12 +2498,14 @@ var vtraceShader = &vk.Shader{
 		{Name: "Update", Index: 14, Access: vk.Read},
 		{Name: "Advantage", Index: 15, Access: vk.Write},
 		{Name: "Target", Index: 16, Access: vk.Write},
+		{Name: "Present", Index: 17, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 40,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "OUT", ID: 6, Default: 1},
 		{Name: "MIX_VALUES", ID: 7, Default: 0},
+		{Name: "HAS_PRESENT", ID: 8, Default: 0, Has: "Present"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 		{Name: "TRAJECTORIES", ID: 50, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
@@ -2471,6 +2541,7 @@ type vtraceKernel struct {
 	Update    vk.Range // readonly uint
 	Advantage vk.Range // writeonly float
 	Target    vk.Range // writeonly float
+	Present   vk.Range // readonly float, optional
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -121,6 +122,67 @@ func TestVTrace(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestVTraceOfManyActions: as TestVTrace, of actors whose logits are read from memory; of a thousand for more steps than an invocation has loop iterations for.
+func TestVTraceOfManyActions(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(6))
+	for i, of := range []struct {
+		action envs.Space
+		bins   int
+		size   [4]int
+	}{
+		{envs.Discrete(49), 0, [4]int{33, 2, 13, 4}}, {envs.Discrete(64), 0, [4]int{7, 3, 5, 2}}, {envs.Discrete(1000), 0, [4]int{129, 1, 3, 2}},
+		{envs.Symmetric(1, 1, 1), 21, [4]int{7, 2, 5, 2}},
+	} {
+		cfg, network := DefaultIMPALA(), DefaultNetwork()
+		cfg.RolloutLength, cfg.Members, cfg.Environments, cfg.Minibatches, cfg.Epochs = of.size[0], of.size[1], of.size[2], of.size[3], 2
+		cfg.MixValues = i%2 == 1
+		network.Hidden, network.Bins = []int{4}, of.bins
+		t.Run(fmt.Sprintf("%v, %d bins", of.action, of.bins), func(t *testing.T) {
+			c := newVTraceCase(t, newIMPALALearner(t, eng, spaces(2, of.action), network, cfg), 0.4)
+			if c.vtrace.present == nil {
+				t.Fatalf("%d logits are held", c.agent.head.Outputs())
+			}
+			poison(t, c.vtrace.present)
+			c.check(t, eng)
+		})
+	}
+}
+
+// TestVTraceForms: log-probabilities of a kernel of its own give the bits of those that V-trace's computes.
+func TestVTraceForms(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(7))
+	cfg, network := DefaultIMPALA(), DefaultNetwork()
+	cfg.RolloutLength, cfg.Members, cfg.Environments, cfg.Minibatches = 9, 3, 11, 2
+	network.Hidden = []int{4}
+	c := newVTraceCase(t, newIMPALALearner(t, eng, spaces(2, envs.Discrete(nn.HeldLogits)), network, cfg), 0.4)
+	s := eng.NewState()
+	defer s.Close()
+	update := s.Scratch("update", engine.Uint32, engine.Axis("update", 1))
+	apart := *c.vtrace
+	apart.makePresent(s, c.minibatches)
+	if err := s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	poison(t, apart.present)
+	m := c.minibatches
+	var of [][]int
+	for member := range m.Members {
+		of = append(of, m.partsOf(eng.Seed(), member, 11, 0, 0))
+	}
+	c.writeOutputs(t, of)
+	var forms [2][]float64
+	for i, v := range []*vtrace{c.vtrace, &apart} {
+		zero(t, v.advantage, v.target)
+		run(t, eng, func(r *engine.Recorder) {
+			v.recordCorrection(r, minibatch{m, update, 0}, c.agent, c.actorLoss.Outputs, c.criticLoss.Outputs)
+		})
+		forms[i] = append(read(t, v.advantage), read(t, v.target)...)
+	}
+	if !slices.Equal(forms[0], forms[1]) {
+		t.Error("targets and advantages differ")
 	}
 }
 

@@ -128,7 +128,7 @@ func (h Head) Check() error {
 	case !(h.NoiseLimit >= 0):
 		return fmt.Errorf("nn: noise limit %g; want at least 0", h.NoiseLimit)
 	}
-	return nil
+	return h.checkLogits()
 }
 
 // HeadConstants are the specialization constants of shaders/engine/nn/head.glsl.
@@ -166,6 +166,8 @@ type HeadBatch struct {
 	Outputs    *engine.Tensor // [M, rows, Outputs], of the network
 	Draws      Draws
 	Mode       bool // take the most likely actions without exploration instead of samples
+
+	reads bool // outputs are read from memory even if there are few
 }
 
 // Sample records the applied actions [M, rows, Words] and their exact log-probabilities [M, rows]. The
@@ -178,6 +180,10 @@ func (h Head) Sample(r *engine.Recorder, b HeadBatch, action, logProb *engine.Te
 	}
 	if err != nil {
 		r.Fail(err)
+		return
+	}
+	if h.InMemory() || b.reads {
+		h.sampleLogits(r, b, members, rows, action, logProb)
 		return
 	}
 	c := h.Constants()
@@ -225,6 +231,10 @@ func (h Head) Backward(r *engine.Recorder, b HeadBatch, g HeadGradients) {
 	}
 	if err != nil {
 		r.Fail(err)
+		return
+	}
+	if h.InMemory() || b.reads {
+		h.backwardLogits(r, b, members, rows, g)
 		return
 	}
 	c := h.Constants()

@@ -1932,6 +1932,137 @@ type identityKernel struct {
 // call dispatches x × y × z workgroups.
 func (k identityKernel) call(x, y, z uint32) vk.Call { return vk.Pack(identityShader, &k, x, y, z) }
 
+var logitsBackwardShader = &vk.Shader{
+	Name:  "engine/nn/logits_backward",
+	SPIRV: shaders.Code("engine/nn/logits_backward"),
+	Bindings: []vk.Binding{
+		{Name: "Output", Index: 0, Access: vk.Read},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Output"},
+		{Name: "Clock", Index: 2, Access: vk.Read},
+		{Name: "Update", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "AtLogProb", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "AtOutputs", Index: 5, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "MODE", ID: 7, Default: 0},
+		{Name: "HAS_UPDATE", ID: 8, Default: 0, Has: "Update"},
+		{Name: "HAS_AT_LOG_PROB", ID: 9, Default: 0, Has: "AtLogProb"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// logitsBackwardKernel is shaders/engine/nn/logits_backward.comp.
+type logitsBackwardKernel struct {
+	Output    vk.Range // readonly float
+	Clock     vk.Range // readonly uint
+	Update    vk.Range // readonly uint, optional
+	AtLogProb vk.Range // readonly float, optional
+	AtOutputs vk.Range // writeonly float
+
+	Rows   uint32 // push constants, in order
+	Seed   uint32
+	Stream uint32
+
+	LocalSizeX  uint32  // specialization constants, zero for their default 64
+	Out         uint32  // default 1
+	Mode        bool    // default false
+	TexelLoads  uint32  // default 0
+	Head        uint32  // default 0
+	HeadWidth   uint32  // default 1
+	Squash      bool    // default false
+	LogStdLow   float32 // default -5
+	LogStdHigh  float32 // default 2
+	Explore     bool    // default false
+	NoiseLimit  float32 // default 0
+	HeadAtoms   uint32  // default 1
+	HeadDueling bool    // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k logitsBackwardKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(logitsBackwardShader, &k, x, y, z)
+}
+
+var logitsSampleShader = &vk.Shader{
+	Name:  "engine/nn/logits_sample",
+	SPIRV: shaders.Code("engine/nn/logits_sample"),
+	Bindings: []vk.Binding{
+		{Name: "Output", Index: 0, Access: vk.Read},
+		{Name: "outputs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Output"},
+		{Name: "Noise", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 3, Access: vk.Read},
+		{Name: "Update", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "Action", Index: 5, Access: vk.Write},
+		{Name: "LogProb", Index: 6, Access: vk.Write},
+	},
+	PushBytes: 12,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "MODE", ID: 7, Default: 0},
+		{Name: "HAS_UPDATE", ID: 8, Default: 0, Has: "Update"},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// logitsSampleKernel is shaders/engine/nn/logits_sample.comp.
+type logitsSampleKernel struct {
+	Output  vk.Range // readonly float
+	Noise   vk.Range // readonly float, optional
+	Clock   vk.Range // readonly uint
+	Update  vk.Range // readonly uint, optional
+	Action  vk.Range // writeonly float
+	LogProb vk.Range // writeonly float
+
+	Rows   uint32 // push constants, in order
+	Seed   uint32
+	Stream uint32
+
+	LocalSizeX  uint32  // specialization constants, zero for their default 64
+	Out         uint32  // default 1
+	Mode        bool    // default false
+	TexelLoads  uint32  // default 0
+	Head        uint32  // default 0
+	HeadWidth   uint32  // default 1
+	Squash      bool    // default false
+	LogStdLow   float32 // default -5
+	LogStdHigh  float32 // default 2
+	Explore     bool    // default false
+	NoiseLimit  float32 // default 0
+	HeadAtoms   uint32  // default 1
+	HeadDueling bool    // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k logitsSampleKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(logitsSampleShader, &k, x, y, z)
+}
+
 var lowRankShader = &vk.Shader{
 	Name:  "engine/nn/low_rank",
 	SPIRV: shaders.Code("engine/nn/low_rank"),

@@ -14,6 +14,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 6) const uint OUT = 1;
 layout(constant_id = 7) const bool MIX_VALUES = false; // the actor's target mixes lambda of the V-trace value with the critic's
+layout(constant_id = 8) const bool HAS_PRESENT = false;
 
 layout(std430, set = 0, binding = 0) readonly buffer Output { float outputs[]; };         // [M, rows, OUT]: of the actor
 layout(std430, set = 0, binding = 1) readonly buffer Params { float params[]; };          // [M, row]: of the actor
@@ -32,6 +33,7 @@ layout(std430, set = 0, binding = 13) readonly buffer Clock { uint clock[]; };  
 layout(std430, set = 0, binding = 14) readonly buffer Update { uint update[]; };          // [1]: of all epochs' minibatches
 layout(std430, set = 0, binding = 15) writeonly buffer Advantage { float advantage[]; };  // [T, M, E]: of the minibatch
 layout(std430, set = 0, binding = 16) writeonly buffer Target { float target[]; };        // [T, M, E]: likewise
+layout(std430, set = 0, binding = 17) readonly buffer Present { float present[]; };       // [M, rows]: log-probabilities by the actor, of many logits
 
 layout(push_constant) uniform Push {
     uint horizon;
@@ -74,7 +76,7 @@ void main() {
     for (uint t = 0u; t < horizon; t++) {
         uint flags = done[at];
         float gamma = (flags & 1u) != 0u ? 0.0 : discount[member], v = value[i];
-        float ratio = m_exp(log_prob_at(at, i * OUT, deviation) - log_probs[at]);
+        float ratio = m_exp((HAS_PRESENT ? present[i] : log_prob_at(at, i * OUT, deviation)) - log_probs[at]);
         float delta = reward[at] + gamma * next_value[i] - v;
         correction = flags != 0u ? 0.0 : gamma * correction;
         advantage[at] = min(pg_rho, ratio) * (delta + mixed * correction); // section 4.2

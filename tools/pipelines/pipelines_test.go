@@ -78,6 +78,55 @@ func TestManyActions(t *testing.T) {
 	}
 }
 
+// Kernels read the logits of a thousand actions from memory: arrays of them would spill.
+func TestManyLogits(t *testing.T) {
+	targets := []target{installed(t, "navi21/64"), installed(t, "tgl/8")}
+	folder := t.TempDir()
+	const glsl = `// environment: Pick-v0
+//! state = ["last"]
+//! max_steps = 20
+#include "engine/rng.glsl"
+#define STATE_SIZE 1
+#define OBS_SIZE 1
+#define ACTION_SIZE 1000
+#define DISCRETE 1
+void env_reset(out float s[STATE_SIZE], inout Rng rng) { s[0] = rng_uniform(rng); }
+void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) {
+    s[0] = reward = float(action) / 1000.0;
+    terminated = action == 0u;
+}
+void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) { obs[0] = s[0]; }
+`
+	o := options{kernel: "log", parallel: 1, done: func(result) {}}
+	for name, text := range map[string]string{
+		"pick.glsl": glsl, "impala.toml": "workflow = \"impala\"\nenv = \"pick.glsl\"\n", "dqn.toml": "workflow = \"dqn\"\nenv = \"pick.glsl\"\n",
+	} {
+		file := filepath.Join(folder, name)
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Ext(name) == ".toml" {
+			o.choices = append(o.choices, choice{file: file})
+		}
+	}
+	results, err := compileChoices(t.Context(), targets, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, r := range results {
+		found[r.Shader.Name] = true
+		if r.Error != "" || r.Stats.Spills > 0 || r.Stats.ScratchBytes > 0 || r.Stats.Registers > 64 {
+			t.Errorf("%v %s; want at most 64 registers, no spills, and nothing in memory", r, r.Error)
+		}
+	}
+	for _, name := range []string{"envs/act_logits", "rl/internal/lane/logits_loss", "rl/minibatch_log_probs"} {
+		if !found[name] {
+			t.Errorf("no pipeline of %s; there are %v", name, found)
+		}
+	}
+}
+
 // A child that dies fails only the pipeline that it was compiling.
 func TestChildDies(t *testing.T) {
 	polaris := installed(t, "polaris10/64")

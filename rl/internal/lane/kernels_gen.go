@@ -264,6 +264,108 @@ type dqnUpdateKernel struct {
 // call dispatches x × y × z workgroups.
 func (k dqnUpdateKernel) call(x, y, z uint32) vk.Call { return vk.Pack(dqnUpdateShader, &k, x, y, z) }
 
+var logitsLossShader = &vk.Shader{
+	Name:  "rl/internal/lane/logits_loss",
+	SPIRV: shaders.Code("rl/internal/lane/logits_loss"),
+	Bindings: []vk.Binding{
+		{Name: "Output", Index: 0, Access: vk.Read},
+		{Name: "Params", Index: 1, Access: vk.Read},
+		{Name: "Action", Index: 4, Access: vk.Read},
+		{Name: "LogProb", Index: 5, Access: vk.Read},
+		{Name: "Advantage", Index: 6, Access: vk.Read},
+		{Name: "Target", Index: 7, Access: vk.Read},
+		{Name: "Value", Index: 8, Access: vk.Read, Optional: true},
+		{Name: "Moments", Index: 9, Access: vk.Read, Optional: true},
+		{Name: "LossWeight", Index: 10, Access: vk.Read},
+		{Name: "ClipEpsilon", Index: 11, Access: vk.Read},
+		{Name: "AtOutputs", Index: 12, Access: vk.Write},
+		{Name: "Gradient", Index: 13, Access: vk.Write},
+		{Name: "EntropyWeight", Index: 14, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 15, Access: vk.Read},
+		{Name: "Losses", Index: 16, Access: vk.Write},
+		{Name: "Update", Index: 17, Access: vk.Read},
+		{Name: "outputs_texels", Index: 23, Access: vk.Read, Texel: vk.TexelFloat4, View: "Output"},
+		{Name: "actions_texels", Index: 25, Access: vk.Read, Texel: vk.TexelFloat4, View: "Action"},
+		{Name: "log_probs_texels", Index: 26, Access: vk.Read, Texel: vk.TexelFloat4, View: "LogProb"},
+		{Name: "advantages_texels", Index: 27, Access: vk.Read, Texel: vk.TexelFloat4, View: "Advantage"},
+		{Name: "targets_texels", Index: 28, Access: vk.Read, Texel: vk.TexelFloat4, View: "Target"},
+		{Name: "values_texels", Index: 29, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Value"},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "OUT", ID: 6, Default: 1},
+		{Name: "CRITIC", ID: 8, Default: 0},
+		{Name: "HAS_MOMENTS", ID: 9, Default: 0, Has: "Moments"},
+		{Name: "CLIP_VALUE", ID: 10, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+		{Name: "RATIO_IN_ADVANTAGE", ID: 51, Default: 0},
+		{Name: "HEAD", ID: 60, Default: 0},
+		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
+		{Name: "SQUASH", ID: 62, Default: 0},
+		{Name: "LOG_STD_LOW", ID: 63, Default: 0xc0a00000},
+		{Name: "LOG_STD_HIGH", ID: 64, Default: 0x40000000},
+		{Name: "EXPLORE", ID: 65, Default: 0},
+		{Name: "NOISE_LIMIT", ID: 66, Default: 0x0},
+		{Name: "HEAD_ATOMS", ID: 67, Default: 1},
+		{Name: "HEAD_DUELING", ID: 68, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// logitsLossKernel is shaders/rl/internal/lane/logits_loss.comp.
+type logitsLossKernel struct {
+	Output        vk.Range // readonly float
+	Params        vk.Range // readonly float
+	Action        vk.Range // readonly float
+	LogProb       vk.Range // readonly float
+	Advantage     vk.Range // readonly float
+	Target        vk.Range // readonly float
+	Value         vk.Range // readonly float, optional
+	Moments       vk.Range // readonly float, optional
+	LossWeight    vk.Range // readonly float
+	ClipEpsilon   vk.Range // readonly float
+	AtOutputs     vk.Range // writeonly float
+	Gradient      vk.Range // writeonly float
+	EntropyWeight vk.Range // readonly float, optional
+	Clock         vk.Range // readonly uint
+	Losses        vk.Range // writeonly float
+	Update        vk.Range // readonly uint
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+	Rows         uint32
+	Row          uint32
+	HeadBase     uint32
+	Seed         uint32
+	Stream       uint32
+	Minibatches  uint32
+	Part         uint32
+	Parts        uint32
+
+	Workgroup        uint32  // specialization constants, zero for their default 64
+	Out              uint32  // default 1
+	Critic           bool    // default false
+	ClipValue        bool    // default false
+	TexelLoads       uint32  // default 0
+	Trajectories     bool    // default false
+	RatioInAdvantage bool    // default false
+	Head             uint32  // default 0
+	HeadWidth        uint32  // default 1
+	Squash           bool    // default false
+	LogStdLow        float32 // default -5
+	LogStdHigh       float32 // default 2
+	Explore          bool    // default false
+	NoiseLimit       float32 // default 0
+	HeadAtoms        uint32  // default 1
+	HeadDueling      bool    // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k logitsLossKernel) call(x, y, z uint32) vk.Call { return vk.Pack(logitsLossShader, &k, x, y, z) }
+
 var policyGradientShader = &vk.Shader{
 	Name:  "rl/internal/lane/policy_gradient",
 	SPIRV: shaders.Code("rl/internal/lane/policy_gradient"),

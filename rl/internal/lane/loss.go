@@ -108,6 +108,7 @@ type Loss struct {
 	of                 Learner
 	Sums               *engine.Tensor // [4, splits, M]: the loss; of actors also entropy, divergence from the policy that acted, fraction of clipped ratios
 	Outputs, atOutputs *engine.Tensor // [M, rows, Out], and the gradient with respect to them; nil if networks in lanes keep none
+	InMemory           bool           // an actor's logits are read from memory (nn.Head.InMemory); tests may set it for heads of few logits, too
 	ahead              bool           // Forward precedes the gradient, since others need the outputs too
 	branch             *Loss          // of the critic that is a branch of this actor; nil: there is none
 }
@@ -115,13 +116,16 @@ type Loss struct {
 // NewLoss makes the tensors of a loss: only its sums, if form makes the updates.
 func NewLoss(s *engine.State, of Learner, m *Minibatches, c LossConfig, form *Policy) *Loss {
 	together := form != nil && form.On
-	l := &Loss{LossConfig: c, of: of}
+	l := &Loss{LossConfig: c, of: of, InMemory: !c.Critic && of.Head.InMemory()}
 	splits := engine.Axis("split", 1)
 	if !together {
 		if !of.Branch {
 			of.pass().Learn(s, of.Params)
 		}
 		splits.Size = of.pass().Splits()
+		if l.InMemory {
+			splits.Size = max(splits.Size, logitSplits(m.Rows, of.Head))
+		}
 	}
 	l.Sums = s.Scratch("losses", engine.Float32, engine.Axis("loss", 4), splits, engine.Members(m.Members))
 	if of.layered() && !together {
@@ -219,8 +223,12 @@ func (l *Loss) Gradient(r *engine.Recorder, m Minibatch) *engine.Tensor {
 
 // record records the loss and its gradient at the outputs, for networks computed layer by layer.
 func (l *Loss) record(r *engine.Recorder, m Minibatch) {
-	splits := l.Into().Size("split")
+	splits := l.Sums.Size("split")
 	common, of := l.fields(r, m)
+	if l.InMemory {
+		l.recordLogits(r, m, common, of)
+		return
+	}
 	k := policyLossKernel{
 		Output: l.Outputs.Range(), AtOutputs: l.atOutputs.Range(), Rows: uint32(m.Rows), Workgroup: r.WorkgroupFor((m.Rows + splits - 1) / splits),
 	}
