@@ -107,7 +107,8 @@ void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) { obs[0] = 
 func pickWorld(t *testing.T) *Environment {
 	t.Helper()
 	var r Registry
-	if err := r.Register(Spec{Name: "Pick-v0", Observation: Symmetric(1), Action: Discrete(1000), State: []string{"last", "steps"}, MaxSteps: 20}, pickGLSL); err != nil {
+	spec := Spec{Name: "Pick-v0", Observation: Symmetric(1), Action: Discrete(1000), State: []string{"last", "steps"}, MaxSteps: 20}
+	if err := r.Register(spec, pickGLSL); err != nil {
 		t.Fatal(err)
 	}
 	env, err := r.Lookup("Pick-v0")
@@ -176,6 +177,7 @@ func logSoftmax(y []float64, chosen int) float64 {
 // TestHostedForms: actions in worlds that the host steps are the same bits whether outputs are held or read from memory.
 func TestHostedForms(t *testing.T) {
 	const members, environments = 3, 7
+	box := Box([]float32{-2, 0}, []float32{6, 1})
 	bins := func(p *Policy) { p.Head = nn.Head{Kind: nn.Binned, Size: 2, Bins: 7} }
 	for name, c := range map[string]struct {
 		action Space
@@ -186,7 +188,7 @@ func TestHostedForms(t *testing.T) {
 		"logits": {action: Discrete(48), head: func(*Policy) {}}, "mode": {action: Discrete(48), head: func(*Policy) {}, mode: true},
 		"random": {action: Discrete(48)},
 		"values": {action: Discrete(47), head: func(p *Policy) { p.Head = nn.Head{Kind: nn.EpsilonGreedy, Size: 47, Dueling: true} }},
-		"bins":   {action: Box([]float32{-2, 0}, []float32{6, 1}), head: bins}, "applied bins": {action: Box([]float32{-2, 0}, []float32{6, 1}), head: bins, form: Applied},
+		"bins":   {action: box, head: bins}, "applied bins": {action: box, head: bins, form: Applied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := echoEnvironment(t, c.action, newEcho(members*environments))

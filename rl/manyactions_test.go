@@ -18,14 +18,21 @@ func TestGradientOfManyActions(t *testing.T) {
 	for i, of := range []struct {
 		action envs.Space
 		bins   int
-	}{{envs.Discrete(49), 0}, {envs.Discrete(64), 0}, {envs.Discrete(1000), 0}, {envs.Symmetric(1, 1), 41}} {
+		length int // of rollouts
+	}{
+		{envs.Discrete(49), 0, 5}, {envs.Discrete(64), 0, 5}, {envs.Discrete(1000), 0, 5}, {envs.Symmetric(1, 1), 41, 5},
+		{envs.Discrete(nn.MaxLogits), 0, 45}, // rows of several workgroups
+	} {
 		cfg, network := DefaultPPO(), DefaultNetwork()
-		cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 2, 5, 3, 2, 2
+		cfg.Members, cfg.RolloutLength, cfg.Environments, cfg.Epochs, cfg.Minibatches = 2, of.length, 3, 2, 2
 		cfg.NormalizeAdvantage = i%2 == 0
 		network.Hidden, network.Bins = []int{9, 8}, of.bins
 		g := newGradientCase(t, eng, 5, of.action, network, cfg)
 		if !g.ppo.actorLoss.InMemory {
 			t.Fatalf("%s: %d logits are held", g.name, g.ppo.agent.head.Outputs())
+		}
+		if n := g.ppo.actorLoss.Sums.Size("split"); of.length > 5 && n < 3 {
+			t.Errorf("%s: %d splits; want at least 3", g.name, n)
 		}
 		poison(t, g.ppo.actorLoss.Outputs)
 		g.check(t, 4)
