@@ -21,6 +21,7 @@ type place struct {
 	note   func(iteration, parts int, took time.Duration)
 	close  func() error
 	works  bool // it has begun
+	busy   bool // it acts
 	lost   bool
 
 	run int         // of has

@@ -303,6 +303,7 @@ func (a *remoteActors) work(p *place) {
 			_ = a.wait(a.ctx, time.Hour)
 			continue
 		}
+		p.busy = true
 		a.mu.Unlock()
 		began := time.Now()
 		result, err := p.act(a.ctx, t)
@@ -310,6 +311,7 @@ func (a *remoteActors) work(p *place) {
 			err = errors.Join(err, p.close()) // its environments end before others begin
 		}
 		a.mu.Lock()
+		p.busy = false
 		if err != nil {
 			a.lose(p, t, err)
 			return

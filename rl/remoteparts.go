@@ -46,8 +46,9 @@ func (a *remoteActors) weightsOf(of *remotePart) *behaviorWeights {
 	return nil
 }
 
-// take returns the part that a place is to act next; nil: none. It is one that has acted in fewest iterations, of these one whose state the place has. The
-// learner itself (nil) takes those of the awaited iteration, with arrivals any, also such as are in others' hands if these are late.
+// take returns the part that a place is to act next; nil: none. It is one that has acted in fewest iterations, of these one whose state the place has, or, if
+// environments stay, one that it takes over: its own wait for it. The learner itself (nil) takes those of the awaited iteration, with arrivals any, also such as
+// are in others' hands if these are late.
 func (a *remoteActors) take(p *place, awaited int, late bool) *partTask {
 	if !a.begun {
 		return nil
@@ -56,16 +57,20 @@ func (a *remoteActors) take(p *place, awaited int, late bool) *partTask {
 	if self.run != a.run {
 		self.run, self.has = a.run, map[int]int{}
 	}
-	best, kept := -1, false
+	best, kept, first := -1, false, false
 	for i, of := range a.parts {
 		other := p == nil && a.of.arrivals == nil && of.next != awaited
-		if a.weightsOf(of) == nil || of.held == of.next && !late || other || a.stays && !late && !a.yields(of.home, self) {
+		if a.weightsOf(of) == nil || of.held == of.next && !late || other || a.stays && !late && (!a.yields(of.home, self) || p == nil && a.spares(of)) {
 			continue
 		}
 		next, ok := self.has[i]
 		has := ok && next == of.next
-		if best < 0 || of.next < a.parts[best].next || of.next == a.parts[best].next && has && !kept {
-			best, kept = i, has
+		before := has // of equals
+		if a.stays {
+			before = of.home != self
+		}
+		if best < 0 || of.next < a.parts[best].next || of.next == a.parts[best].next && before && !first {
+			best, kept, first = i, has, before
 		}
 	}
 	if best < 0 {

@@ -54,6 +54,12 @@ func (a *remoteActors) yields(home, to *place) bool {
 	return more > 1
 }
 
+// spares reports whether the learner leaves a part, whose home is its device, to a place that is free: else a learner that is quick would act all parts before
+// others have woken, and keep them.
+func (a *remoteActors) spares(of *remotePart) bool {
+	return of.home == a.own && slices.ContainsFunc(a.places, func(p *place) bool { return p.works && !p.busy && !p.lost && a.yields(a.own, p) })
+}
+
 // homes returns how many parts have their home at a place.
 func (a *remoteActors) homes(at *place) (n int) {
 	for _, of := range a.parts {
