@@ -245,8 +245,8 @@ func TestHostedForms(t *testing.T) {
 	}
 }
 
-// TestSamplingMany: many actions have their probabilities, and successive ones are independent.
-func TestSamplingMany(t *testing.T) {
+// TestDrawsOfMany: many actions have their probabilities, and successive ones are independent.
+func TestDrawsOfMany(t *testing.T) {
 	const members, environments, horizon = 2, 40, 1000
 	for _, n := range []int{49, 64, 1000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

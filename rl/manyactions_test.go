@@ -12,8 +12,8 @@ import (
 	"github.com/evorl/evorl/envs"
 )
 
-// TestGradientOfManyActions compares gradients of actors whose logits are read from memory with central differences of the losses in float64.
-func TestGradientOfManyActions(t *testing.T) {
+// TestLossOfManyActions compares gradients of actors whose logits are read from memory with central differences of the losses in float64.
+func TestLossOfManyActions(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(3))
 	for i, of := range []struct {
 		action envs.Space
