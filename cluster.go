@@ -65,6 +65,16 @@ func (c ClusterConfig) CheckWorker() error {
 	return nil
 }
 
+// SigningKey returns the public key of the key in a file (ClusterConfig.SigningKey), by which workers trust runs (Trusted). A file that does not exist gets
+// a new key.
+func SigningKey(file string) (public string, err error) {
+	key, err := machines.OpenKey(file)
+	if err != nil {
+		return "", fmt.Errorf("evorl: the key that signs runs: %w", err)
+	}
+	return key.Public(), nil
+}
+
 // trust is what the configuration of a run may name besides what the program contains, if signer has signed it.
 func (c ClusterConfig) trust(signer string) catalog.Trust {
 	return catalog.Trust{Signer: signer, Signed: slices.Contains(c.Trusted, signer), Outside: c.Outside}
@@ -262,10 +272,10 @@ func workerAddress(address string) (machines.Address, error) {
 	return of, nil
 }
 
-// Work takes part in a run of another process, or in the runs of a sweep (Clustered), until that is complete: it builds the workflow of the configuration that it
-// is sent, and evaluates the slices of a population that it is given, computes slices of the members, acts, or does whole runs. It waits for the run to begin, and for one that was interrupted to be
-// resumed. It executes only what this program contains, whose names known has (nil: the built-in ones), and what a key in at.Trusted has signed: GLSL, and
-// worlds in at.Outside. tell is called with what happens, each time in one line; nil: it is not told.
+// Work takes part in a run of another process, or in the runs of a sweep (Clustered), until that is complete: it builds the workflow of the configuration
+// that it is sent, and evaluates the slices of a population that it is given, computes slices of the members, acts, or does whole runs. It waits for the run
+// to begin, and for one that was interrupted to be resumed. It executes only what this program contains, whose names known has (nil: the built-in ones),
+// and what a key in at.Trusted has signed: GLSL, and worlds in at.Outside. tell is called with what happens, each time in one line; nil: it is not told.
 //
 // Errors: of the device; of an address, files or a configuration; why the run refuses this worker; of a run that has failed. The end of ctx is its cause.
 func Work(ctx context.Context, dev *vk.Device, at ClusterConfig, known *Catalog, tell func(text string)) error {

@@ -123,7 +123,8 @@ func TestGradientPartsRefused(t *testing.T) {
 	if _, err := evorl.Parse("x.toml", []byte(memory)); err == nil || !strings.Contains(err.Error(), "with a network that has memory; want a divisor of 6") {
 		t.Errorf("a network with memory: %v", err)
 	}
-	if err := gradientsConfig(t).CheckClustered(evorl.ClusterConfig{}); err == nil || !strings.Contains(err.Error(), "workers elsewhere compute no parts of gradients") {
+	err := gradientsConfig(t).CheckClustered(evorl.ClusterConfig{})
+	if err == nil || !strings.Contains(err.Error(), "workers elsewhere compute no parts of gradients") {
 		t.Errorf("with --cluster: %v", err)
 	}
 	if err := gradientsConfig(t).CheckShared(); err != nil {

@@ -37,7 +37,8 @@ func (p devicePlace) run(ctx context.Context, of *sweepRun, learn func(context.C
 func (devicePlace) takes(sweepJob) bool { return true }
 func (devicePlace) left(err error) bool { return DeviceLost(err) }
 
-// sweepDevices run jobs side by side, one at a time on each device. With a cluster all devices share every run with workers elsewhere, or these do jobs as well.
+// sweepDevices run jobs side by side, one at a time on each device. With a cluster all devices share every run with workers elsewhere, or these do jobs as
+// well.
 type sweepDevices struct {
 	cluster *ClusterConfig
 	whole   bool        // workers elsewhere do whole runs
@@ -70,7 +71,8 @@ func newSweepDevices(dev *vk.Device, divided bool, options []RunOption) (*sweepD
 	return d, nil
 }
 
-// meet makes the place where workers take part in all runs, of a configuration like base. The returned function ends it: complete tells them that there are no more.
+// meet makes the place where workers take part in all runs, of a configuration like base. The returned function ends it: complete tells them that there are
+// no more.
 func (d *sweepDevices) meet(base *Config) (end func(complete bool) error, err error) {
 	if d.cluster == nil {
 		return func(bool) error { return nil }, nil
@@ -108,8 +110,8 @@ func (d *sweepDevices) meet(base *Config) (end func(complete bool) error, err er
 	}, nil
 }
 
-// run runs jobs in their order, each at a place that is free. A device that is lost, or a worker that leaves, leaves its job to the others, which resume it, and
-// takes part no more. Any other error ends all: the others' runs are interrupted, to be resumed.
+// run runs jobs in their order, each at a place that is free. A device that is lost, or a worker that leaves, leaves its job to the others, which resume
+// it, and takes part no more. Any other error ends all: the others' runs are interrupted, to be resumed.
 func (d *sweepDevices) run(ctx context.Context, jobs []sweepJob) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -17,7 +17,8 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Gathered calls f with the address by which workers elsewhere (Work) join a sweep that is Clustered, and the key that they are to trust, "" if it signs nothing.
+// Gathered calls f with the address by which workers elsewhere (Work) join a sweep that is Clustered, and the key that they are to trust, "" if it signs
+// nothing.
 func Gathered(f func(address, key string)) RunOption { return func(o *runOptions) { o.gathered = f } }
 
 // Told calls f, from one goroutine at a time, with what happens to runs of a sweep that workers elsewhere do, each time in one line.
@@ -47,8 +48,8 @@ type sweepHands struct {
 
 func newSweepHands(m *meeting, key *machines.Key, base *Config, dev *vk.Device, o runOptions) (*sweepHands, error) {
 	s := &sweepHands{crew: cluster.NewCrew(), told: o.told}
-	run := machines.Run{Name: m.name, Digest: "runs", Seed: base.Run.Seed, Iterations: base.Run.Iterations, Loose: o.loose, Divides: rundir.Runs, Whole: true, Key: key,
-		Identity: machines.IdentityOf(dev.Info()), Status: s.crew.Status}
+	run := machines.Run{Name: m.name, Digest: "runs", Seed: base.Run.Seed, Iterations: base.Run.Iterations, Loose: o.loose, Divides: rundir.Runs, Whole: true,
+		Key: key, Identity: machines.IdentityOf(dev.Info()), Status: s.crew.Status}
 	s.crew.Open()
 	var err error
 	if s.host, err = machines.Serve(m.conn, run, s.crew, machines.Timing{}); err != nil {
@@ -185,13 +186,14 @@ func (s *Sweep) CheckClustered(at ClusterConfig) error {
 // oneRun is the error of a sweep in which there is nothing for several machines to do.
 func (s *Sweep) oneRun() error {
 	if key := s.Base.ShareKey(); key != "" {
-		return fmt.Errorf("the sweep is one run, and has no slices that machines could share: want %s in the configuration, or in set = [\"%[1]s=8\"] of the sweep", key)
+		return fmt.Errorf("the sweep is one run, and has no slices that machines could share: want %s in the configuration, or in set = [\"%[1]s=8\"] of the sweep",
+			key)
 	}
 	return errors.New("the sweep is one run, which one machine does: want a sweep without --cluster")
 }
 
-// Divided reports whether the runs of the sweep have slices, or actors, so that several machines share each (Clustered), one run after the other. Otherwise each
-// does whole runs.
+// Divided reports whether the runs of the sweep have slices, or actors, so that several machines share each (Clustered), one run after the other. Otherwise
+// each does whole runs.
 func (s *Sweep) Divided() bool {
 	switch of := s.Base.setup; {
 	case of.Acts():

@@ -37,9 +37,9 @@ type LearnFunc func(ctx context.Context, cfg *Config, run *Run, of []Trial) erro
 // With Beside several devices run side by side, each one run at a time, to the same bits: learn is called by several goroutines then, report by one at a
 // time. Devices must be equal, unless Loose. If one is lost (DeviceLost), another one goes on with its run.
 //
-// With Clustered workers elsewhere (Work) take part until the sweep ends. Where runs have slices (Config.ShareKey), they are one after the other, each shared by
-// all devices and workers. Otherwise each worker does a whole run at a time, as each device here, and this folder follows its folder; learn is not called for it,
-// and what happens elsewhere is told (Told). If a worker leaves, its run goes on from the last checkpoint that came of it.
+// With Clustered workers elsewhere (Work) take part until the sweep ends. Where runs have slices (Config.ShareKey), they are one after the other, each
+// shared by all devices and workers. Otherwise each worker does a whole run at a time, as each device here, and this folder follows its folder; learn is
+// not called for it, and what happens elsewhere is told (Told). If a worker leaves, its run goes on from the last checkpoint that came of it.
 //
 // A completed run is taken if it has the configuration of its trials and all records; otherwise nothing is changed, and the error is
 // a *ForeignRunError.

@@ -122,8 +122,8 @@ func TestSweepWhole(t *testing.T) {
 	}
 }
 
-// A run whose worker is stopped in the middle goes on elsewhere, from the checkpoint that had come; so does one whose sweep is interrupted, with the worker that
-// has waited.
+// A run whose worker is stopped in the middle goes on elsewhere, from the checkpoint that had come; so does one whose sweep is interrupted, with the worker
+// that has waited.
 func TestSweepWholeFaults(t *testing.T) {
 	defer evorl.SendOften()()
 	dev, second, third := openDevice(t), openDevice(t), openDevice(t)

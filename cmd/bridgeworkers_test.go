@@ -7,18 +7,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/evorl/evorl/internal/machines"
 )
 
 // A worker elsewhere steps environments in Python, as an actor or in a whole run of a sweep, if its command line names them and trusts the run's key. Without
 // either it starts nothing and says what is missing. No process is left.
 func TestBridgeWorkers(t *testing.T) {
 	b := bridgeBox(t)
-	key, err := machines.OpenKey(b.path("key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := strings.TrimSpace(b.must("cluster", "key", "key"))
 	b.write("s.toml", "config = \"ppo.toml\"\n[keys.\"network.activation\"]\nchoices = [\"tanh\", \"relu\", \"silu\", \"gelu\"]\n")
 	const name = "python:walk:make"
 	for of, command := range map[string][]string{
@@ -42,8 +37,8 @@ func TestBridgeWorkers(t *testing.T) {
 				until(t, "a worker that waits", said[i], func() bool { return strings.Contains(said[i].String(), "waiting for the coordinator") })
 				return worker.Wait
 			}
-			trusts := start(0, "--trust", key.Public(), "--outside", name, "nats://"+at)
-			names := start(1, "--trust", key.Public(), "--outside", "python:walk:other", "nats://"+at)
+			trusts := start(0, "--trust", key, "--outside", name, "nats://"+at)
+			names := start(1, "--trust", key, "--outside", "python:walk:other", "nats://"+at)
 			doubts := start(2, "nats://"+at)
 			run, _, stderr := b.command(append(share, "--sign", "key")...)
 			if err := run.Start(); err != nil {
@@ -52,7 +47,7 @@ func TestBridgeWorkers(t *testing.T) {
 			for i, of := range []struct {
 				end  func() error
 				want string
-			}{{names, "evorl worker --outside " + name}, {doubts, "--outside " + name + " --trust " + key.Public()}} {
+			}{{names, "evorl worker --outside " + name}, {doubts, "--outside " + name + " --trust " + key}} {
 				if err := of.end(); err == nil || !strings.Contains(said[i+1].String(), of.want) {
 					t.Errorf("a worker without trust ends with %v\n%s; want %q", err, said[i+1], of.want)
 				}

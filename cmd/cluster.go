@@ -17,12 +17,32 @@ import (
 func newCluster() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cluster",
-		Short: "Show the workers of a shared run",
-		Long:  "Show what the workers of a run on several machines do.",
+		Short: "Show the workers of a shared run, and the key that signs it",
+		Long:  "Show what the workers of a run on several machines do, and by which key they trust it.",
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newClusterStatus())
+	cmd.AddCommand(newClusterStatus(), newClusterKey())
 	return cmd
+}
+
+func newClusterKey() *cobra.Command {
+	return &cobra.Command{
+		Use:   "key FILE",
+		Short: "Show the public key of a key that signs runs, or make one",
+		Long: paragraphs(
+			"Print the public key of the key in FILE, which evorl run --sign FILE uses, for evorl worker --trust. A file that does not exist gets a new key, " +
+				"so that workers can be started before the run.",
+		),
+		Example: "  evorl cluster key key.txt",
+		Args:    between(1, 1, "want the FILE of --sign"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			public, err := evorl.SigningKey(args[0])
+			if err == nil {
+				_, err = fmt.Fprintln(cmd.OutOrStdout(), public)
+			}
+			return err
+		},
+	}
 }
 
 func newClusterStatus() *cobra.Command {

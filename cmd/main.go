@@ -7,6 +7,7 @@
 //	evorl run configs/pbt.toml       learn, on the first device
 //	evorl worker URL                 evaluate for a run on another machine
 //	evorl cluster status URL         show the workers of a shared run
+//	evorl cluster key FILE           show the key by which workers trust a run
 //	evorl sweep FILE.toml            try settings of a configuration
 //	evorl eval RUN_DIR               evaluate the newest checkpoint of a run
 //	evorl view RUN_DIR               show an episode in three dimensions

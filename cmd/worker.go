@@ -46,7 +46,8 @@ func (f *clusterFlags) check() error {
 	if f.address != "" {
 		return nil
 	}
-	for _, of := range [][2]string{{"--login", f.login}, {"--creds", f.creds}, {"--tls-ca", f.ca}, {"--tls-cert", f.cert}, {"--tls-key", f.key}, {"--sign", f.sign}} {
+	for _, of := range [][2]string{{"--login", f.login}, {"--creds", f.creds}, {"--tls-ca", f.ca}, {"--tls-cert", f.cert}, {"--tls-key", f.key},
+		{"--sign", f.sign}} {
 		if of[1] != "" {
 			return usagef("%s %s: want --cluster too", of[0], of[1])
 		}
@@ -67,12 +68,13 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 		Use:   "worker [flags] URL",
 		Short: "Compute for a run on another machine",
 		Long: paragraphs(
-			"Take part in the run that evorl run --cluster coordinates at a URL, or in all runs of evorl sweep --cluster, until it is complete: evaluate slices of "+
-				"its populations, compute slices of its members, or do whole runs of a sweep. The run ends with the same bits for every number of workers; they may come and go.",
+			"Take part in the run that evorl run --cluster coordinates at a URL, or in all runs of evorl sweep --cluster, until it is complete: evaluate "+
+				"slices of its populations, compute slices of its members, or do whole runs of a sweep. The run ends with the same bits for every "+
+				"number of workers; they may come and go.",
 			"A worker waits for a run that has not begun, or that was interrupted. It needs the run's version of evorl, device and driver, and executes only "+
 				"what evorl itself contains.",
-			"If the run's environment or problem is GLSL of its own, or a robot's, the run has --sign, and shows the key that --trust allows: with it the worker executes the GLSL that "+
-				"this key has signed. It starts a world outside of evorl only if --outside names it, too.",
+			"If the run's environment or problem is GLSL of its own, or a robot's, the run has --sign, and shows the key that --trust allows: with it the "+
+				"worker executes the GLSL that this key has signed. It starts a world outside of evorl only if --outside names it, too.",
 		),
 		Example: "  evorl worker nats://coordinator:4222\n  evorl worker --device 0,1 --login login.txt --tls-ca ca.pem tls://coordinator:4222/swing-up\n" +
 			"  evorl worker --trust UDXXW3PJKY… nats://coordinator:4222",
@@ -108,7 +110,8 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 	addRunDevices(cmd, &device)
 	f.add(cmd)
 	cmd.Flags().StringArrayVar(&trusted, "trust", nil, "public `KEY` of a run, as it shows it, whose GLSL the worker executes; may be given several times")
-	cmd.Flags().StringArrayVar(&outside, "outside", nil, "world outside of evorl, by its name in `ENV`, that the worker starts for a run of a key of --trust; may be given several times")
+	cmd.Flags().StringArrayVar(&outside, "outside", nil,
+		"world outside of evorl, by its name in `ENV`, that the worker starts for a run of a key of --trust; may be given several times")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "show nothing but errors")
 	return cmd
 }

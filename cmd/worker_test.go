@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/evorl/evorl/internal/machines"
 )
 
 // heard is what a process says while a test reads it.
@@ -140,22 +138,20 @@ func TestWorker(t *testing.T) {
 // A run with GLSL of its own is shared by workers that trust its key, which it shows; others say which key that is.
 func TestWorkerTrust(t *testing.T) {
 	b := ownBox(t)
-	if _, stderr, status := b.run("run", "--cluster", "embed://127.0.0.1:0", "point.toml"); status != statusUsage || !strings.Contains(stderr, "want --sign FILE") {
-		t.Errorf("status %d\n%s", status, stderr)
+	_, unsigned, status := b.run("run", "--cluster", "embed://127.0.0.1:0", "point.toml")
+	if status != statusUsage || !strings.Contains(unsigned, "want --sign FILE") {
+		t.Errorf("status %d\n%s", status, unsigned)
 	}
-	key, err := machines.OpenKey(b.path("key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := strings.TrimSpace(b.must("cluster", "key", "key"))
 	at, said, refused := freeAddress(t), &heard{}, &heard{}
-	trusts, _, _ := b.command("worker", "--trust", key.Public(), "nats://"+at)
+	trusts, _, _ := b.command("worker", "--trust", key, "nats://"+at)
 	doubts, _, _ := b.command("worker", "nats://"+at)
 	trusts.Stderr, doubts.Stderr = said, refused
 	if err := errors.Join(trusts.Start(), doubts.Start()); err != nil {
 		t.Fatal(err)
 	}
 	stdout, stderr, status := b.run("run", "--json", "--cluster", "embed://"+at, "--sign", "key", "--iterations", "20", "--out", "shared", "point.toml")
-	if status != 0 || !strings.Contains(stderr, " worker --trust "+key.Public()+" nats://"+at) {
+	if status != 0 || !strings.Contains(stderr, " worker --trust "+key+" nats://"+at) {
 		t.Fatalf("status %d\n%s", status, stderr)
 	}
 	want := b.object(b.must("run", "-q", "--json", "--iterations", "20", "--set", "members.slice=1", "--out", "alone", "point.toml"))["digest"]
@@ -165,7 +161,7 @@ func TestWorkerTrust(t *testing.T) {
 	if err := trusts.Wait(); err != nil || !strings.Contains(said.String(), "ppo on point.glsl") {
 		t.Errorf("the worker that trusts the key ends with %v\n%s", err, said)
 	}
-	if err := doubts.Wait(); err == nil || !strings.Contains(refused.String(), "--trust "+key.Public()) {
+	if err := doubts.Wait(); err == nil || !strings.Contains(refused.String(), "--trust "+key) {
 		t.Errorf("the other one ends with %v\n%s", err, refused)
 	}
 }

@@ -47,8 +47,8 @@ func (a *remoteActors) weightsOf(of *remotePart) *behaviorWeights {
 }
 
 // take returns the part that a place is to act next; nil: none. It is one that has acted in fewest iterations, of these one whose state the place has, or, if
-// environments stay, one that it takes over: its own wait for it. The learner itself (nil) takes those of the awaited iteration, with arrivals any, also such as
-// are in others' hands if these are late.
+// environments stay, one that it takes over: its own wait for it. The learner itself (nil) takes those of the awaited iteration, with arrivals any, also
+// such as are in others' hands if these are late.
 func (a *remoteActors) take(p *place, awaited int, late bool) *partTask {
 	if !a.begun {
 		return nil

@@ -68,7 +68,8 @@ func (h *Host) hello(q request) (reply, []byte) {
 	}
 	text := q.Identity.differs(h.run.Identity)
 	r := reply{Status: statusOK, Hello: &Hello{
-		Seed: h.run.Seed, Iterations: h.run.Iterations, Loose: h.run.Loose, Digest: h.run.Digest, Trace: h.run.Trace, Whole: h.run.Whole, Signer: h.run.Key.Public(), Signature: h.proof,
+		Seed: h.run.Seed, Iterations: h.run.Iterations, Loose: h.run.Loose, Digest: h.run.Digest, Trace: h.run.Trace, Whole: h.run.Whole,
+		Signer: h.run.Key.Public(), Signature: h.proof,
 	}}
 	of := Guest{Name: q.Worker, Identity: *q.Identity}
 	if text != "" && !h.run.Loose {

@@ -95,7 +95,8 @@ func (l *Link) Hello(ctx context.Context) (*Hello, error) {
 	h := r.Hello
 	h.Config, h.Source, h.run, h.epoch = texts[0], texts[1], l.run, r.Epoch
 	if h.Signer != "" && h.Signed(h.Config, h.Source, h.Signature) == "" {
-		return nil, fmt.Errorf("machines: run %q: its configuration does not have the signature of the key %.80q; it was changed on its way, or is another one's", l.run, h.Signer)
+		return nil, fmt.Errorf("machines: run %q: its configuration does not have the signature of the key %.80q; it was changed on its way, or is another one's",
+			l.run, h.Signer)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

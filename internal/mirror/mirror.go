@@ -142,8 +142,8 @@ func read(file string, offset int64) (_ []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Apply makes a change to a copy of the folder. It refuses names that no run's folder has, so that nothing else can be written. If it is interrupted, the copy has
-// its last complete checkpoint and at least the records up to that.
+// Apply makes a change to a copy of the folder. It refuses names that no run's folder has, so that nothing else can be written. If it is interrupted, the
+// copy has its last complete checkpoint and at least the records up to that.
 func (c *Change) Apply(folder string) error {
 	for _, f := range c.Files {
 		if !ofRun(f.Name) || f.Offset < 0 || f.Offset > 0 && !f.Grows || f.Grows != growing.MatchString(f.Name) {

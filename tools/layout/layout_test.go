@@ -33,17 +33,19 @@ var imports = map[string][]string{
 	records:    {"hybrid", "ec", "engine", "internal"},
 	replicas:   {"engine", "vk"},
 	machines:   {"engine", "vk", "internal"},
+	mirror:     {"engine", "internal"},
 	sweep:      {records, catalog, "hybrid", "engine", "internal"},
-	".":        {sweep, machines, replicas, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest}, // package evorl
+	".":        {sweep, machines, mirror, replicas, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest}, // evorl
 	"cmd":      {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	"docs":     {"cmd", ".", "ec", "envs", "engine"}, // examples
 	"tools":    {machines, "cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 }
 
-// Folders in internal that stand above the others: five serve package evorl alone, and vktest serves tests.
+// Folders in internal that stand above the others: six serve package evorl alone, and vktest serves tests.
 const (
 	catalog  = "internal/catalog"
 	machines = "internal/machines"
+	mirror   = "internal/mirror"
 	records  = "internal/records"
 	replicas = "internal/replicas"
 	sweep    = "internal/sweep"
@@ -127,7 +129,7 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // folder returns the top-level folder of a path, "." for the root.
 func folder(name string) string {
-	for _, of := range []string{catalog, machines, records, replicas, sweep, vktest} {
+	for _, of := range []string{catalog, machines, mirror, records, replicas, sweep, vktest} {
 		if strings.HasPrefix(name, of+"/") {
 			return of
 		}
