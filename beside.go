@@ -23,8 +23,8 @@ type runOptions struct {
 	cluster *ClusterConfig // nil: no other processes
 	meeting *meeting       // where they are, if others follow the run; nil: it has one of its own
 
-	gathered func(address, key string) // see Gathered; nil: nobody is told
-	told     func(text string)         // see Told
+	listening func(address, key string) // see Listening; nil: nobody is told
+	told      func(text string)         // see Told
 }
 
 func newRunOptions(options []RunOption) (o runOptions, err error) {
@@ -80,8 +80,8 @@ func (c *Config) Divides() string {
 	return rundir.Candidates
 }
 
-// Varies returns why runs of the configuration do not repeat each other; "": they do, on equal devices. Those in which several act in environments that the
-// host steps do not repeat each other either.
+// Varies returns why runs of the configuration do not repeat each other; "": they do, on equal devices. It does not know whether several devices or workers
+// act in environments that the host steps, which makes a run vary, too.
 func (c *Config) Varies() string {
 	if key := c.setup.AsynchronousKey(); key != "" {
 		return key + ": the learner takes the trajectories that come first, so that no run repeats another"

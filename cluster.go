@@ -68,11 +68,23 @@ func (c ClusterConfig) CheckWorker() error {
 // SigningKey returns the public key of the key in a file (ClusterConfig.SigningKey), by which workers trust runs (Trusted). A file that does not exist gets
 // a new key.
 func SigningKey(file string) (public string, err error) {
-	key, err := machines.OpenKey(file)
-	if err != nil {
-		return "", fmt.Errorf("evorl: the key that signs runs: %w", err)
+	if file == "" {
+		return "", errors.New("evorl: the key that signs runs: want the path of its file")
 	}
-	return key.Public(), nil
+	key, err := ClusterConfig{SigningKey: file}.key()
+	return key.Public(), err
+}
+
+// key opens SigningKey; nil: there is none.
+func (c ClusterConfig) key() (*machines.Key, error) {
+	if c.SigningKey == "" {
+		return nil, nil
+	}
+	key, err := machines.OpenKey(c.SigningKey)
+	if err != nil {
+		return nil, fmt.Errorf("evorl: the key that signs runs: %w", err)
+	}
+	return key, nil
 }
 
 // trust is what the configuration of a run may name besides what the program contains, if signer has signed it.
@@ -178,11 +190,9 @@ func newMachines(cfg *Config, dev *vk.Device, o runOptions) (*machinery, error) 
 	if of := cfg.setup.Source; of != nil {
 		m.run.Source = of.Text
 	}
-	if file := o.cluster.SigningKey; file != "" {
-		if m.run.Key, err = machines.OpenKey(file); err != nil {
-			m.close()
-			return nil, fmt.Errorf("evorl: the key that signs the run: %w", err)
-		}
+	if m.run.Key, err = o.cluster.key(); err != nil {
+		m.close()
+		return nil, err
 	}
 	return m, nil
 }

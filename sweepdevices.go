@@ -77,18 +77,16 @@ func (d *sweepDevices) meet(base *Config) (end func(complete bool) error, err er
 	if d.cluster == nil {
 		return func(bool) error { return nil }, nil
 	}
-	var key *machines.Key
-	if file := d.cluster.SigningKey; file != "" {
-		if key, err = machines.OpenKey(file); err != nil {
-			return nil, fmt.Errorf("evorl: the key that signs the runs: %w", err)
-		}
+	key, err := d.cluster.key()
+	if err != nil {
+		return nil, err
 	}
 	m, err := newMeeting(d.cluster)
 	if err != nil {
 		return nil, err
 	}
-	if d.options.gathered != nil {
-		d.options.gathered(m.url, key.Public())
+	if d.options.listening != nil {
+		d.options.listening(m.url, key.Public())
 	}
 	if d.whole {
 		if d.hands, err = newSweepHands(m, key, base, d.devices[0], d.options); err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// Gathered calls f with the address by which workers elsewhere (Work) join a sweep that is Clustered, and the key that they are to trust, "" if it signs
+// Listening calls f with the address by which workers elsewhere (Work) join a sweep that is Clustered, and the key that they are to trust, "" if it signs
 // nothing.
-func Gathered(f func(address, key string)) RunOption { return func(o *runOptions) { o.gathered = f } }
+func Listening(f func(address, key string)) RunOption { return func(o *runOptions) { o.listening = f } }
 
 // Told calls f, from one goroutine at a time, with what happens to runs of a sweep that workers elsewhere do, each time in one line.
 func Told(f func(text string)) RunOption { return func(o *runOptions) { o.told = f } }

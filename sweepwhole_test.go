@@ -27,7 +27,7 @@ type workshop struct {
 func (w *workshop) options() []evorl.RunOption {
 	return []evorl.RunOption{
 		evorl.Clustered(evorl.ClusterConfig{Address: "nats://127.0.0.1:0"}),
-		evorl.Gathered(func(address, _ string) {
+		evorl.Listening(func(address, _ string) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.address = address
@@ -190,7 +190,7 @@ func TestSweepWholeSource(t *testing.T) {
 	}
 	w, key := &workshop{t: t}, ""
 	options := append(w.options(), evorl.Clustered(evorl.ClusterConfig{Address: "nats://127.0.0.1:0", SigningKey: filepath.Join(t.TempDir(), "key")}),
-		evorl.Gathered(func(address, public string) { w.address, key = address, public }))
+		evorl.Listening(func(address, public string) { w.address, key = address, public }))
 	var once sync.Once
 	here := func(ctx context.Context, _ *evorl.Config, r *evorl.Run, _ []evorl.Trial) error {
 		once.Do(func() {

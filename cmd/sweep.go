@@ -169,7 +169,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
 			options = append(options, evorl.Clustered(f.cluster.config()))
 		}
 		to := &sharedWriter{Writer: screen}
-		options = append(options, evorl.Gathered(func(address, key string) { f.line.newTeller(to).tellWorkers(cmd, address, key) }),
+		options = append(options, evorl.Listening(func(address, key string) { f.line.newTeller(to).tellWorkers(cmd, address, key) }),
 			evorl.Told(func(text string) {
 				if !f.line.quiet {
 					f.line.newTeller(to).tell("worker", text, progress.Fact{Name: "text", Value: text})

@@ -199,11 +199,14 @@ func (r *Recorder) WorkgroupFor(count int) uint32 {
 	return size
 }
 
-// WorkgroupOf is WorkgroupFor for elements that take so many loop iterations each.
-func (r *Recorder) WorkgroupOf(count, iterations int) uint32 {
-	const most = 65000
+// MaxIterations is the most iterations of all loops of an invocation, with a margin: Mesa's software driver silently leaves them after 65535.
+const MaxIterations = 65000
+
+// WorkgroupForLoops is WorkgroupFor for elements that take so many loop iterations each: an invocation takes at most MaxIterations, if the device has
+// workgroups that are large enough.
+func (r *Recorder) WorkgroupForLoops(count, iterations int) uint32 {
 	size := r.WorkgroupFor(count)
-	for int(ceil(count, size))*iterations > most && 2*size <= r.eng.dev.Info().Limits.MaxInvocations {
+	for int(ceil(count, size))*iterations > MaxIterations && 2*size <= r.eng.dev.Info().Limits.MaxInvocations {
 		size *= 2
 	}
 	return size

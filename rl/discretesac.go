@@ -66,7 +66,7 @@ func (a *discreteSAC) descendActor(r *engine.Recorder, u update) {
 // within Recorder.WorkgroupFor's 1024 elements per invocation, 58 iterations each stay below Mesa's limit of 65535.
 func discreteActorWorkgroup(r *engine.Recorder, rows, actions int) uint32 {
 	each := 4*actions + 1
-	return max(r.WorkgroupFor(max(rows, rows*each/58)), r.WorkgroupOf(rows, each))
+	return max(r.WorkgroupFor(max(rows, rows*each/58)), r.WorkgroupForLoops(rows, each))
 }
 
 func (a *discreteSAC) restart(r *engine.Recorder) {

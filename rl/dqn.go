@@ -93,15 +93,14 @@ func (c DQNConfig) Validate() error {
 // checkAtoms checks that the loss of distributions (shaders/rl/dqn_categorical_loss.comp) takes an invocation no more loop iterations than software drivers
 // make.
 func (c DQNConfig) checkAtoms(info vk.Info, actions int) error {
-	const most = 65000
 	logit := 1 // iterations for a logit
 	if c.Dueling {
 		logit += actions
 	}
 	norms, projection := (actions+2)*(2*c.Atoms-1)*logit+actions, c.Atoms*(2*logit+actions)
-	if n := norms + projection; c.Atoms > 0 && !info.Type.GPU() && n > most {
+	if n := norms + projection; c.Atoms > 0 && !info.Type.GPU() && n > engine.MaxIterations {
 		return config.Invalid("atoms", "the loss of %d atoms of %d actions, dueling %v, takes %d loop iterations, and software drivers make %d; "+
-			"want fewer atoms, 0, or dueling = false", c.Atoms, actions, c.Dueling, n, most)
+			"want fewer atoms, 0, or dueling = false", c.Atoms, actions, c.Dueling, n, engine.MaxIterations)
 	}
 	return nil
 }

@@ -34,7 +34,6 @@ func isOutside(env string) bool { return bridge.IsName(env) || dmenvrpc.IsName(e
 // CheckWithin returns an error if the setup has parts that other machines do not have and are not sent, such as a problem's data, or that they execute only
 // with more trust.
 func (s *Setup) CheckWithin(trust Trust) error {
-	const want = "want one that evorl contains, for workers on other machines, or a run without --cluster"
 	switch {
 	case (isSource(s.named) || isRobot(s.named)) && !trust.Signed:
 		return config.Invalid("env", "%q is a file, code that workers on other machines execute only if it is signed by a key that they trust: %s", s.named,
@@ -58,7 +57,8 @@ func (s *Setup) CheckWithin(trust Trust) error {
 		})
 	}
 	if file != "" {
-		return config.Invalid(TaskSection, "%s of %q is read from a file: %s", filepath.Base(file), s.Place, strings.Replace(want, "one", "data", 1))
+		return config.Invalid(TaskSection, "%s of %q is read from a file: want data that evorl contains, for workers on other machines, or a run without --cluster",
+			filepath.Base(file), s.Place)
 	}
 	return nil
 }

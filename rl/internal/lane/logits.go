@@ -20,7 +20,7 @@ func (l *Loss) recordLogits(r *engine.Recorder, m Minibatch, common weighted, of
 	splits := l.Sums.Size("split")
 	k := logitsLossKernel{
 		Output: l.Outputs.Range(), AtOutputs: l.atOutputs.Range(), Rows: uint32(m.Rows),
-		Workgroup: r.WorkgroupOf((m.Rows+splits-1)/splits, logitIterations(l.of.Head)),
+		Workgroup: r.WorkgroupForLoops((m.Rows+splits-1)/splits, logitIterations(l.of.Head)),
 	}
 	fill(r, &k, common, m.sampled(), of)
 	r.Dispatch(k.call(uint32(m.Members), uint32(splits), 1))
