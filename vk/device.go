@@ -121,7 +121,11 @@ func openLogical(cfg *config, in *instance, phys *physical) (*Device, error) {
 	d.programs.all = map[*Program]struct{}{}
 	var c *C.evk_device
 	var where *C.char
-	r := Result(C.evk_create_device(in.c, pointer(d.pd), C.uint32_t(phys.api), C.uint32_t(phys.enabled), C.uint32_t(phys.family), &c, &where))
+	var flush C.int // denormal numbers to zero
+	if phys.info.Type == CPU {
+		flush = 1
+	}
+	r := Result(C.evk_create_device(in.c, pointer(d.pd), C.uint32_t(phys.api), C.uint32_t(phys.enabled), C.uint32_t(phys.family), flush, &c, &where))
 	if r != resultSuccess {
 		return nil, &DeviceError{Op: fmt.Sprintf("%s of device %d (%s)", C.GoString(where), phys.info.Index, phys.info.Name), Result: r}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -47,6 +48,36 @@ func TestVectorAdd(t *testing.T) {
 			t.Errorf("%d bytes still in use after Free", used)
 		}
 	})
+}
+
+// Threads of the software driver take denormal numbers for zero, as inputs and as results, and the thread that opened the device does not.
+func TestDenormals(t *testing.T) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skip("threads do not inherit the floating-point mode here")
+	}
+	eachVariant(t, func(t *testing.T, d *Device) {
+		if d.Info().Type != CPU {
+			t.Skip("not a software driver")
+		}
+		smallest := math.Float32frombits(1 << 23) // of the normal numbers
+		x, y := []float32{smallest / 2, -smallest / 4, 1.5 * smallest, smallest}, []float32{smallest / 2, 1, -smallest, -smallest / 2}
+		want := []float32{0, 1, 0, smallest}
+		a, b, c := newTestBuffer(t, d, len(x), Local), newTestBuffer(t, d, len(x), Local), newTestBuffer(t, d, len(x), Local)
+		writeFloats(t, a, x)
+		writeFloats(t, b, y)
+		p := d.NewProgram("denormals")
+		p.Dispatch(addCall(a.All(), b.All(), c.All(), len(x)))
+		build(t, p)
+		run(t, p)
+		for i, z := range readFloats(t, c) {
+			if z != want[i] {
+				t.Errorf("%g + %g = %g, want %g", x[i], y[i], z, want[i])
+			}
+		}
+	})
+	if x := math.Float32frombits(1); x+x != math.Float32frombits(2) {
+		t.Error("Go's own denormal numbers are zero")
+	}
 }
 
 // A chain of dependent commands of all kinds, submitted without waiting in between.

@@ -110,8 +110,8 @@ VkResult evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *ou
 VkResult evk_matrix_products(evk_instance *in, void *pd, evk_matrix *out, uint32_t *count);
 void evk_memory_budget(evk_instance *in, void *pd, uint64_t *budget, uint64_t *usage);
 
-// Device.
-VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t features, uint32_t family, evk_device **out, const char **where);
+// Device. flush has the threads that the driver makes take denormal numbers for zero (shim_platform.h): of use with a software driver.
+VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t features, uint32_t family, int flush, evk_device **out, const char **where);
 void *evk_device_handle(evk_device *d);
 VkResult evk_wait_idle(evk_device *d);
 void evk_free_device(evk_device *d); // the table only; the device itself is destroyed through the binding

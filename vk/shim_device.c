@@ -197,7 +197,7 @@ void evk_memory_budget(evk_instance *in, void *pd, uint64_t *budget, uint64_t *u
   memcpy(usage, b.heapUsage, sizeof b.heapUsage);
 }
 
-VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t features, uint32_t family, evk_device **out, const char **where) {
+VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t features, uint32_t family, int flush, evk_device **out, const char **where) {
   int known[X_COUNT];
   *where = "vkEnumerateDeviceExtensionProperties";
   VkResult r = find_extensions(in, pd, api, known);
@@ -223,7 +223,10 @@ VkResult evk_create_device(evk_instance *in, void *pd, uint32_t api, uint32_t fe
   VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .pNext = &c.core, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue, .enabledExtensionCount = n, .ppEnabledExtensionNames = names};
   evk_device *d = calloc(1, sizeof *d);
   if (!d) return VK_ERROR_OUT_OF_HOST_MEMORY;
+  evk_float_mode mode = evk_float_mode_get();
+  if (flush) evk_float_mode_set(mode | EVK_FLUSH_DENORMALS);
   r = in->CreateDevice(pd, &info, NULL, &d->handle);
+  evk_float_mode_set(mode);
   if (r != VK_SUCCESS) {
     free(d);
     return r;

@@ -126,10 +126,13 @@ func (l *layered) room(what string, rows int) error {
 // gradient. A convolution's product has a row for each of its places.
 func (l *layered) splits(rows int) int {
 	const (
-		workgroups = 64
-		tile       = 64 * 64 // weights per workgroup
-		least      = 256     // rows per part
+		tile  = 64 * 64 // weights per workgroup
+		least = 256     // rows per part
 	)
+	workgroups := 64
+	if l.info.Type == vk.CPU {
+		workgroups = 16 // a part costs a software driver more memory than it saves time
+	}
 	n := l.networks * (l.size + tile - 1) / tile
 	return max(1, min((workgroups+n-1)/n, rows*l.places()/least))
 }

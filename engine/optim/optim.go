@@ -196,7 +196,7 @@ func (o *Optimizer) Step(r *engine.Recorder, gradient *engine.Tensor) {
 func normParts(row int) int {
 	const (
 		part  = 16 << 10 // floats
-		least = 16       // parts that are worth another dispatch
+		least = 4        // parts that are worth another dispatch
 		most  = 256      // whose sums one workgroup adds
 	)
 	if row < least*part {
