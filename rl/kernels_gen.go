@@ -1964,13 +1964,16 @@ var replaySampleShader = &vk.Shader{
 		{Name: "Share", Index: 19, Access: vk.Read, Optional: true},
 		{Name: "Back", Index: 20, Access: vk.Read, Optional: true},
 	},
-	PushBytes: 56,
+	PushBytes: 48,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
 		{Name: "HAS_DRAWN", ID: 2, Default: 0, Has: "Drawn"},
 		{Name: "HAS_SHARE", ID: 3, Default: 0, Has: "Share"},
 		{Name: "HAS_BACK", ID: 4, Default: 0, Has: "Back"},
+		{Name: "REPLAY_ROWS", ID: 5, Default: 32},
+		{Name: "FEATURES", ID: 6, Default: 1},
+		{Name: "CHANNELS", ID: 7, Default: 1},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "FRAMES", ID: 21, Default: 1},
 		{Name: "REPLAY_PACKED", ID: 22, Default: 0},
@@ -2004,8 +2007,6 @@ type replaySampleKernel struct {
 
 	Batch          uint32 // push constants, in order
 	Capacity       uint32
-	Features       uint32
-	Channels       uint32
 	Actions        uint32
 	Steps          uint32
 	TruncationEnds bool
@@ -2018,6 +2019,9 @@ type replaySampleKernel struct {
 	PartRows       uint32
 
 	Workgroup    uint32 // specialization constants, zero for their default 64
+	ReplayRows   uint32 // default 32
+	Features     uint32 // default 1
+	Channels     uint32 // default 1
 	ReplayFormat uint32 // default 0
 	Frames       uint32 // default 1
 	ReplayPacked bool   // default false
@@ -2055,13 +2059,16 @@ var replaySequenceShader = &vk.Shader{
 		{Name: "ToMemory", Index: 19, Access: vk.Write, Optional: true},
 		{Name: "Begins", Index: 20, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 60,
+	PushBytes: 52,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
 		{Name: "HAS_BACK", ID: 2, Default: 0, Has: "Back"},
 		{Name: "HAS_MEMORY", ID: 3, Default: 0, Has: "Memory"},
 		{Name: "HAS_BEGINS", ID: 4, Default: 0, Has: "Begins"},
+		{Name: "REPLAY_ROWS", ID: 5, Default: 32},
+		{Name: "FEATURES", ID: 6, Default: 1},
+		{Name: "CHANNELS", ID: 7, Default: 1},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "FRAMES", ID: 21, Default: 1},
 		{Name: "REPLAY_PACKED", ID: 22, Default: 0},
@@ -2097,8 +2104,6 @@ type replaySequenceKernel struct {
 	First          uint32
 	Steps          uint32
 	Capacity       uint32
-	Features       uint32
-	Channels       uint32
 	Actions        uint32
 	Floats         uint32
 	TruncationEnds bool
@@ -2109,6 +2114,9 @@ type replaySequenceKernel struct {
 	PartRows       uint32
 
 	Workgroup    uint32 // specialization constants, zero for their default 64
+	ReplayRows   uint32 // default 32
+	Features     uint32 // default 1
+	Channels     uint32 // default 1
 	ReplayFormat uint32 // default 0
 	Frames       uint32 // default 1
 	ReplayPacked bool   // default false

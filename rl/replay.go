@@ -6,6 +6,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/vk"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -53,11 +54,16 @@ type Replay struct {
 	limit      float64
 }
 
-// Sizes of shaders/rl/replay.glsl and replay_sample.comp.
-const (
-	replayChunk = 1024 // rows of a trajectory that a workgroup appends
-	replayRows  = 32   // rows of a batch that a workgroup gathers
-)
+// replayChunk is the number of a trajectory's rows that a workgroup appends (shaders/rl/replay.glsl).
+const replayChunk = 1024
+
+// gatheredRows returns how many rows of a batch a workgroup gathers.
+func gatheredRows(r *engine.Recorder) uint32 {
+	if r.Engine().Device().Info().Type == vk.CPU {
+		return 8 // so that its threads share a small batch
+	}
+	return 32
+}
 
 // NewReplay makes an empty replay for trajectories of t's shape, [T, M, E, …]. It adds the drawn fraction of batches
 // or, with priorities, their exponents to hyper.

@@ -112,13 +112,13 @@ func (y *Replay) reader(b ReplayBatch, discount *engine.Tensor) replaySampleKern
 
 // gather records drawing a batch with a kernel made by reader or drawer.
 func (y *Replay) gather(r *engine.Recorder, k replaySampleKernel, b ReplayBatch) {
-	k.Seed, k.Workgroup = r.Engine().Seed(), r.Workgroup()
+	k.Seed, k.Workgroup, k.ReplayRows = r.Engine().Seed(), r.Workgroup(), gatheredRows(r)
 	for _, part := range y.parts {
 		k.Obs = part.obs.Range()
 		if k.Action = y.parts[0].action.Range(); part.action != nil {
 			k.Action = part.action.Range()
 		}
 		k.PartFirst, k.PartSize, k.PartRows = uint32(part.first), uint32(part.size), uint32(part.rows)
-		r.Dispatch(k.call((k.Batch+replayRows-1)/replayRows, uint32(b.Obs.Size(engine.MemberAxis)), uint32(b.updates())))
+		r.Dispatch(k.call((k.Batch+k.ReplayRows-1)/k.ReplayRows, uint32(b.Obs.Size(engine.MemberAxis)), uint32(b.updates())))
 	}
 }

@@ -229,7 +229,7 @@ func (q *ReplaySequences) read(r *engine.Recorder, to SequenceSteps, first int) 
 		Batch: uint32(y.cfg.Batch), All: uint32(q.cfg.steps()), First: uint32(first), Steps: uint32(steps),
 		Capacity: uint32(y.cfg.Capacity), Features: uint32(y.store.features), Channels: uint32(y.store.channels), Actions: uint32(y.actions),
 		TruncationEnds: y.cfg.TruncationEnds, Own: !y.cfg.Shared,
-		ReplayFormat: uint32(y.store.format), Frames: uint32(y.store.frames), Workgroup: r.Workgroup(),
+		ReplayFormat: uint32(y.store.format), Frames: uint32(y.store.frames), Workgroup: r.Workgroup(), ReplayRows: gatheredRows(r),
 	}
 	if first > 0 {
 		k.Begins = q.batch.Begins.Range()
@@ -249,6 +249,6 @@ func (q *ReplaySequences) read(r *engine.Recorder, to SequenceSteps, first int) 
 			k.Action = part.action.Range()
 		}
 		k.PartFirst, k.PartSize, k.PartRows = uint32(part.first), uint32(part.size), uint32(part.rows)
-		r.Dispatch(k.call((k.Steps*k.Batch+replayRows-1)/replayRows, uint32(to.Reward.Size(engine.MemberAxis)), 1))
+		r.Dispatch(k.call((k.Steps*k.Batch+k.ReplayRows-1)/k.ReplayRows, uint32(to.Reward.Size(engine.MemberAxis)), 1))
 	}
 }

@@ -26,8 +26,9 @@ layout(constant_id = 1) const bool HAS_NORMALIZER = false;
 layout(constant_id = 2) const bool HAS_DRAWN = false;
 layout(constant_id = 3) const bool HAS_SHARE = false;
 layout(constant_id = 4) const bool HAS_BACK = false;
-
-const uint REPLAY_ROWS = 32u; // rows of the batch that a workgroup gathers
+layout(constant_id = 5) const uint REPLAY_ROWS = 32; // rows of the batch that a workgroup gathers
+layout(constant_id = 6) const uint FEATURES = 1;     // O; a processor divides by constants alone in little time
+layout(constant_id = 7) const uint CHANNELS = 1;     // of a frame
 
 layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };               // [rings, part, words]
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
@@ -54,8 +55,6 @@ layout(std430, set = 0, binding = 20) readonly buffer Back { uint back[]; };    
 layout(push_constant) uniform Push {
     uint batch; // B
     uint capacity;
-    uint features; // O
-    uint channels; // of a frame
     uint actions;  // D
     uint steps;    // n
     bool truncation_ends; // truncated episodes count as terminated
@@ -87,8 +86,8 @@ uint before(uint ring, uint row) {
 // Feature f of an observation, normalized for networks.
 float normalized(uint member, uint f, float x) {
     if (!HAS_NORMALIZER) return x;
-    uint at = 2u * member * features + f;
-    return clamp((x - LOAD(normalizer, normalizer_texels, at)) * LOAD(normalizer, normalizer_texels, at + features), -limit, limit);
+    uint at = 2u * member * FEATURES + f;
+    return clamp((x - LOAD(normalizer, normalizer_texels, at)) * LOAD(normalizer, normalizer_texels, at + FEATURES), -limit, limit);
 }
 
 void main() {
@@ -130,13 +129,13 @@ void main() {
         }
     }
     barrier();
-    uint to = (of * batch + begin) * features, words = replay_words(features / FRAMES);
-    for (uint k = lane; k < count * features; k += WORKGROUP) {
-        uint i = k / features, f = k - i * features, e = f, frame = i * FRAMES;
+    uint to = (of * batch + begin) * FEATURES, words = replay_words(FEATURES / FRAMES);
+    for (uint k = lane; k < count * FEATURES; k += WORKGROUP) {
+        uint i = k / FEATURES, f = k - i * FEATURES, e = f, frame = i * FRAMES;
         if (FRAMES > 1u) {
-            uint wide = FRAMES * channels, c = f % wide;
-            e = f / wide * channels + c % channels;
-            frame += FRAMES - 1u - c / channels;
+            uint wide = FRAMES * CHANNELS, c = f % wide;
+            e = f / wide * CHANNELS + c % CHANNELS;
+            frame += FRAMES - 1u - c / CHANNELS;
         }
         uint word = e / REPLAY_FEATURES, from = from_obs[frame], next = to_obs_of[frame];
         if (from != REPLAY_NONE) to_obs[to + k] = normalized(member, f, replay_feature(LOAD(obs, obs_texels, from * words + word), e));

@@ -16,8 +16,9 @@ layout(constant_id = 1) const bool HAS_NORMALIZER = false;
 layout(constant_id = 2) const bool HAS_BACK = false;
 layout(constant_id = 3) const bool HAS_MEMORY = false;
 layout(constant_id = 4) const bool HAS_BEGINS = false;
-
-const uint REPLAY_ROWS = 32u; // steps that a workgroup gathers
+layout(constant_id = 5) const uint REPLAY_ROWS = 32; // steps that a workgroup gathers
+layout(constant_id = 6) const uint FEATURES = 1;     // O; a processor divides by constants alone in little time
+layout(constant_id = 7) const uint CHANNELS = 1;     // of a frame
 
 layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };        // [rings, part, words]
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
@@ -47,8 +48,6 @@ layout(push_constant) uniform Push {
     uint first; // of the steps to read
     uint steps; // to read
     uint capacity;
-    uint features; // O
-    uint channels; // of a frame
     uint actions;  // D
     uint floats;   // H
     bool truncation_ends; // truncated episodes count as terminated
@@ -78,8 +77,8 @@ uint before(uint ring, uint at) {
 // Feature f of an observation, normalized for networks.
 float normalized(uint member, uint f, float x) {
     if (!HAS_NORMALIZER) return x;
-    uint at = 2u * member * features + f;
-    return clamp((x - LOAD(normalizer, normalizer_texels, at)) * LOAD(normalizer, normalizer_texels, at + features), -limit, limit);
+    uint at = 2u * member * FEATURES + f;
+    return clamp((x - LOAD(normalizer, normalizer_texels, at)) * LOAD(normalizer, normalizer_texels, at + FEATURES), -limit, limit);
 }
 
 // The flags of a step.
@@ -116,19 +115,19 @@ void main() {
         }
     }
     barrier();
-    uint words = replay_words(features / FRAMES);
-    for (uint k = lane; k < count * features; k += WORKGROUP) {
-        uint i = k / features, f = k - i * features, e = f, frame = i * FRAMES;
+    uint words = replay_words(FEATURES / FRAMES);
+    for (uint k = lane; k < count * FEATURES; k += WORKGROUP) {
+        uint i = k / FEATURES, f = k - i * FEATURES, e = f, frame = i * FRAMES;
         if (FRAMES > 1u) {
-            uint wide = FRAMES * channels, c = f % wide;
-            e = f / wide * channels + c % channels;
-            frame += FRAMES - 1u - c / channels;
+            uint wide = FRAMES * CHANNELS, c = f % wide;
+            e = f / wide * CHANNELS + c % CHANNELS;
+            frame += FRAMES - 1u - c / CHANNELS;
         }
         uint at = from_obs[frame];
         if (at != REPLAY_NONE) {
-            to_obs[to * features + k] = normalized(member, f, replay_feature(LOAD(obs, obs_texels, at * words + e / REPLAY_FEATURES), e));
+            to_obs[to * FEATURES + k] = normalized(member, f, replay_feature(LOAD(obs, obs_texels, at * words + e / REPLAY_FEATURES), e));
         } else if (blank_obs[i]) {
-            to_obs[to * features + k] = 0.0;
+            to_obs[to * FEATURES + k] = 0.0;
         }
     }
     for (uint k = lane; k < count * actions; k += WORKGROUP) {
