@@ -6,8 +6,8 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
-	"github.com/evorl/evorl/vk"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
 )
 
 // Replay stores transitions on the device and draws batches of them, from one ring per member or one for all (L.-J. Lin,
