@@ -109,7 +109,7 @@ void main() {
         bool apart = at >= capacity; // in a slot or a tail, after the row of the step before
         uint frame = apart && at != REPLAY_NONE ? row[from + i - batch] : at;
         for (uint j = 1u; j < FRAMES; j++) {
-            if (!apart) frame = before(ring, frame);
+            if (!apart && at != REPLAY_NONE) frame = before(ring, frame);
             apart = false;
             from_obs[i * FRAMES + j] = at == REPLAY_NONE ? REPLAY_NONE : part_of(ring, frame);
         }
