@@ -50,15 +50,13 @@ func TestVectorAdd(t *testing.T) {
 	})
 }
 
-// Threads of the software driver take denormal numbers for zero, as inputs and as results, and the thread that opened the device does not.
+// Threads of the software driver take denormal numbers for zero, as inputs and as results, and the thread that opened the device does not. GPUs, and variants that
+// pose as one, may do either.
 func TestDenormals(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
-		t.Skip("threads do not inherit the floating-point mode here")
+		t.Skip("only on Linux, where CI runs this, threads are known to inherit the floating-point mode")
 	}
 	eachVariant(t, func(t *testing.T, d *Device) {
-		if d.Info().Type != CPU {
-			t.Skip("not a software driver")
-		}
 		smallest := math.Float32frombits(1 << 23) // of the normal numbers
 		x, y := []float32{smallest / 2, -smallest / 4, 1.5 * smallest, smallest}, []float32{smallest / 2, 1, -smallest, -smallest / 2}
 		want := []float32{0, 1, 0, smallest}
@@ -70,7 +68,7 @@ func TestDenormals(t *testing.T) {
 		build(t, p)
 		run(t, p)
 		for i, z := range readFloats(t, c) {
-			if z != want[i] {
+			if z != want[i] && (d.Info().Type == CPU || z != x[i]+y[i]) {
 				t.Errorf("%g + %g = %g, want %g", x[i], y[i], z, want[i])
 			}
 		}

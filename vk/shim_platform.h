@@ -48,7 +48,7 @@ static inline void *evk_library_function(const char *library, const char *functi
 #endif
 
 // Threads inherit the floating-point mode of the thread that makes them. With this one numbers below the normal ones (1.2e-38) are zero; a processor takes
-// up to a hundred times as long for them as for others. Vulkan leaves it to the device, and GPUs do either in no time.
+// many times as long for them as for others (docs/drivers.md). Vulkan leaves it to the device.
 #if defined(__x86_64__)
 #include <immintrin.h>
 typedef unsigned int evk_float_mode;
