@@ -50,8 +50,8 @@ func TestVectorAdd(t *testing.T) {
 	})
 }
 
-// Threads of the software driver take denormal numbers for zero, as inputs and as results, and the thread that opened the device does not. GPUs, and variants that
-// pose as one, may do either.
+// Threads of the software driver take denormal numbers for zero, as inputs and as results, and the thread that opened the device does not. GPUs, and
+// variants that pose as one, may do either.
 func TestDenormals(t *testing.T) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("only on Linux, where CI runs this, threads are known to inherit the floating-point mode")
