@@ -352,20 +352,15 @@ func NewPath(below string, cfg *Config) (string, error) {
 	return rundir.NewNumbered(below, prefixOf(cfg))
 }
 
-// NewestPath returns the folder of the newest run made by NewPath; "" if there is none.
+// NewestPath returns the folder of the newest run made by NewPath; "" if there is none. Folders whose run never began do not count.
 func NewestPath(below string, cfg *Config) (string, error) {
 	if err := cfg.check(); err != nil {
 		return "", err
 	}
-	return rundir.NewestNumbered(below, prefixOf(cfg))
+	return rundir.NewestNumbered(below, prefixOf(cfg), rundir.ConfigFile)
 }
 
 // prefixOf returns the prefix of the folder names of a configuration's runs.
 func prefixOf(cfg *Config) string {
-	return cfg.Run.Workflow + "-" + strings.Map(func(r rune) rune {
-		if strings.ContainsRune(`/\:`, r) { // of an environment outside
-			return '-'
-		}
-		return r
-	}, strings.TrimSuffix(cfg.Run.Env, SourceSuffix))
+	return cfg.Run.Workflow + "-" + strings.TrimSuffix(cfg.Run.Env, SourceSuffix)
 }

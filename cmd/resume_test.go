@@ -163,6 +163,55 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// A run goes on when nobody reads what it says any longer, and resumes where it stood.
+func TestReaderGone(t *testing.T) {
+	b := newBox(t)
+	cmd, _, _ := b.command("run", "--log-every", "0s", "--iterations", "40", "--out", "alone", "tiny.toml")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for buffer := make([]byte, 1<<10); ; { // until the first line of progress
+		n, err := read.Read(buffer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(buffer[:n]), "iteration ") {
+			break
+		}
+	}
+	if err := errors.Join(read.Close(), write.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || metricLines(t, b.path("alone")) != 40 {
+		t.Errorf("%v, %d records; want 40", err, metricLines(t, b.path("alone")))
+	}
+}
+
+// What is resumed without --out is the newest run that began, not the folder of one that could not begin.
+func TestResumeNewest(t *testing.T) {
+	b := newBox(t)
+	b.must("run", "--iterations", "4", "tiny.toml")
+	for _, wrong := range [][]string{{"--from", "nowhere", "tiny.toml"}, {"--from", "runs/ppo-CartPole-v1-1", "--iterations", "4", "tiny.toml"}} {
+		if _, stderr, status := b.run(append([]string{"run"}, wrong...)...); status == 0 {
+			t.Fatalf("%v: status 0\n%s", wrong, stderr)
+		}
+	}
+	if err := os.Mkdir(b.path("runs", "ppo-CartPole-v1-7"), 0o755); err != nil { // of a run that was killed before it began
+		t.Fatal(err)
+	}
+	if r := b.object(b.must("run", "--json", "--resume", "--iterations", "8", "tiny.toml")); r["resumed_from"] != 4.0 {
+		t.Errorf("resumed: %v; want to go on after iteration 4", r)
+	}
+	if all, err := os.ReadDir(b.path("runs")); err != nil || len(all) != 2 {
+		t.Errorf("%d folders, %v; want the run and the one made here", len(all), err)
+	}
+}
+
 // A checkpoint with any byte changed is refused, with word of it, and the one before is used.
 func TestAlteredCheckpoint(t *testing.T) {
 	b := newBox(t)

@@ -217,6 +217,9 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 		}
 		s, err := begin(ctx, devices[0], cfg, path, options...)
 		if err != nil {
+			if f.out == "" && !resume {
+				_ = os.Remove(path) // made for this run; with anything in it, it stays
+			}
 			line.clear()
 			return cause(ctx, err)
 		}

@@ -36,12 +36,7 @@ func (f *runFlags) runSeeds(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	sweep := f.sweepFlags()
-	if sweep.out == "" {
-		if sweep.out, err = studyPath(fmt.Sprintf("%s-%s-seeds", cfg.Run.Workflow, cfg.Run.Env), f.resume); err != nil {
-			return err
-		}
-	}
-	return sweep.run(cmd, s)
+	return sweep.run(cmd, s, fmt.Sprintf("%s-%s-seeds", cfg.Run.Workflow, cfg.Run.Env))
 }
 
 // errWatchSeeds is the error of --watch where repetitions are separate runs.
@@ -70,7 +65,7 @@ func (f *runFlags) resumeSeeds(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("seeds") && s.Config.Seeds != f.seeds {
 		return usagef("--seeds %d: %s has %d", f.seeds, f.out, s.Config.Seeds)
 	}
-	return f.sweepFlags().run(cmd, s)
+	return f.sweepFlags().run(cmd, s, "")
 }
 
 func (f *runFlags) sweepFlags() *sweepFlags {

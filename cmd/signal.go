@@ -57,12 +57,18 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// holdSignals lets a command finish its work after the first signal, until release is called.
+// holdSignals lets a command finish its work after the first signal, until release is called, and also where who reads its output has gone away: writes then
+// fail, where SIGPIPE would end the process.
 func holdSignals(ctx context.Context) (release func()) {
 	saving, ok := ctx.Value(savingKey{}).(*atomic.Bool)
 	if !ok {
 		return func() {}
 	}
 	saving.Store(true)
-	return func() { saving.Store(false) }
+	pipe := make(chan os.Signal, 1) // never read: a signal that is notified, unlike an ignored one, is not inherited by processes that a run starts
+	signal.Notify(pipe, syscall.SIGPIPE)
+	return func() {
+		signal.Stop(pipe)
+		saving.Store(false)
+	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/cmd/internal/progress"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/engine/scores"
 	"github.com/evorl/evorl/vk"
 )
@@ -63,13 +63,11 @@ func newSweep(known *evorl.Catalog) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			name := ""
 			if f.out == "" {
-				name := strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0]))
-				if f.out, err = studyPath(name, f.resume); err != nil {
-					return err
-				}
+				name = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0]))
 			}
-			return f.run(cmd, s)
+			return f.run(cmd, s, name)
 		},
 	}
 	addSweepDevices(cmd, &f.device)
@@ -127,32 +125,30 @@ func checking(screen io.Writer, quiet bool) evorl.Option {
 	})
 }
 
-// studyPath returns the folder of the next study of a name; with newest, the last existing one's.
+// studyPath returns the folder of a new study of a name; with newest, that of the last existing one if there is any.
 func studyPath(name string, newest bool) (string, error) {
-	for n := 1; ; n++ {
-		path := filepath.Join(runsFolder, fmt.Sprintf("%s-%d", name, n))
-		_, err := os.Stat(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
+	if newest {
+		if path, err := rundir.NewestNumbered(runsFolder, name, evorl.SweepFile); path != "" || err != nil {
+			return path, err
 		}
-		if err == nil {
-			continue
-		}
-		if newest && n > 1 {
-			return filepath.Join(runsFolder, fmt.Sprintf("%s-%d", name, n-1)), nil
-		}
-		return path, nil
 	}
+	return rundir.NewNumbered(runsFolder, name)
 }
 
-// run runs the remaining trials of a sweep and shows its table.
-func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep) error {
-	if _, err := os.Stat(filepath.Join(f.out, evorl.SweepFile)); err == nil && !f.resume {
+// run runs the remaining trials of a sweep and shows its table. Without --out its folder has a name with the next number.
+func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep, name string) error {
+	if _, err := os.Stat(filepath.Join(f.out, evorl.SweepFile)); f.out != "" && err == nil && !f.resume {
 		return usagef("--out %s has a sweep: want --resume, or another folder", f.out)
 	}
 	if f.cluster.address != "" {
 		if err := s.CheckClustered(f.cluster.config()); err != nil {
 			return usagef("--cluster %s: %v", f.cluster.address, err)
+		}
+	}
+	if f.out == "" {
+		var err error
+		if f.out, err = studyPath(name, f.resume); err != nil {
+			return err
 		}
 	}
 	if err := s.CreateSweep(f.out); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/engine/checkpoint"
 )
 
@@ -412,5 +413,26 @@ func TestProgressWithoutTerminal(t *testing.T) {
 	if _, stderr, status := b.run("run", "--out", "x", "--log-format", "xml", "tiny.toml"); status != statusUsage ||
 		!strings.Contains(stderr, "want one of json, text") {
 		t.Errorf("status %d\n%s", status, stderr)
+	}
+}
+
+// The newest study has the largest number of those that have a sweep, whatever numbers are missing.
+func TestStudyPath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"rates-2", "rates-3"} {
+		if err := os.MkdirAll(filepath.Join(runsFolder, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(runsFolder, "rates-2", evorl.SweepFile), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		newest bool
+		want   string
+	}{{true, "rates-2"}, {false, "rates-4"}} {
+		if got, err := studyPath("rates", c.newest); err != nil || got != filepath.Join(runsFolder, c.want) {
+			t.Errorf("newest %t: %q, %v; want %s", c.newest, got, err, c.want)
+		}
 	}
 }

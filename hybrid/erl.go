@@ -63,7 +63,7 @@ func (c ERLConfig) Check(with rl.Parts) error {
 	case c.Agents > 1 && c.Evaluate == Population:
 		return config.Invalid("erl.evaluate", "each population has %d agents, which are the members; want agents", c.Agents)
 	}
-	return c.PopulationConfig.check(with)
+	return c.PopulationConfig.check(c.Agent, with)
 }
 
 // ERL is evolution-guided reinforcement learning (S. Khadka, K. Tumer, "Evolution-Guided Policy Gradient in

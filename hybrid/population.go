@@ -21,13 +21,21 @@ type PopulationConfig struct {
 
 // partsOf returns the parts of agents.
 func partsOf(agents *rl.OffPolicy) rl.Parts {
-	return rl.Parts{Network: agents.Network(), Replay: agents.Replay().Config(), Agents: agents.Describe().Members}
+	return rl.Parts{Network: agents.Network(), Replay: agents.Replay().Config(), Agents: agents.Describe().Members, Schedule: agents.Schedule()}
 }
 
-// check checks the agents' networks.
-func (c PopulationConfig) check(with rl.Parts) error {
+// check checks what agents of an algorithm are made with.
+func (c PopulationConfig) check(agent string, with rl.Parts) error {
 	if with.Network.NormalizeObs {
 		return config.Invalid("network.normalize_obs", "agents have separate moments, and candidates have none; want false")
+	}
+	// The clock of a hybrid counts the steps of candidates' episodes at their longest, not the agents' own.
+	const constant = "%d steps of the agents, whose number in an iteration depends on the candidates' episodes; want 0, learning rates that are constant"
+	switch of := with.Schedule; {
+	case of.AnnealSteps > 0:
+		return config.Invalid(agent+".anneal_steps", constant, of.AnnealSteps)
+	case of.WarmupSteps > 0:
+		return config.Invalid(agent+".warmup_steps", constant, of.WarmupSteps)
 	}
 	return nil
 }

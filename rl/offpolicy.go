@@ -164,6 +164,9 @@ func (o *OffPolicy) leastCapacity(replay ReplayConfig) int {
 	return most
 }
 
+// Schedule returns the course of the agents' learning rates.
+func (o *OffPolicy) Schedule() ScheduleConfig { return o.cfg.ScheduleConfig }
+
 // description describes the run's learner and environment.
 func (o *OffPolicy) description() engine.Description {
 	return engine.Description{Workflow: o.name, Environment: o.env.Name, Members: o.cfg.Members, StepsPerIter: o.cfg.Members * o.cfg.steps()}

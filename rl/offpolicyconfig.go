@@ -85,7 +85,8 @@ type Parts struct {
 	Replay  ReplayConfig // on-policy algorithms ignore it
 	// Sequences are what networks with memory learn from; DQN's only.
 	Sequences SequenceConfig
-	Agents    int // number of agents that a hybrid is made of; algorithms have it themselves
+	Agents    int            // number of agents that a hybrid is made of; algorithms have it themselves
+	Schedule  ScheduleConfig // of the agents that a hybrid is made of
 }
 
 // checkEnvironment returns an error if there is no environment.

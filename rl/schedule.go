@@ -15,6 +15,9 @@ type ScheduleConfig struct {
 	WarmupSteps int         `min:"0" doc:"Environment steps per member over which the learning rates rise linearly from 0, before they fall; 0: none."`
 }
 
+// Schedule returns the course; configurations that embed it have the method.
+func (c ScheduleConfig) Schedule() ScheduleConfig { return c }
+
 // Validate checks constraints across fields.
 func (c ScheduleConfig) Validate() error {
 	switch {

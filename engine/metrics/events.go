@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Events writes scalars to a TensorBoard event file. The step is the number of environment steps.
+// Events writes scalars to a TensorBoard event file. The step is the number of environment steps or, of workflows without an environment, of iterations.
 //
 // The file is a sequence of records, each u64 length, u32 masked CRC-32C of the length, the data, u32 masked CRC-32C of
 // the data, little-endian; the data is a protocol-buffer message Event (tensorflow/core/util/event.proto).
@@ -21,9 +21,9 @@ type Events struct {
 	f *os.File
 }
 
-// NewEvents creates an event file in dir, which it creates if missing. envSteps is the number of environment steps at which the run
-// continues, 0 for a new run. TensorBoard then hides later steps of an earlier session.
-func NewEvents(dir string, envSteps int64) (*Events, error) {
+// NewEvents creates an event file in dir, which it creates if missing. step is where the run continues, 0 for a new run. TensorBoard then hides later steps of
+// an earlier session.
+func NewEvents(dir string, step int64) (*Events, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("tensorboard: %w", err)
 	}
@@ -45,8 +45,8 @@ func NewEvents(dir string, envSteps int64) (*Events, error) {
 	}
 	e := &Events{f}
 	first := event(now, 0, appendBytes(nil, fieldFileVersion, []byte("brain.Event:2")))
-	start := event(now, envSteps+1, appendBytes(nil, fieldSessionLog, appendVarint(nil, fieldStatus, statusStart)))
-	if envSteps == 0 {
+	start := event(now, step+1, appendBytes(nil, fieldSessionLog, appendVarint(nil, fieldStatus, statusStart)))
+	if step == 0 {
 		start = nil
 	}
 	if err := e.write(first, start); err != nil {
@@ -54,6 +54,14 @@ func NewEvents(dir string, envSteps int64) (*Events, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// EventStep returns the step of the events of a record.
+func EventStep(iteration, envSteps int64) int64 {
+	if envSteps > 0 {
+		return envSteps
+	}
+	return iteration
 }
 
 // Write writes all values of a record under their names.
@@ -66,7 +74,7 @@ func (e *Events) writeAt(t time.Time, r Record) error {
 		value = appendFloat(value, fieldSimpleValue, float32(r.Values[name]))
 		summary = appendBytes(summary, fieldValue, value)
 	}
-	return e.write(event(t, r.EnvSteps, appendBytes(nil, fieldSummary, summary)))
+	return e.write(event(t, EventStep(r.Iteration, r.EnvSteps), appendBytes(nil, fieldSummary, summary)))
 }
 
 // Sync waits until all events are on disk.

@@ -130,6 +130,35 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// Without environment steps, events have the iterations as steps.
+func TestEventStep(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tensorboard")
+	e, err := NewEvents(dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for iteration := range int64(2) {
+		if err := e.Write(Record{Iteration: iteration + 7, Values: map[string]float64{"fitness/mean": 1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "events.out.tfevents.*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	content, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := describe(t, content)
+	for i, want := range []string{" 2=7 ", " 2=8 "} {
+		if len(got) != 3 || !strings.Contains(got[i+1], want) {
+			t.Errorf("events %q; want%sin event %d", got, want, i+1)
+		}
+	}
+}
+
 func TestEventsUnwritable(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {

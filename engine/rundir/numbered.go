@@ -6,50 +6,74 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
-// NewNumbered makes a folder in another one: PREFIX-N, with N above all existing ones. It is safe for concurrent processes.
+// NewNumbered makes a folder in another one: PREFIX-N, with N above all existing ones, where what a name of a file cannot have (/, \ and :) is "-". It is safe
+// for concurrent processes.
 func NewNumbered(below, prefix string) (string, error) {
 	if err := os.MkdirAll(below, 0o755); err != nil {
 		return "", err
 	}
-	for {
-		n, err := newest(below, prefix)
-		if err != nil {
-			return "", err
-		}
-		path := numbered(below, prefix, n+1)
+	numbers, err := existing(below, prefix)
+	if err != nil {
+		return "", err
+	}
+	next := 1
+	for _, n := range numbers {
+		next = max(next, n+1)
+	}
+	for ; ; next++ { // another process may have made it, or a file of a name that differs in case
+		path := numbered(below, prefix, next)
 		if err := os.Mkdir(path, 0o755); !errors.Is(err, fs.ErrExist) {
 			return path, err
 		}
 	}
 }
 
-// NewestNumbered returns the folder with the largest number of those that NewNumbered made; "" if there is none.
-func NewestNumbered(below, prefix string) (string, error) {
-	n, err := newest(below, prefix)
-	if n == 0 || err != nil {
+// NewestNumbered returns the folder with the largest number of those that NewNumbered made and that have a file of a name; "" if there is none.
+func NewestNumbered(below, prefix, file string) (string, error) {
+	numbers, err := existing(below, prefix)
+	if err != nil {
 		return "", err
 	}
-	return numbered(below, prefix, n), nil
+	newest := 0
+	for _, n := range numbers {
+		if n <= newest {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(numbered(below, prefix, n), file)); err == nil {
+			newest = n
+		}
+	}
+	if newest == 0 {
+		return "", nil
+	}
+	return numbered(below, prefix, newest), nil
 }
 
 func numbered(below, prefix string, n int) string {
-	return filepath.Join(below, fmt.Sprintf("%s-%d", prefix, n))
+	return filepath.Join(below, fmt.Sprintf("%s-%d", fileName(prefix), n))
 }
 
-// newest returns the largest number in a folder; 0: none.
-func newest(below, prefix string) (int, error) {
+// fileName replaces what separates folders, and drives on Windows.
+func fileName(prefix string) string {
+	return strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(prefix)
+}
+
+// existing returns the numbers of a prefix in a folder.
+func existing(below, prefix string) ([]int, error) {
 	entries, err := os.ReadDir(below)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
+		return nil, err
 	}
-	most := 0
+	var numbers []int
 	for _, e := range entries {
-		var n int
-		if _, err := fmt.Sscanf(e.Name(), prefix+"-%d", &n); err == nil && e.Name() == fmt.Sprint(prefix, "-", n) {
-			most = max(most, n)
+		digits, ok := strings.CutPrefix(e.Name(), fileName(prefix)+"-")
+		if n, err := strconv.Atoi(digits); ok && err == nil && n > 0 && strconv.Itoa(n) == digits {
+			numbers = append(numbers, n)
 		}
 	}
-	return most, nil
+	return numbers, nil
 }

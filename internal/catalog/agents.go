@@ -173,6 +173,9 @@ func (a *agent) parts(env *envs.Environment) rl.Parts {
 	if a.sequences != nil {
 		with.Sequences = *a.sequences
 	}
+	if of, ok := a.cfg.(interface{ Schedule() rl.ScheduleConfig }); ok {
+		with.Schedule = of.Schedule()
+	}
 	return with
 }
 

@@ -236,8 +236,19 @@ func (s *Setup) Check(environment envs.Options) error {
 	case s.Env == nil:
 	case environment.TimeLimit == envs.NoTimeLimit || environment.TimeLimit == 0 && s.Env.MaxSteps == 0:
 		return config.Invalid("environment.time_limit", "without a time limit an evaluation episode might never end: want at least 1")
+	case environment.ActionRepeat > s.Env.MostActionRepeat():
+		return config.Invalid("environment.action_repeat", "%d steps of %q are too much work for one dispatch; want at most %d", environment.ActionRepeat, s.Env.Name,
+			s.Env.MostActionRepeat())
+	case environment.Mapping == envs.Cooperative && !s.Env.HasCooperative():
+		return config.Invalid("environment.mapping", "%q has no form whose lanes compute it together; want \"by-device\" or \"lane\"", s.Env.Name)
 	case environment.AutoReset == envs.Disabled:
 		return config.Invalid("environment.auto_reset", "%q loses transitions that learning needs: want \"normal\" or \"fast\"", environment.AutoReset)
+	case s.Env.SteppedByHost() && environment.ActionRepeat > 1:
+		return config.Invalid("environment.action_repeat", "%s is stepped by another program, which may repeat actions itself: want 1", s.Place)
+	case s.Env.SteppedByHost() && environment.SparseReward:
+		return config.Invalid("environment.sparse_reward", "%s is stepped by another program, which may hold rewards back itself: want false", s.Place)
+	case s.Env.SteppedByHost() && environment.AutoReset != envs.Normal:
+		return config.Invalid("environment.auto_reset", "%s is stepped by another program: want \"normal\"", s.Place)
 	case s.remote != nil && s.remote.config.World != "" && s.Acts():
 		return config.Invalid(RemoteSection+".world", "all environments join the world %q, whose steps may wait for all of them, and actors take theirs at "+
 			"different times: want \"\", which creates worlds, or one actor without a lag", s.remote.config.World)

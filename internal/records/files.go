@@ -60,7 +60,7 @@ func OpenFiles(dir *rundir.Dir, w engine.Workflow, done int, steps int64) (_ *Fi
 	if err = dir.Check(); err != nil {
 		return nil, nil, cut, err
 	}
-	if f.events, err = metrics.NewEvents(dir.Events(), steps); err != nil {
+	if f.events, err = metrics.NewEvents(dir.Events(), metrics.EventStep(int64(done), steps)); err != nil {
 		return nil, nil, cut, err
 	}
 	return f, last, cut, nil
