@@ -1748,6 +1748,7 @@ var gapShader = &vk.Shader{
 		{Name: "fitness_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
 		{Name: "Gap", Index: 4, Access: vk.Write},
 		{Name: "BestLow", Index: 5, Access: vk.Write},
+		{Name: "Ranked", Index: 6, Access: vk.Write},
 	},
 	PushBytes: 4,
 	Spec: []vk.SpecConstant{
@@ -1764,6 +1765,7 @@ type gapKernel struct {
 	Low     vk.Range // readonly float
 	Gap     vk.Range // writeonly float
 	BestLow vk.Range // writeonly float
+	Ranked  vk.Range // writeonly float
 
 	Population uint32 // push constants, in order
 
@@ -3755,10 +3757,12 @@ var summarizeShader = &vk.Shader{
 		{Name: "Candidate", Index: 4, Access: vk.Write},
 		{Name: "Improved", Index: 5, Access: vk.Write},
 		{Name: "Summary", Index: 6, Access: vk.Write},
+		{Name: "Ranked", Index: 7, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 4,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_RANKED", ID: 1, Default: 0, Has: "Ranked"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3773,6 +3777,7 @@ type summarizeKernel struct {
 	Candidate vk.Range // writeonly uint
 	Improved  vk.Range // writeonly uint
 	Summary   vk.Range // writeonly float
+	Ranked    vk.Range // writeonly float, optional
 
 	Population uint32 // push constants, in order
 
