@@ -862,6 +862,7 @@ var csoShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -888,6 +889,7 @@ type csoKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -1040,6 +1042,7 @@ var deTrialShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_ARCHIVE", ID: 1, Default: 0, Has: "Archive"},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1066,6 +1069,7 @@ type deTrialKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -1795,6 +1799,7 @@ var initialShader = &vk.Shader{
 		{Name: "HAS_HELD", ID: 1, Default: 0, Has: "Held"},
 		{Name: "FOUNDED", ID: 2, Default: 0},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1818,6 +1823,7 @@ type initialKernel struct {
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Founded    bool   // default false
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -3226,6 +3232,7 @@ var psoShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3252,6 +3259,7 @@ type psoKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -3272,6 +3280,7 @@ var repairShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3289,6 +3298,7 @@ type repairKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -3893,6 +3903,7 @@ var varyShader = &vk.Shader{
 		{Name: "HAS_MATRIX", ID: 6, Default: 0, Has: "Matrix"},
 		{Name: "HAS_NEURON", ID: 7, Default: 0, Has: "Neuron"},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3938,6 +3949,7 @@ type varyKernel struct {
 	BeginAsIs  bool   // default false
 	OneChild   bool   // default false
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 

@@ -72,7 +72,7 @@ func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std floa
 	k := initialKernel{
 		Population: into.Range(), Low: b.low.Range(), High: b.high.Range(),
 		Start: start.Range(), Seed: b.scope.Engine().Seed(), InitialStream: b.scope.Stream("initial"), Dim: uint32(b.space.Dim),
-		Count: uint32(into.Len() / row / members), InitialStd: float32(std), Bounded: b.space.Bounded(),
+		Count: uint32(into.Len() / row / members), InitialStd: float32(std), Bounded: b.space.Bounded(), Open: b.space.Open,
 		Founded: start.Len() == into.Len() && into.Len() > members*row,
 	}
 	if held != nil {
