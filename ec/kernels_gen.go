@@ -1786,6 +1786,7 @@ var initialShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Population", Index: 0, Access: vk.Write},
 		{Name: "Held", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Low", Index: 11, Access: vk.Read},
 		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
 		{Name: "High", Index: 13, Access: vk.Read},
@@ -1798,6 +1799,7 @@ var initialShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_HELD", ID: 1, Default: 0, Has: "Held"},
 		{Name: "FOUNDED", ID: 2, Default: 0},
+		{Name: "HAS_CLOCK", ID: 3, Default: 0, Has: "Clock"},
 		{Name: "BOUNDED", ID: 22, Default: 0},
 		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
@@ -1810,6 +1812,7 @@ var initialShader = &vk.Shader{
 type initialKernel struct {
 	Population vk.Range // writeonly vec4
 	Held       vk.Range // readonly uint, optional
+	Clock      vk.Range // readonly uint, optional
 	Low        vk.Range // readonly vec4
 	High       vk.Range // readonly vec4
 	Start      vk.Range // readonly vec4
