@@ -32,3 +32,44 @@ func TestFiniteRanksFirst(t *testing.T) {
 		}
 	}
 }
+
+// TestPGPEDeviations: a deviation changes by the limited step, within the range of all algorithms, and stays where the sum is NaN, as
+// where the sums of huge fitness overflow to both sides.
+func TestPGPEDeviations(t *testing.T) {
+	const rate, change = 0.5, 0.25
+	eng := engine.New(open(t))
+	s := eng.NewState()
+	defer s.Close()
+	row := engine.Axis("parameter", 8)
+	sums := s.Tensor("sums", engine.Float32, engine.Axis("split", 2), engine.Members(1), row)
+	deviation, gradient := s.Tensor("deviation", engine.Float32, engine.Members(1), row), s.Scratch("gradient", engine.Float32, engine.Members(1), row)
+	rates, changes := s.Tensor("rate", engine.Float32, engine.Members(1)), s.Tensor("change", engine.Float32, engine.Members(1))
+	before := []float32{1, 2, 1, 1, 2, 1e15, 1e-15, 3}
+	want := []float32{1.125, 1.5, 1.25, 0.75, 2, 1e15, 1e-15, 3}
+	p, err := eng.Record("deviations", func(r *engine.Recorder) {
+		r.Dispatch(pgpeKernel{
+			First: sums.Range(), Second: sums.Range(), Deviation: deviation.Range(), DeviationRate: rates.Range(), MaxChange: changes.Range(),
+			Gradient: gradient.Range(), Splits: 2, Row: 8, LocalSizeX: 64,
+		}.call(1, 1, 1))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Free()
+	ctx := t.Context()
+	for _, err := range []error{
+		s.Zero(ctx), s.Poison(ctx), deviation.WriteFloat32(ctx, before), rates.Fill(ctx, rate), changes.Fill(ctx, change),
+		sums.WriteFloat32(ctx, []float32{
+			0.5, -2, inf, -inf, inf, 1, -1, nan,
+			-0.25, 1, 0, 0, -inf, 1, -1, 0,
+		}), p.Run(ctx),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := deviation.ReadFloat32(ctx)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("deviations are %v (%v); want %v", got, err, want)
+	}
+}
