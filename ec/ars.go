@@ -104,7 +104,7 @@ func (a *ars) Tell(r *engine.Recorder, scores Scores) {
 	members, directions := a.space.Members, a.cfg.Population/2
 	size, groups := r.Invocations(members * directions)
 	r.Dispatch(pairsKernel{
-		Fitness: scores.Finite.Range(), Better: a.better.Range(), Pairs: uint32(members * directions), LocalSizeX: size,
+		Fitness: scores.Fitness.Range(), Better: a.better.Range(), Pairs: uint32(members * directions), LocalSizeX: size,
 	}.call(groups, 1, 1))
 	engine.Rank(r, a.better, a.rank)
 	r.Dispatch(arsKernel{

@@ -128,6 +128,34 @@ func TestAskTell(t *testing.T) {
 	}
 }
 
+// TestAskTellOpen: in an open space, searches that begin inside the bounds find an optimum outside.
+func TestAskTellOpen(t *testing.T) {
+	dev := open(t)
+	ga, elites := ec.DefaultGA(), ec.DefaultMAPElites()
+	ga.VariationConfig = ec.RealCodedVariation()
+	elites.Cells = []int{2}
+	for _, algorithm := range []ec.Algorithm{ec.DefaultDE(), ec.DefaultSHADE(), ec.DefaultPSO(), ec.DefaultCSO(), ga, elites} {
+		space := ec.Space{Members: 1, Dim: 2, Low: []float32{-1, -1}, High: []float32{1, 1}, Open: true}
+		if algorithm.Name() == elites.Name() {
+			space.DescriptorLow, space.DescriptorHigh = []float32{0}, []float32{1}
+		}
+		a := askTell(t, dev, algorithm, space)
+		if err := a.Begin(t.Context(), from(1, 2)); err != nil {
+			t.Fatal(err)
+		}
+		generations(t, a, 30, func(x []float32) (float32, []float32, []float32) {
+			return -(x[0]-3)*(x[0]-3) - (x[1]-3)*(x[1]-3), nil, []float32{0.5}
+		})
+		_, best, err := a.Best(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := best[0]; !(x[0] > 1.2 && x[1] > 1.2) {
+			t.Errorf("%s: the best candidate is %v; want it beyond the bounds, nearer to 3, 3", algorithm.Name(), x)
+		}
+	}
+}
+
 // TestAskTellSeveral: fronts and archives of candidates that the caller evaluates.
 func TestAskTellSeveral(t *testing.T) {
 	dev := open(t)

@@ -79,7 +79,7 @@ func (w *cso) Ask(r *engine.Recorder) {
 		Swarm: w.rows.Range(), Velocity: w.velocity.Range(), Center: w.center.Range(),
 		Pair: w.pair.Range(), Attraction: w.attraction.Range(), Clock: w.clock.Tensor().Range(), Moved: w.moved.Range(),
 		Speed: w.speed.Range(), Low: w.low.Range(), High: w.high.Range(), Seed: r.Engine().Seed(),
-		Stream: w.scope.Stream("learn"), Dim: uint32(w.space.Dim), Population: uint32(p), Bounded: w.space.Bounded(),
+		Stream: w.scope.Stream("learn"), Dim: uint32(w.space.Dim), Population: uint32(p), Bounded: w.space.Bounded(), Open: w.space.Open,
 		LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, uint32(members), 1))
 }

@@ -122,7 +122,7 @@ func (d *de) Ask(r *engine.Recorder) {
 		Population: d.rows.Range(), Index: d.index.Range(),
 		Scale: d.scale.Range(), Fitness: d.fitness.Range(), Clock: d.clock.Tensor().Range(), Trial: d.trial.Range(), Low: d.low.Range(),
 		High: d.high.Range(), Seed: r.Engine().Seed(), Stream: d.scope.Stream("de/crossover"), Dim: uint32(d.space.Dim),
-		Size: uint32(d.size), Differences: uint32(d.cfg.Differences), Bounded: d.space.Bounded(),
+		Size: uint32(d.size), Differences: uint32(d.cfg.Differences), Bounded: d.space.Bounded(), Open: d.space.Open,
 	}
 	if h := d.history; h != nil {
 		choose.History, choose.Stored, choose.Memory, choose.Pbest = true, h.archived.Range(), uint32(h.memory), float32(h.pbest)

@@ -21,6 +21,7 @@ func TestDE(t *testing.T) {
 			space := Space{Members: 2, Dim: 5 + differences}
 			if (int(base)+differences)%2 == 0 {
 				space = box(2, 9)
+				space.Open = base == CurrentToBest
 			}
 			t.Run(fmt.Sprintf("%s %d", baseNames[base], differences), func(t *testing.T) {
 				worst = max(worst, generationsOfDE(t, eng, c, space, nil))
@@ -174,7 +175,7 @@ func generationsOfDE(t *testing.T, eng *engine.Engine, algo Algorithm, space Spa
 					if !(u < CR) && i != crossed {
 						v[i] = own[i]
 					}
-					if space.Bounded() {
+					if space.Closed() {
 						if low := float64(space.Low[i]); v[i] < low {
 							v[i] = (own[i] + low) / 2
 						}

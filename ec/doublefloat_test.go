@@ -44,7 +44,8 @@ func TestDoubleFloatFitness(t *testing.T) {
 			must(s.State().Poison(ctx))
 			must(s.generation.strategy.(*cmaES).mean.Fill(ctx, 3))
 			raw, rest := make([]float32, members*population), make([]float32, members*population)
-			exact := make([]float64, members*population) // the exact fitness
+			exact := make([]float64, members*population)  // the exact fitness
+			ranked := make([]float64, members*population) // below it where it is not finite
 			for m := range members {
 				worst := math.Inf(1)
 				for p := range population {
@@ -57,10 +58,11 @@ func TestDoubleFloatFitness(t *testing.T) {
 						raw[at], rest[at] = float32(math.Sin(float64(p*p))), 0
 					case m == 2 && p%11 == 3, m == 3:
 						raw[at], rest[at] = []float32{nan, inf, -inf}[p%3], nan
+						ranked[at] = math.Inf(-1)
 						continue
 					}
 					exact[at] = float64(raw[at]) + float64(rest[at])
-					worst = min(worst, exact[at])
+					ranked[at], worst = exact[at], min(worst, exact[at])
 				}
 				for p := range population {
 					if at := m*population + p; math.IsNaN(float64(rest[at])) && m < 3 {
@@ -84,7 +86,7 @@ func TestDoubleFloatFitness(t *testing.T) {
 			for m := range members {
 				of := exact[m*population:][:population]
 				byRank := make([]float64, population)
-				for p, want := range ranks(of) {
+				for p, want := range ranks(ranked[m*population:][:population]) {
 					byRank[want] = of[p]
 					if r := got[m*population+p]; int(r) != want {
 						t.Fatalf("member %d: candidate %d, %g + %g, has rank %d; want %d", m, p, raw[m*population+p], rest[m*population+p], r, want)

@@ -18,12 +18,12 @@ func TestGA(t *testing.T) {
 	worst := 0.0
 	for crossover := NoCrossover; crossover <= Line; crossover++ {
 		for mutation := NoMutation; mutation <= PolynomialMutation; mutation++ {
-			for k, space := range []Space{{Members: 2, Dim: 7}, box(2, 7), box(1, 1)} {
+			for k, space := range []Space{{Members: 2, Dim: 7}, box(2, 7), box(1, 1), ajar(2, 7)} {
 				if k != (int(crossover)+int(mutation))%3 && !(crossover == SBX && mutation == PolynomialMutation) {
 					continue // compiling all of them takes long
 				}
 				c := DefaultGA()
-				c.Population, c.EliteRatio, c.Tournament, c.Plus, c.InitialStd = 9-2*k, []float64{0.5, 1, 0.4}[k], 1+int(mutation), crossover%2 == 0, 0.7
+				c.Population, c.EliteRatio, c.Tournament, c.Plus, c.InitialStd = []int{9, 7, 5, 7}[k], []float64{0.5, 1, 0.4, 1}[k], 1+int(mutation), crossover%2 == 0, 0.7
 				c.Crossover, c.Mutation, c.CrossoverRate, c.ExchangeRate = crossover, mutation, 0.8, 0.6
 				c.MutationStd, c.MutationRate = 0.4, []float64{1, -1, 0.5}[int(crossover)%3]
 				c.CrossoverIndex, c.MutationIndex = 2, 3

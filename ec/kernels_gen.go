@@ -862,6 +862,7 @@ var csoShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -888,6 +889,7 @@ type csoKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -1040,6 +1042,7 @@ var deTrialShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_ARCHIVE", ID: 1, Default: 0, Has: "Archive"},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1066,6 +1069,7 @@ type deTrialKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -1748,6 +1752,7 @@ var gapShader = &vk.Shader{
 		{Name: "fitness_low_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
 		{Name: "Gap", Index: 4, Access: vk.Write},
 		{Name: "BestLow", Index: 5, Access: vk.Write},
+		{Name: "Ranked", Index: 6, Access: vk.Write},
 	},
 	PushBytes: 4,
 	Spec: []vk.SpecConstant{
@@ -1764,6 +1769,7 @@ type gapKernel struct {
 	Low     vk.Range // readonly float
 	Gap     vk.Range // writeonly float
 	BestLow vk.Range // writeonly float
+	Ranked  vk.Range // writeonly float
 
 	Population uint32 // push constants, in order
 
@@ -1780,6 +1786,7 @@ var initialShader = &vk.Shader{
 	Bindings: []vk.Binding{
 		{Name: "Population", Index: 0, Access: vk.Write},
 		{Name: "Held", Index: 1, Access: vk.Read, Optional: true},
+		{Name: "Clock", Index: 2, Access: vk.Read, Optional: true},
 		{Name: "Low", Index: 11, Access: vk.Read},
 		{Name: "low_texels", Index: 12, Access: vk.Read, Texel: vk.TexelFloat4, View: "Low"},
 		{Name: "High", Index: 13, Access: vk.Read},
@@ -1792,7 +1799,9 @@ var initialShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_HELD", ID: 1, Default: 0, Has: "Held"},
 		{Name: "FOUNDED", ID: 2, Default: 0},
+		{Name: "HAS_CLOCK", ID: 3, Default: 0, Has: "Clock"},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -1803,6 +1812,7 @@ var initialShader = &vk.Shader{
 type initialKernel struct {
 	Population vk.Range // writeonly vec4
 	Held       vk.Range // readonly uint, optional
+	Clock      vk.Range // readonly uint, optional
 	Low        vk.Range // readonly vec4
 	High       vk.Range // readonly vec4
 	Start      vk.Range // readonly vec4
@@ -1816,6 +1826,7 @@ type initialKernel struct {
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Founded    bool   // default false
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -3224,6 +3235,7 @@ var psoShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3250,6 +3262,7 @@ type psoKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -3270,6 +3283,7 @@ var repairShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3287,6 +3301,7 @@ type repairKernel struct {
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 
@@ -3755,10 +3770,12 @@ var summarizeShader = &vk.Shader{
 		{Name: "Candidate", Index: 4, Access: vk.Write},
 		{Name: "Improved", Index: 5, Access: vk.Write},
 		{Name: "Summary", Index: 6, Access: vk.Write},
+		{Name: "Ranked", Index: 7, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 4,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_RANKED", ID: 1, Default: 0, Has: "Ranked"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3773,6 +3790,7 @@ type summarizeKernel struct {
 	Candidate vk.Range // writeonly uint
 	Improved  vk.Range // writeonly uint
 	Summary   vk.Range // writeonly float
+	Ranked    vk.Range // writeonly float, optional
 
 	Population uint32 // push constants, in order
 
@@ -3888,6 +3906,7 @@ var varyShader = &vk.Shader{
 		{Name: "HAS_MATRIX", ID: 6, Default: 0, Has: "Matrix"},
 		{Name: "HAS_NEURON", ID: 7, Default: 0, Has: "Neuron"},
 		{Name: "BOUNDED", ID: 22, Default: 0},
+		{Name: "OPEN", ID: 23, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3933,6 +3952,7 @@ type varyKernel struct {
 	BeginAsIs  bool   // default false
 	OneChild   bool   // default false
 	Bounded    bool   // default false
+	Open       bool   // default false
 	TexelLoads uint32 // default 0
 }
 

@@ -183,7 +183,7 @@ func (n *Noise) reuse(generations int) {
 
 // lowRank returns the layout of perturbations of a space's candidates.
 func (s Space) lowRank(rank int) (*nn.LowRank, error) {
-	if s.Parameters == nil || s.Bounded() && !s.Open {
+	if s.Parameters == nil || s.Closed() {
 		return nil, fmt.Errorf("ec: candidates of rank %d in a space without matrices, or with bounds; want a network's", rank)
 	}
 	dim := 0

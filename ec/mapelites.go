@@ -159,7 +159,7 @@ func (a *archive) Init(ctx context.Context, start []float32) error {
 func (a *archive) Ask(r *engine.Recorder) {
 	a.mating.Select(r, a.clock, a.occupied, a.cells, a.held, a.parents)
 	a.variation.Offspring(r, a.rows, a.parents, Pick{}, 0, a.offspring)
-	recordInitial(r, a.bounds, a.start, a.cfg.InitialStd, a.held, a.offspring)
+	recordInitial(r, a.bounds, a.start, a.cfg.InitialStd, a.clock, a.held, a.offspring)
 }
 
 func (a *archive) Candidates(r *engine.Recorder, pick Pick, into *engine.Tensor) {

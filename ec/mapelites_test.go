@@ -168,7 +168,8 @@ func nearestOfAll(centers, p []float32) int {
 	return at
 }
 
-// TestIndependentStart: the first candidates are the starts, until some enter the archive.
+// TestIndependentStart: the first candidates are the starts. While none enters the archive, each generation is of new ones around
+// them.
 func TestIndependentStart(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(9))
 	c := DefaultMAPElites()
@@ -177,15 +178,51 @@ func TestIndependentStart(t *testing.T) {
 	start := starts(Space{Members: 10, Dim: 6})
 	tr := newTrial(t, eng, c, space, start)
 	nan := float32(math.NaN())
-	for range 2 {
-		if got := slices.Concat(slices.Concat(tr.candidates()...)...); !slices.Equal(got, start) {
-			t.Fatalf("the first candidates are %v; want the starts", got)
+	for g := range uint32(3) {
+		for m, rows := range tr.candidates() {
+			for n, x := range rows {
+				want := wide(start[(m*5+n)*6:][:6])
+				for i := range want {
+					if w := words(eng, "ec/initial", uint32(m), uint32(n), g, uint32(i/4)); g > 0 {
+						want[i] += c.InitialStd * float64(normals(w)[i%4])
+					}
+				}
+				if d := deviation(x, want); !(d <= 2e-6) || g == 0 && d > 0 {
+					t.Fatalf("generation %d, member %d: candidate %d is %v; want %v", g, m, n, x, want)
+				}
+			}
 		}
 		tr.must(tr.behaved.WriteFloat32(t.Context(), make([]float32, 10)))
 		tr.learn([][]float32{{nan, nan, nan, nan, nan}, {nan, nan, nan, nan, nan}})
 	}
 	if got := tr.solution()[1]; !slices.Equal(got, start[30:36]) {
 		t.Errorf("the solution is %v; want the first start", got)
+	}
+}
+
+// TestEmptyArchive: while no candidate enters the archive, all of each generation are drawn anew.
+func TestEmptyArchive(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(9))
+	c := DefaultMAPElites()
+	c.Population, c.Cells = 5, []int{3}
+	space := box(1, 6)
+	space.DescriptorLow, space.DescriptorHigh = []float32{0}, []float32{1}
+	tr := newTrial(t, eng, c, space, starts(space))
+	nan := float32(math.NaN())
+	for g := range uint32(3) {
+		for n, x := range tr.candidates()[0] {
+			for i, v := range x {
+				want := float64(space.Low[i]) + unit(words(eng, "ec/initial", 0, uint32(n), g, uint32(i/4))[i%4])*float64(space.High[i]-space.Low[i])
+				if n == 0 && g == 0 {
+					want = float64(starts(space)[i])
+				}
+				if !(math.Abs(float64(v)-want) <= 1e-6) {
+					t.Fatalf("generation %d: number %d of candidate %d is %g; want %g", g, i, n, v, want)
+				}
+			}
+		}
+		tr.must(tr.behaved.WriteFloat32(t.Context(), make([]float32, 5)))
+		tr.learn([][]float32{{nan, nan, nan, nan, nan}})
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/evorl/evorl/engine"
 )
@@ -93,6 +95,25 @@ func TestNSGA2(t *testing.T) {
 			return order[:c.Population]
 		})
 		t.Logf("%d candidates: largest deviation %.1e", c.Population, worst)
+	}
+}
+
+// TestReferencePointsOfOneObjective: fewer than two objectives are refused at once.
+func TestReferencePointsOfOneObjective(t *testing.T) {
+	for objectives := range 2 {
+		space := Space{Members: 1, Dim: 2, Objectives: objectives}
+		ended := make(chan [2]error, 1)
+		go func() { ended <- [2]error{DefaultNSGA3().Check(space), DefaultMOEAD().Check(space)} }()
+		select {
+		case errs := <-ended:
+			for _, err := range errs {
+				if err == nil || !strings.Contains(err.Error(), "at least 2") {
+					t.Errorf("%d objectives: %v; want an error", objectives, err)
+				}
+			}
+		case <-time.After(time.Second):
+			t.Fatalf("%d objectives: the check does not end", objectives)
+		}
 	}
 }
 

@@ -121,7 +121,7 @@ func offspringOf(eng *engine.Engine, c VariationConfig, space Space, parents [2]
 					if choice&1 != 0 {
 						own, mate = mate, own
 					}
-					x = sbxOf(own, mate, low, high, space.Bounded(), unit(u), c.CrossoverIndex)
+					x = sbxOf(own, mate, low, high, space.Closed(), unit(u), c.CrossoverIndex)
 				}
 			case NeuronCrossover:
 				x = neuronOf(eng, a[i], b[i], space, search, child, generation, i)
@@ -144,12 +144,16 @@ func offspringOf(eng *engine.Engine, c VariationConfig, space Space, parents [2]
 			case GaussianMutation:
 				x += c.MutationStd * float64(normals(m)[k])
 			case PolynomialMutation:
-				x = polynomialOf(x, low, high, space.Bounded(), c.MutationStd, unit(m[k]), c.MutationIndex)
+				reach := c.MutationStd
+				if space.Bounded() {
+					reach = high - low
+				}
+				x = polynomialOf(x, low, high, space.Closed(), reach, unit(m[k]), c.MutationIndex)
 			case WeightMutation, ShareMutation:
 				x = weightOf(eng, x, c.MutationStd, float64(normals(m)[k]), unit(chosen)/rate, c.MutationLimit, space, search, child, generation, i)
 			}
 		}
-		if space.Bounded() {
+		if space.Closed() {
 			x = min(max(x, low), high)
 		}
 		out[i] = x
@@ -215,6 +219,13 @@ func box(members, dim int) Space {
 	return s
 }
 
+// ajar is box with open bounds.
+func ajar(members, dim int) Space {
+	s := box(members, dim)
+	s.Open = true
+	return s
+}
+
 // starts returns start points.
 func starts(space Space) []float32 {
 	out := make([]float32, space.Members*space.Dim)
@@ -235,7 +246,7 @@ func checkInitial(tr *trial, rows [][][]float32, start []float32, std float64) {
 				w := words(tr.eng, "ec/initial", uint32(m), uint32(n), 0, uint32(i/4))
 				want[i] = float64(start[m*s.Dim+i])
 				switch {
-				case n == 0 && s.Bounded():
+				case n == 0 && s.Closed():
 					want[i] = min(max(want[i], float64(s.Low[i])), float64(s.High[i]))
 				case n == 0:
 				case s.Bounded():

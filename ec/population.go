@@ -57,7 +57,9 @@ func (p *population) init(ctx context.Context, start []float32) error {
 	if err := p.start.WriteFloat32(ctx, p.space.Pad(start)); err != nil {
 		return err
 	}
-	program, err := p.scope.Engine().Record("initial population", func(r *engine.Recorder) { recordInitial(r, p.bounds, p.start, p.std, nil, p.rows) })
+	program, err := p.scope.Engine().Record("initial population", func(r *engine.Recorder) {
+		recordInitial(r, p.bounds, p.start, p.std, engine.Clock{}, nil, p.rows)
+	})
 	if err != nil {
 		return err
 	}
@@ -66,17 +68,18 @@ func (p *population) init(ctx context.Context, start []float32) error {
 }
 
 // recordInitial records forming initial candidates into [M, N, row]. If held [M] u32 is not nil, only members
-// with an element of 0 get them. A start [M, N, row] is the candidates.
-func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std float64, held, into *engine.Tensor) {
+// with an element of 0 get them, different ones in each generation of the clock. A start [M, N, row] is the candidates
+// of generation 0.
+func recordInitial(r *engine.Recorder, b *bounds, start *engine.Tensor, std float64, clock engine.Clock, held, into *engine.Tensor) {
 	members, row := b.space.Members, b.space.Row()
 	k := initialKernel{
 		Population: into.Range(), Low: b.low.Range(), High: b.high.Range(),
 		Start: start.Range(), Seed: b.scope.Engine().Seed(), InitialStream: b.scope.Stream("initial"), Dim: uint32(b.space.Dim),
-		Count: uint32(into.Len() / row / members), InitialStd: float32(std), Bounded: b.space.Bounded(),
+		Count: uint32(into.Len() / row / members), InitialStd: float32(std), Bounded: b.space.Bounded(), Open: b.space.Open,
 		Founded: start.Len() == into.Len() && into.Len() > members*row,
 	}
 	if held != nil {
-		k.Held = held.Range()
+		k.Held, k.Clock = held.Range(), clock.Tensor().Range()
 	}
 	count := into.Len() / members / 4
 	groups := r.Share(members, count)

@@ -86,6 +86,6 @@ func (p *pso) Tell(r *engine.Recorder, scores Scores) {
 		Cognitive: p.cognitive.Range(), Social: p.social.Range(), Clock: p.clock.Tensor().Range(), Position: p.position.rows.Range(),
 		Velocity: p.velocity.Range(),
 		Low:      p.low.Range(), High: p.high.Range(), Seed: r.Engine().Seed(), Stream: p.scope.Stream("pso"),
-		Dim: uint32(p.space.Dim), Population: uint32(p.size), Bounded: p.space.Bounded(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
+		Dim: uint32(p.space.Dim), Population: uint32(p.size), Bounded: p.space.Bounded(), Open: p.space.Open, LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, uint32(p.space.Members), 1))
 }

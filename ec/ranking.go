@@ -8,11 +8,12 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// ranking prepares a generation's fitness for the strategy: values that are not finite are replaced by the worst
-// finite one, candidates are ranked, and the best of all generations is kept.
+// ranking prepares a generation's fitness for the strategy: candidates are ranked, those whose fitness is not finite
+// last; their fitness is replaced by the worst finite one; and the best of all generations is kept.
 type ranking struct {
 	space   Space
 	finite  *engine.Tensor // [M, N]: fitness, with non-finite values replaced by the worst finite one
+	ranked  *engine.Tensor // [M, N]: what candidates are ranked by; NaN where the fitness is not finite
 	rank    *engine.Tensor // [M, N] u32
 	best    *engine.Tensor // [M]: the best fitness of all generations; NaN before the first
 	fittest *engine.Tensor // [M, row]: its candidate; before the first the start
@@ -33,6 +34,7 @@ func newRanking(s *engine.State, space Space, population int) *ranking {
 	k := &ranking{
 		space: space, best: s.Tensor("best_fitness", engine.Float32, m), fittest: space.Tensor(s, "best"),
 		finite: s.Scratch("finite_fitness", engine.Float32, m, candidates(population)), rank: s.Scratch("rank", engine.Uint32, m, candidates(population)),
+		ranked:    s.Scratch("ranked_fitness", engine.Float32, m, candidates(population)),
 		candidate: s.Scratch("best_candidate", engine.Uint32, m, candidates(1)), improved: s.Scratch("improved", engine.Uint32, m),
 		formed:  s.Scratch("generation_best", engine.Float32, m, engine.Axis("parameter", space.Row())),
 		summary: s.Scratch("fitness_summary", engine.Float32, engine.Axis("summary", 4), m),
@@ -56,20 +58,22 @@ func (k *ranking) init(ctx context.Context, start []float32) error {
 // record records ranking the fitness [M, N] of candidates formed by form.
 func (k *ranking) record(r *engine.Recorder, fitness *engine.Tensor, form func(*engine.Recorder, Pick, *engine.Tensor)) Scores {
 	members, population := k.space.Members, fitness.Len()/k.space.Members
-	r.Dispatch(summarizeKernel{
+	summarize := summarizeKernel{
 		Fitness: fitness.Range(), Finite: k.finite.Range(), Best: k.best.Range(), Candidate: k.candidate.Range(),
 		Improved: k.improved.Range(), Summary: k.summary.Range(), Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
-	}.call(uint32(members), 1, 1))
+	}
+	if k.low == nil {
+		summarize.Ranked = k.ranked.Range()
+	}
+	r.Dispatch(summarize.call(uint32(members), 1, 1))
 	k.keep(r, form)
-	by := k.finite
 	if k.low != nil {
-		by = k.gap
 		r.Dispatch(gapKernel{
-			High: fitness.Range(), Low: k.low.Range(), Gap: k.gap.Range(), BestLow: k.bestLow.Range(),
+			High: fitness.Range(), Low: k.low.Range(), Gap: k.gap.Range(), Ranked: k.ranked.Range(), BestLow: k.bestLow.Range(),
 			Population: uint32(population), Workgroup: r.WorkgroupFor(3 * population),
 		}.call(uint32(members), 1, 1))
 	}
-	engine.Rank(r, by, k.rank)
+	engine.Rank(r, k.ranked, k.rank)
 	return Scores{Fitness: fitness, Finite: k.finite, Rank: k.rank, Fittest: k.fittest}
 }
 

@@ -53,7 +53,7 @@ func TestRanking(t *testing.T) {
 							t.Fatalf("generation %d: fitness %g of member %d's candidate %d counts as %g; want %g", g, f[k], m, k, got, w)
 						}
 					}
-					for k, w := range ranks(want) {
+					for k, w := range ranks(worths(f)) {
 						if got := rank[m*c.population+k]; int(got) != w {
 							t.Fatalf("generation %d: member %d's candidate %d has rank %d; want %d", g, m, k, got, w)
 						}
@@ -123,6 +123,14 @@ func finite(fitness []float32) (clean []float64, broken int) {
 	return clean, broken
 }
 
+// worths returns fitness with non-finite values below all finite ones.
+func worths(fitness []float32) (out []float64) {
+	for _, f := range fitness {
+		out = append(out, worthOf(f))
+	}
+	return out
+}
+
 func mustUint32(t testing.TB, tensor *engine.Tensor) []uint32 {
 	t.Helper()
 	values, err := tensor.ReadUint32(t.Context())
@@ -172,7 +180,7 @@ func TestShaping(t *testing.T) {
 				}
 				p, err := eng.Record("shape", func(r *engine.Recorder) {
 					engine.Rank(r, fitness, rank)
-					scores := Scores{Finite: fitness, Rank: rank}
+					scores := Scores{Fitness: fitness, Finite: fitness, Rank: rank}
 					switch {
 					case shaping == Grouped:
 						GroupWeights(r, scores, group, weights)

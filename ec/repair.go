@@ -11,7 +11,7 @@ import (
 type repair struct{ bounds *bounds }
 
 func newRepair(s *engine.State, space Space) *repair {
-	if !space.Bounded() || space.Open {
+	if !space.Closed() {
 		return nil
 	}
 	return &repair{newBounds(s, space)}
@@ -27,7 +27,7 @@ func (p *repair) record(r *engine.Recorder, candidates *engine.Tensor) {
 	groups := r.Share(1, count)
 	r.Dispatch(repairKernel{
 		Candidates: candidates.Range(), Low: b.low.Range(), High: b.high.Range(),
-		Dim: uint32(b.space.Dim), Count: uint32(candidates.Len() / b.space.Row()), Bounded: b.space.Bounded(), LocalSizeX: r.WorkgroupFor(count / int(groups)),
+		Dim: uint32(b.space.Dim), Count: uint32(candidates.Len() / b.space.Row()), Bounded: true, LocalSizeX: r.WorkgroupFor(count / int(groups)),
 	}.call(groups, 1, 1))
 }
 
@@ -40,7 +40,7 @@ func (s Space) clamped(values []float32) []float32 {
 
 // clamp clamps values [.., dim] to the bounds in place.
 func (s Space) clamp(values []float32) {
-	if !s.Bounded() || s.Open {
+	if !s.Closed() {
 		return
 	}
 	for i, v := range values {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/vk"
 )
 
 // RestartConfig are the settings of restarts.
@@ -44,7 +46,7 @@ type Run struct {
 	Fitness     float64 // its best; NaN where none was finite
 	// Reason for the end: "target", "budget", or a criterion of StopConfig: "tolfun", "tolfunhist", "tolx", "no
 	// effect" (candidates are equal within the precision), "flat fitness", "stagnation", "not finite" (no finite
-	// fitness in a generation).
+	// fitness in a generation); or "population": the algorithm cannot run with this population, and the member ends.
 	End string
 }
 
@@ -62,7 +64,9 @@ const maxRestarting = 1 << 20
 // run ends, the member begins another at a different start with a larger population (A. Auger, N. Hansen, 2005); with
 // Bipop, runs with a small population and deviation alternate with these (N. Hansen, "Benchmarking a BI-Population
 // CMA-ES on the BBOB-2009 Function Testbed", 2009). Members are independent; if their next runs have the same
-// population and deviation, they run together on the device. Evaluations are counted in whole generations.
+// population and deviation, they run together on the device. Evaluations are counted in whole generations. A population
+// that the algorithm refuses, or that does not fit the device, no longer grows. With an error of later runs the outcomes
+// of the runs before it are returned.
 //
 // algorithm returns the algorithm for a population (0: its default) and an initial deviation relative to its default.
 func Restart(ctx context.Context, eng *engine.Engine, cfg RestartConfig, algorithm func(population int, deviation float64) Algorithm,
@@ -90,14 +94,10 @@ func Restart(ctx context.Context, eng *engine.Engine, cfg RestartConfig, algorit
 			break
 		}
 		if err := rs.run(ctx, group, round); err != nil {
-			return nil, err
+			return rs.outcomes(), err
 		}
 	}
-	out := make([]Outcome, members)
-	for m := range out {
-		out[m] = rs.members[m].Outcome
-	}
-	return out, nil
+	return rs.outcomes(), nil
 }
 
 // restarts holds the members in progress.
@@ -107,6 +107,13 @@ type restarts struct {
 	algorithm func(population int, deviation float64) Algorithm
 	problem   Problem
 	members   []restarting
+}
+
+func (rs *restarts) outcomes() (out []Outcome) {
+	for _, m := range rs.members {
+		out = append(out, m.Outcome)
+	}
+	return out
 }
 
 // restarting is a member in progress.
@@ -119,7 +126,9 @@ type restarting struct {
 	// Evaluations with large and with small populations, without the first run, and how many times the population has
 	// grown.
 	large, smalls, grown int
-	last                 int // evaluations of the last run with a large population
+	full                 bool // the population cannot grow further
+	ended                bool // no population is left
+	last                 int  // evaluations of the last run with a large population
 }
 
 // left returns how many evaluations a member's next run may take.
@@ -134,7 +143,7 @@ func (m *restarting) left(budget int) int {
 // group returns the unfinished members that next run with the same population and deviation as the first one.
 func (rs *restarts) group() (of []int) {
 	for i, m := range rs.members {
-		if m.Solved || m.Evaluations >= rs.cfg.Budget {
+		if m.Solved || m.ended || m.Evaluations >= rs.cfg.Budget {
 			continue
 		}
 		if len(of) > 0 && (m.next.Population != rs.members[of[0]].next.Population || m.next.Deviation != rs.members[of[0]].next.Deviation) {
@@ -156,11 +165,31 @@ func (rs *restarts) run(ctx context.Context, group []int, round uint32) error {
 	seed := engine.Philox([2]uint32{rs.eng.Seed(), engine.Stream("ec/restart/run")}, [4]uint32{round})[0]
 	s, err := NewSearch(ctx, engine.New(rs.eng.Device(), engine.Seed(seed)), rs.algorithm(next.Population, next.Deviation), problem, len(group))
 	if err != nil {
-		return err
+		return rs.refused(ctx, group, err)
 	}
 	s.addStopMetrics()
 	err = rs.learn(ctx, s, group)
 	return errors.Join(err, s.Close())
+}
+
+// refused handles the error of making a group's next run: instead of a larger population than before, members take the last one
+// again; for any other population they end. It returns the error if it is of a first run, or not of the population.
+func (rs *restarts) refused(ctx context.Context, group []int, err error) error {
+	of := func(target error) bool { return errors.Is(err, target) }
+	if len(rs.members[group[0]].Runs) == 0 || ctx.Err() != nil || slices.ContainsFunc([]error{vk.ErrDeviceLost, vk.ErrTimeout, vk.ErrClosed}, of) {
+		return err
+	}
+	for _, i := range group {
+		m := &rs.members[i]
+		if before := m.population(rs.cfg, m.grown-1); !m.small && m.next.Population > before {
+			m.grown, m.full = m.grown-1, true
+			m.next.Population = before
+			continue
+		}
+		m.next.Fitness, m.next.End = math.NaN(), "population"
+		m.Runs, m.ended = append(m.Runs, m.next), true
+	}
+	return nil
 }
 
 func (rs *restarts) learn(ctx context.Context, s *Search, group []int) error {
@@ -232,18 +261,24 @@ func (m *restarting) after(cfg RestartConfig, run Run, x []float32) {
 		m.large += run.Evaluations
 		m.last = run.Evaluations
 	}
-	usual := float64(m.Runs[0].Population)
 	m.small, m.most = cfg.Bipop && m.large > 0 && m.smalls < m.large, 0
 	if m.small {
 		// At most half the evaluations of the last large run. The population is between the usual one and half the
 		// large one, mostly small.
 		u, v := float64(m.rng.Uniform()), float64(m.rng.Uniform())
 		larger := math.Pow(cfg.Increase, float64(m.grown)) / 2
-		m.next = Run{Population: max(2, int(usual*math.Pow(max(larger, 1), u*u))), Deviation: math.Pow(10, -2*v)}
+		m.next = Run{Population: max(2, int(float64(m.Runs[0].Population)*math.Pow(max(larger, 1), u*u))), Deviation: math.Pow(10, -2*v)}
 		m.most = max(1, m.last/2)
 		return
 	}
-	m.grown++
+	if !m.full {
+		m.grown++
+	}
 	// At most the remaining budget: a last generation.
-	m.next = Run{Population: max(2, min(int(math.Round(usual*math.Pow(cfg.Increase, float64(m.grown)))), cfg.Budget-m.Evaluations)), Deviation: 1}
+	m.next = Run{Population: max(2, min(m.population(cfg, m.grown), cfg.Budget-m.Evaluations)), Deviation: 1}
+}
+
+// population returns the large population that has grown some times.
+func (m *restarting) population(cfg RestartConfig, grown int) int {
+	return int(math.Round(float64(m.Runs[0].Population) * math.Pow(cfg.Increase, float64(grown))))
 }

@@ -58,6 +58,10 @@ func Utilities(r *engine.Recorder, scores Scores, utilities, weights *engine.Ten
 }
 
 func recordShape(r *engine.Recorder, s Shaping, center bool, scores Scores, utilities, weights *engine.Tensor, group int) {
+	fitness := scores.Finite
+	if s == CenteredRank {
+		fitness = scores.Fitness // whether ranks differ, which they do where only some of it is finite
+	}
 	members := scores.Finite.Size(engine.MemberAxis)
 	population := scores.Finite.Len() / members
 	if (s == Grouped) != (group > 0) || group > 0 && population%group != 0 {
@@ -65,7 +69,7 @@ func recordShape(r *engine.Recorder, s Shaping, center bool, scores Scores, util
 		return
 	}
 	r.Dispatch(shapeKernel{
-		Fitness: scores.Finite.Range(), Rank: scores.Rank.Range(), Utility: utilities.Range(), Weight: weights.Range(),
+		Fitness: fitness.Range(), Rank: scores.Rank.Range(), Utility: utilities.Range(), Weight: weights.Range(),
 		Population: uint32(population), Group: uint32(group), Workgroup: r.WorkgroupFor(4 * population), Shape: uint32(s), Center: center,
 	}.call(uint32(members), 1, 1))
 }

@@ -16,6 +16,9 @@ type ReferenceConfig struct {
 
 // points returns the points [points][objectives].
 func (c ReferenceConfig) points(objectives int) ([][]float64, error) {
+	if objectives < 2 {
+		return nil, fmt.Errorf("ec: reference points for a space of %d objectives; want at least 2", objectives)
+	}
 	partitions := c.Partitions
 	if len(partitions) == 0 {
 		p := 1

@@ -17,7 +17,7 @@ type Space struct {
 	// Low and High bound each coordinate, [dim] each; nil: no bounds. Candidates that an algorithm forms outside, as
 	// those that sample a normal distribution do, are moved to the nearest point inside.
 	Low, High []float32
-	// Open leaves such candidates unchanged: the bounds define only the initial region.
+	// Open leaves such candidates unchanged: the bounds define only the initial region, and scales such as the largest velocity of particles.
 	Open bool
 	// Matrices is the number, from 1, of the weight matrix to which each coordinate belongs, [dim]; 0: none, as for
 	// biases; nil: candidates are not networks.
@@ -35,8 +35,11 @@ type Space struct {
 // Row returns the number of floats between consecutive candidates: dim rounded up to a multiple of four.
 func (s Space) Row() int { return nn.Align(s.Dim) }
 
-// Bounded reports whether the space has bounds.
+// Bounded reports whether the space has bounds, closed or open.
 func (s Space) Bounded() bool { return s.Low != nil }
+
+// Closed reports whether the space has bounds that candidates must not leave.
+func (s Space) Closed() bool { return s.Bounded() && !s.Open }
 
 // Check validates the space.
 func (s Space) Check() error {

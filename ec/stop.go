@@ -61,7 +61,7 @@ func (s *stopper) add(g stopMetrics) string {
 	if s.count%sparsity == 0 {
 		s.bests, s.medians = append(s.bests, g.best), append(s.medians, g.median)
 	}
-	if s.flat++; g.best > g.quarter {
+	if s.flat++; g.best > g.quarter || g.notFinite > 0 { // values that are not finite have the worst finite one, but a lower rank
 		s.flat = 0
 	}
 	equal, same := equalFitness, equalCandidates

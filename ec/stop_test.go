@@ -39,6 +39,8 @@ func TestStopper(t *testing.T) {
 		{"tolx", 1, 1, func(i int) stopMetrics { g := progress(i); g.spread = 1e-12; return g }},
 		{"no effect", 1, 1, func(i int) stopMetrics { g := progress(i); g.relative = 1e-7; return g }},
 		{"flat fitness", 2, 2, func(i int) stopMetrics { g := progress(i); g.quarter = g.best; return g }},
+		// Where only the best is finite, the others have its fitness.
+		{"", 0, 0, func(i int) stopMetrics { g := progress(i); g.quarter, g.notFinite = g.best, population-1; return g }},
 		{"not finite", 1, 1, func(i int) stopMetrics { g := progress(i); g.notFinite = population; return g }},
 		// Improves until 600, then constant on average; the median of three quarters of the recorded generations
 		// decides.

@@ -67,7 +67,7 @@ type Pick struct {
 type Scores struct {
 	Fitness    *engine.Tensor // [M, N]: as evaluated, possibly not finite
 	Finite     *engine.Tensor // [M, N]: fitness, with non-finite values replaced by the worst finite one
-	Rank       *engine.Tensor // [M, N] u32: 0 for the fittest
+	Rank       *engine.Tensor // [M, N] u32: 0 for the fittest; those whose fitness is not finite come last
 	Fittest    *engine.Tensor // [M, row]: the best candidate of all generations; the start while none was finite
 	Objectives *engine.Tensor // [M, N, K]: all of them the lowest float if one was not finite
 	Descriptor *engine.Tensor // [M, N, B]: a candidate's behaviour, for quality diversity; nil if the problem has none

@@ -8,15 +8,15 @@ import (
 	"github.com/evorl/evorl/engine"
 )
 
-// TestPSO compares generations with float64, with and without bounds.
+// TestPSO compares generations with float64, with and without bounds, and with open ones.
 func TestPSO(t *testing.T) { generationsOfPSO(t, nil) }
 
 func generationsOfPSO(t *testing.T, others func(int, int, []float32) []float32) {
 	eng := engine.New(open(t), engine.Seed(7))
 	worst := 0.0
-	for k, space := range []Space{{Members: 2, Dim: 7}, box(2, 5), box(3, 1)} {
+	for k, space := range []Space{{Members: 2, Dim: 7}, box(2, 5), box(3, 1), ajar(2, 5)} {
 		c := DefaultPSO()
-		c.Population, c.InitialStd = []int{5, 6, 1}[k], 0.8
+		c.Population, c.InitialStd = []int{5, 6, 1, 6}[k], 0.8
 		start := starts(space)
 		tr := newTrial(t, eng, c, space, start)
 		if others != nil {
@@ -62,7 +62,7 @@ func generationsOfPSO(t *testing.T, others func(int, int, []float32) []float32) 
 							v[i] = min(max(v[i], -width), width)
 						}
 						next[i] = at + v[i]
-						if space.Bounded() {
+						if space.Closed() {
 							next[i] = min(max(next[i], float64(space.Low[i])), float64(space.High[i]))
 						}
 					}
@@ -84,9 +84,9 @@ func TestCSO(t *testing.T) { generationsOfCSO(t, nil) }
 func generationsOfCSO(t *testing.T, others func(int, int, []float32) []float32) {
 	eng := engine.New(open(t), engine.Seed(8))
 	worst := 0.0
-	for k, space := range []Space{{Members: 2, Dim: 7}, box(2, 5), box(3, 1)} {
+	for k, space := range []Space{{Members: 2, Dim: 7}, box(2, 5), box(3, 1), ajar(2, 5)} {
 		c := DefaultCSO()
-		c.Population, c.InitialStd, c.Attraction = []int{5, 6, 1}[k], 0.8, 0.3
+		c.Population, c.InitialStd, c.Attraction = []int{5, 6, 1, 6}[k], 0.8, 0.3
 		start := starts(space)
 		tr := newTrial(t, eng, c, space, start)
 		if others != nil {
@@ -135,7 +135,7 @@ func generationsOfCSO(t *testing.T, others func(int, int, []float32) []float32) 
 							wantV[i] = min(max(wantV[i], -width), width)
 						}
 						want[i] += wantV[i] // (7)
-						if space.Bounded() {
+						if space.Closed() {
 							want[i] = min(max(want[i], float64(space.Low[i])), float64(space.High[i]))
 						}
 					}

@@ -57,7 +57,7 @@ func (m Mutation) MarshalText() ([]byte, error) {
 }
 
 // VariationConfig defines how offspring are formed: two parents are crossed and have two children; each is
-// mutated. Coordinates that leave the bounds are clamped to them.
+// mutated. Coordinates that leave closed bounds are clamped to them.
 type VariationConfig struct {
 	Crossover      Crossover `doc:"How parents are crossed: none, uniform, one_point, two_point, sbx, line, neurons (whole rows of weight matrices)."`
 	CrossoverRate  float64   `min:"0" max:"1" doc:"Probability that a pair of parents is crossed, per member." member:""`
@@ -160,7 +160,7 @@ func (v *Variation) Offspring(r *engine.Recorder, population, parents *engine.Te
 		CrossoverIndex: float32(v.cfg.CrossoverIndex), LineStd: float32(v.cfg.LineStd),
 		MutationIndex: float32(v.cfg.MutationIndex),
 		MutantRate:    float32(v.cfg.MutantRate), MutationLimit: float32(v.cfg.MutationLimit),
-		Crossover: uint32(v.cfg.Crossover), Mutation: uint32(v.cfg.Mutation), Bounded: v.bounds.space.Bounded(),
+		Crossover: uint32(v.cfg.Crossover), Mutation: uint32(v.cfg.Mutation), Bounded: space.Bounded(), Open: space.Open,
 		BeginAsIs: v.beginAsIs, OneChild: v.oneChild,
 	}
 	if v.matrix != nil {

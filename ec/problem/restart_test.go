@@ -1,6 +1,8 @@
 package problem
 
 import (
+	"context"
+	"errors"
 	"math"
 	"reflect"
 	"strings"
@@ -114,6 +116,70 @@ func TestRestartsOfInstances(t *testing.T) {
 	again, err := ec.Restart(t.Context(), eng, cfg, cmaES(2), f, 4)
 	if err != nil || !reflect.DeepEqual(out, again) {
 		t.Errorf("the same once more goes another way (%v)", err)
+	}
+}
+
+// narrow is CMA-ES that refuses populations other than some.
+type narrow struct {
+	ec.CMAESConfig
+	refuses func(population int) bool
+}
+
+var errNarrow = errors.New("population refused")
+
+func (n narrow) New(s *engine.State, clock engine.Clock, hyper *engine.Hyper, space ec.Space) (ec.Strategy, error) {
+	if n.refuses(n.Population) {
+		return nil, errNarrow
+	}
+	return n.CMAESConfig.New(s, clock, hyper, space)
+}
+
+// TestRestartsOfRefusedPopulations: where the next population is refused, members take the last one again or end, and the outcomes
+// of earlier runs are returned.
+func TestRestartsOfRefusedPopulations(t *testing.T) {
+	eng := engine.New(open(t))
+	cfg := ec.DefaultRestart()
+	cfg.Budget = 165
+	boundless, err := BBOB(BBOBConfig{Function: 1, Dimension: 5, Instance: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type want struct {
+		populations []int
+		end         string
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	for _, c := range []struct {
+		ctx     context.Context
+		refuses func(int) bool
+		want    want
+		err     error
+	}{
+		{t.Context(), func(p int) bool { return p > 40 }, want{[]int{10, 20, 40, 40, 40, 15}, "budget"}, nil},
+		{t.Context(), func(p int) bool { return p > 40 || p == 15 }, want{[]int{10, 20, 40, 40, 40, 15}, "population"}, nil},
+		{t.Context(), func(p int) bool { return true }, want{}, errNarrow},
+		{cancelled, func(p int) bool {
+			if p == 40 {
+				cancel()
+			}
+			return p == 40
+		}, want{[]int{10, 20}, "not finite"}, errNarrow},
+	} {
+		out, err := ec.Restart(c.ctx, eng, cfg, func(population int, _ float64) ec.Algorithm {
+			return narrow{ec.CMAESConfig{Population: max(10, population), InitStd: 1e30}, c.refuses} // fitness is not finite
+		}, boundless, 2)
+		if !errors.Is(err, c.err) || len(out) != 2 {
+			t.Fatalf("%d outcomes, error %v; want 2, %v", len(out), err, c.err)
+		}
+		for m, o := range out {
+			got := want{}
+			for _, r := range o.Runs {
+				got.populations, got.end = append(got.populations, r.Population), r.End
+			}
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("member %d: populations %v, the last ends with %q; want %v", m, got.populations, got.end, c.want)
+			}
+		}
 	}
 }
 

@@ -2,7 +2,8 @@
 
 // Competitive swarm optimization (R. Cheng, Y. Jin, 2015, equations 6 and 7): v = R1 v + R2 (x_w - x) + phi R3
 // (center - x), x = x + v for the losers of the competitions. With bounds, velocities are limited to the distance
-// between them, and particles stop at them. Groups: x = any number, which share a search's coordinates; y = searches.
+// between them, and particles stop at them unless they are open. Groups: x = any number, which share a search's
+// coordinates; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

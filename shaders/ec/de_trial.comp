@@ -1,7 +1,7 @@
 #version 450
 
 // Differential evolution: trial vectors, by mutation and binomial crossover with the candidate at their index. A
-// coordinate outside the bounds is set midway between its previous value and the bound (J. Zhang, A. C. Sanderson,
+// coordinate outside closed bounds is set midway between its previous value and the bound (J. Zhang, A. C. Sanderson,
 // "JADE", 2009). A candidate that has not been evaluated is its own trial vector. Groups: x = any number, which share
 // a search's coordinates; y = searches.
 
@@ -51,7 +51,7 @@ void main() {
             uvec4 number = 4u * block + uvec4(0u, 1u, 2u, 3u);
             bvec4 mutant = bvec4(uvec4(lessThan(u, vec4(s.y))) | uvec4(equal(number, uvec4(second.w))));
             v = mix(x, v, mutant);
-            if (BOUNDED) {
+            if (CLOSED) {
                 vec4 l = low4(block), h = high4(block);
                 v = mix(v, 0.5 * (x + l), lessThan(v, l));
                 v = mix(v, 0.5 * (x + h), greaterThan(v, h));

@@ -19,11 +19,11 @@ float polynomial_change(float x, float low, float high, bool bounded, float reac
     return bounded ? clamp(y, low, high) : y;
 }
 
-vec4 polynomial_mutation(vec4 x, vec4 low, vec4 high, bool bounded, float reach, uvec4 words, uvec4 choices, float index, float rate) {
+vec4 polynomial_mutation(vec4 x, vec4 low, vec4 high, bool bounded, vec4 reach, uvec4 words, uvec4 choices, float index, float rate) {
     vec4 u = units(words);
     vec4 y = vec4(
-        polynomial_change(x.x, low.x, high.x, bounded, reach, u.x, index), polynomial_change(x.y, low.y, high.y, bounded, reach, u.y, index),
-        polynomial_change(x.z, low.z, high.z, bounded, reach, u.z, index), polynomial_change(x.w, low.w, high.w, bounded, reach, u.w, index));
+        polynomial_change(x.x, low.x, high.x, bounded, reach.x, u.x, index), polynomial_change(x.y, low.y, high.y, bounded, reach.y, u.y, index),
+        polynomial_change(x.z, low.z, high.z, bounded, reach.z, u.z, index), polynomial_change(x.w, low.w, high.w, bounded, reach.w, u.w, index));
     return mix(x, y, lessThan(units(choices), vec4(rate)));
 }
 

@@ -7,6 +7,7 @@
 // Groups: x = any number, which share a search's coordinates; y = searches.
 
 #include "engine/load.glsl"
+#include "ec/deviation.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
@@ -38,6 +39,8 @@ void main() {
         uint at = search * fours + i;
         vec4 sigma = LOAD4(deviation, deviation_texels, at);
         gradient[at] = -sigma * z;
-        deviation[at] = sigma + clamp(rate * sigma * squares, -change * sigma, change * sigma);
+        vec4 step = rate * sigma * squares; // NaN where sums of huge fitness are inf - inf: the deviation stays
+        vec4 next = limit_deviation(sigma + clamp(step, -change * sigma, change * sigma));
+        deviation[at] = mix(next, sigma, isnan(step));
     }
 }

@@ -2,8 +2,8 @@
 
 // Particle swarm optimization (J. Kennedy, R. Eberhart, 1995) with an inertia weight (Y. Shi, R. Eberhart, 1998): v =
 // w v + c1 r1 (p - x) + c2 r2 (g - x), x = x + v, where p is the best position of a particle and g that of the swarm.
-// With bounds, velocities are limited to the distance between them, and particles stop at them. Groups: x = any
-// number, which share a search's coordinates; y = searches.
+// With bounds, velocities are limited to the distance between them, and particles stop at them unless they are open.
+// Groups: x = any number, which share a search's coordinates; y = searches.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 

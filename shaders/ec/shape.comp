@@ -1,7 +1,8 @@
 #version 450
 
 // Fitness shaping: the weights of a generation's candidates in an update, from their fitness and ranks. If the
-// fitness is constant, all weights are zero, unless they depend only on rank.
+// fitness is constant, all weights are zero, unless they are listed. Values that are not finite have the last ranks, and
+// otherwise count as the worst finite one.
 //
 // Groups: x = searches.
 
@@ -12,6 +13,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 
 #include "engine/workgroup.glsl"
 #include "ec/magnitude.glsl"
+#include "ec/worth.glsl"
 
 layout(constant_id = 1) const uint SHAPE = 0; // one of the following
 layout(constant_id = 2) const bool CENTER = false; // subtract the mean of the weights
@@ -22,7 +24,7 @@ const uint NORMALIZE = 3u;     // from -1 for the worst to 1 for the best
 const uint GROUPED = 4u;       // B. Sarkar et al., 2025: minus the mean of their group, divided by the deviation of all
 const uint BY_RANK = 5u;       // as listed in `utility`
 
-layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [M, N], finite
+layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; };   // [M, N]: finite; of CENTERED_RANK as evaluated
 layout(set = 0, binding = 1, rgba32f) readonly uniform imageBuffer fitness_texels;
 layout(std430, set = 0, binding = 2) readonly buffer Rank { uint rank[]; };          // [M, N]: 0 for the best
 layout(std430, set = 0, binding = 3) readonly buffer Utility { float utility[]; };   // [N]
@@ -68,6 +70,7 @@ void main() {
     if (compares) {
         for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
             float f = LOAD(fitness, fitness_texels, base + p);
+            if (SHAPE == CENTERED_RANK) f = worth(f); // constant only if all or none of it is finite
             low = min(low, f);
             high = max(high, f);
         }

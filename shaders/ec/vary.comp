@@ -109,7 +109,7 @@ vec4 crossed(uint search, uint child, uint block) {
     if (CROSSOVER == UNIFORM) return uniform_crossover(a, b, words, exchange_rate);
     if (CROSSOVER == NEURONS) return neuron_crossover(a, b, search, child, block);
     uvec4 choices = philox(key, uvec4(search, pair, clock[0], 2u * block + 1u));
-    return sbx(a, b, low4(block), high4(block), BOUNDED, words, choices, crossover_index, exchange_rate);
+    return sbx(a, b, low4(block), high4(block), CLOSED, words, choices, crossover_index, exchange_rate);
 }
 
 // Probability that a weight of a matrix mutates: 0 if the matrix does not.
@@ -141,7 +141,8 @@ vec4 mutated(vec4 x, uint search, uint child, uint block) {
         }
         return weight_mutation(x, deviation, words, choices, rates, mutation_limit);
     }
-    return polynomial_mutation(x, low4(block), high4(block), BOUNDED, deviation, words, choices, mutation_index, rate);
+    vec4 reach = BOUNDED ? high4(block) - low4(block) : vec4(deviation); // open bounds are the scale, too
+    return polynomial_mutation(x, low4(block), high4(block), CLOSED, reach, words, choices, mutation_index, rate);
 }
 
 void main() {
