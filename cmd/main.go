@@ -5,7 +5,7 @@
 // They are then names like the built-in ones, in configurations and in every command; see docs/own.md. Command evorl is the program without any:
 //
 //	evorl run configs/pbt.toml       learn, on the first device
-//	evorl worker URL                 evaluate for a run on another machine
+//	evorl worker URL                 compute for a run on another machine
 //	evorl cluster status URL         show the workers of a shared run
 //	evorl cluster key FILE           show the key by which workers trust a run
 //	evorl sweep FILE.toml            try settings of a configuration
@@ -22,6 +22,9 @@
 //	evorl init ppo Hopper-v5         write a commented configuration
 //	evorl devices                    what there is to compute on
 //	evorl bench --suite core         how fast it computes
+//	evorl bench compare FILE...      compare results of several devices or versions
+//	evorl completion bash            write a script that completes command lines
+//	evorl man DIR                    write manual pages
 //
 // The exit status is 0 after success, 2 when the command line or a configuration is wrong, 1 when something failed at run time, and
 // 128 + n when the run was ended by signal n (130 after Ctrl-C); such a run has written a checkpoint that it can be resumed from.
@@ -130,17 +133,14 @@ func newRoot(name string, known *evorl.Catalog) *cobra.Command {
 	return root
 }
 
-// wandbRecipe answers --wandb. wandb sync uploads TensorBoard's event files: docs.wandb.ai, "wandb sync".
-const wandbRecipe = `--wandb: evorl sends nothing over the network. A run's metrics can be sent to Weights & Biases at any time:
-  wandb sync --sync-tensorboard RUN_DIR/tensorboard
-or by Python, with the names of metrics.jsonl:
+// wandbRecipe answers --wandb.
+const wandbRecipe = `--wandb: evorl run sends no metrics to Weights & Biases. Python can send them at any time, by their names in metrics.jsonl:
   import json, wandb
-  run = wandb.init(project="evorl")
-  for line in open("RUN_DIR/metrics.jsonl"):
-      record = json.loads(line)
-      run.log({k: float(v) for k, v in record.items()}, step=record["iteration"])
-  run.finish()
-evorl watch RUN_DIR shows the run in a page of its own`
+  with wandb.init(project="evorl", name="RUN_DIR") as run:
+      for line in open("RUN_DIR/metrics.jsonl"):
+          record = json.loads(line)
+          run.log({name: float(value) for name, value in record.items()}, step=record["iteration"])
+The package evorlgpu has a callback for it: docs/python.md. evorl watch RUN_DIR shows the run in a page of its own`
 
 // nearestFlag returns a question for the flag that a misspelt one most likely means, "" if there is none.
 func nearestFlag(cmd *cobra.Command, err error) string {

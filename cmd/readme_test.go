@@ -4,8 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/envs"
@@ -61,6 +64,41 @@ func TestReadme(t *testing.T) {
 	}
 	if !ok || !closed || !strings.Contains(string(example), code) {
 		t.Errorf("README.md's Go is not that of example_test.go:\n%s", code)
+	}
+}
+
+// The README names the commands without --json.
+func TestReadmeJSON(t *testing.T) {
+	data, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	sentence := regexp.MustCompile("`--json`[^`]*flag of all but ([^.]+)\\.").FindSubmatch(data)
+	if sentence == nil {
+		t.Fatal("README.md does not say which commands have no --json")
+	}
+	for _, name := range regexp.MustCompile("`([^`]+)`").FindAllSubmatch(sentence[1], -1) {
+		got = append(got, string(name[1]))
+	}
+	root := newRoot("evorl", nil)
+	root.InitDefaultCompletionCmd()
+	var visit func(of *cobra.Command)
+	visit = func(of *cobra.Command) {
+		for _, c := range of.Commands() {
+			if c.Name() != "cluster" && c.Flags().Lookup("json") == nil { // cluster shows its commands
+				want = append(want, strings.TrimPrefix(c.CommandPath(), "evorl "))
+			}
+			if c.Name() != "completion" { // has a command for each shell
+				visit(c)
+			}
+		}
+	}
+	visit(root)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("README.md says that %q have no --json; want %q", got, want)
 	}
 }
 

@@ -27,7 +27,8 @@ func (f *vectorFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.env, "env", "", "serve environment `ENV` instead of a policy, on standard input and output, for evorlgpu.gymnasium")
 	cmd.Flags().StringVar(&f.protocol, "protocol", protocolVector,
 		"how --env is served: `NAME` "+protocolVector+", or "+protocolRPC+" for other programs' agents, on --port")
-	cmd.Flags().IntVar(&f.count, "num-envs", 1, "`N` copies of --env, stepped together; with --protocol "+protocolRPC+" worlds at once at most (default 64)")
+	cmd.Flags().IntVar(&f.count, "num-envs", 1,
+		"with --protocol "+protocolRPC+" the most worlds at once, 64 if not given; else `N` copies of --env, stepped together")
 	cmd.Flags().StringVar(&f.autoreset, "autoreset", vector.NextStep.String(), "when an episode of --env follows one that ended: `MODE` next_step or same_step")
 	cmd.Flags().StringArrayVar(&f.settings, "set", nil, "set a `KEY=VALUE` of [environment], or of the environment's own section (repeatable)")
 }
@@ -63,7 +64,7 @@ func (f *vectorFlags) configuration(known *evorl.Catalog) (*evorl.Config, error)
 		return nil, err
 	}
 	if cfg.Env() == nil {
-		return nil, usagef("--env %s: it is no environment but a problem; want one of evorl list environments", f.env)
+		return nil, usagef("--env %s: it is no environment but a problem; want one of the environments that evorl list shows", f.env)
 	}
 	return cfg, nil
 }

@@ -15,7 +15,7 @@
 //
 // Fitness is maximised everywhere. Every tensor of a search leads with the member axis M: a member is an independent
 // search with its own random numbers and hyperparameters, and many run at once. A search's candidates are the
-// population, P.
+// population, N.
 //
 // A generation is one recorded program: the strategy is asked, candidates are formed and evaluated window by window,
 // their fitness is ranked (values that are not finite last), the best so far is kept, and the strategy is told. An

@@ -39,7 +39,7 @@ const (
 	TimeAxis        = "time"
 )
 
-// Members returns the axis of members, P.
+// Members returns the axis of members, M.
 func Members(n int) Dim { return Dim{MemberAxis, n} }
 
 // Environments returns the axis of a member's environments, E.

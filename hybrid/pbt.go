@@ -1,7 +1,9 @@
 // Package hybrid composes evolution and reinforcement learning. Population based training (PBT) evolves
 // hyperparameters and states of the members of any engine.Trainable, such as agents of package rl and searches of
 // package ec; PBT-CSO does so as a competitive swarm. In ERL, agents learn from the episodes of a population, which
-// their actors join; in CEM-RL, some of a search's candidates learn before all are evaluated.
+// their actors join; in CEM-RL, some of a search's candidates learn before all are evaluated. PGA-ME and QD-PG add
+// gradients to MAP-Elites, DvD-ES searches for agents that act differently, EMOGI selects agents by two objectives,
+// and SelfPlay trains agents in games of two.
 package hybrid
 
 import (

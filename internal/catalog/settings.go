@@ -29,7 +29,7 @@ func DefaultEnvironment() envs.Options { return envs.Options{ActionRepeat: 1, Re
 // RunConfig holds the keys at the top level of every configuration.
 type RunConfig struct {
 	Workflow   string `required:"true" doc:"Name of the workflow that learns."`
-	Env        string `required:"true" doc:"Name of the environment or problem, or its file: .glsl, .xml; or gymnasium:ID, python:MODULE:FUNCTION, exec:PROGRAM."`
+	Env        string `required:"true" doc:"Environment or problem: a name, a file (.glsl, .xml), gymnasium:…, pettingzoo:…, python:…, exec:…, dm_env_rpc://…."`
 	Seed       uint32 `doc:"Seed of all random numbers of the run."`
 	Iterations int    `min:"1" max:"2147483647" doc:"Iterations of the whole run."`
 }

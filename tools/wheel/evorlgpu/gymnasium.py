@@ -44,7 +44,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     """num_envs copies of an environment of evorl. Observations are float32; actions are those of the environment with the same name in evorl.
 
     Arguments:
-        env: a name of evorl list environments, with one agent.
+        env: the name of an environment of evorl list, with one agent.
         num_envs: copies.
         autoreset_mode: NEXT_STEP (the step after an end ignores its action and begins an episode) or SAME_STEP (the step that ends an episode begins
             the next; infos has final_obs). DISABLED is refused.
