@@ -77,7 +77,7 @@ wide: setup-test
 	$(call as,gcn-reversed) -short -run '$(kernels)|GPU' ./rl
 	$(call as,gcn-reversed) -run 'TestBuild$$' .
 	$(call as,rdna) -run GPU ./envs
-	$(call as,intel) -run GPU ./envs
+	$(call as,intel) -run 'GPU|RolloutNetworks' ./envs
 
 check: setup-test
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,12 +63,29 @@ func gpus() (list []int, err error) {
 	if err != nil {
 		return nil, err
 	}
+	found = slices.DeleteFunc(found, func(d vk.Info) bool { return !d.Type.GPU() || suits(d) != "" })
+	own := slices.ContainsFunc(found, func(d vk.Info) bool { return !d.Translated })
 	for _, d := range found {
-		if missing, err := engine.Missing(d); err == nil && len(missing) == 0 && d.Type.GPU() {
+		if !d.Translated || !own { // beside a GPU's own driver, one that translates is a second name of the GPU
 			list = append(list, d.Index)
 		}
 	}
 	return list, nil
+}
+
+// suits returns why evorl does not run on a device, or "": what its kernels need and a GPU does not have. Software drivers have it.
+func suits(d vk.Info) string {
+	if !d.Type.GPU() {
+		return ""
+	}
+	missing, err := engine.Missing(d)
+	if err != nil {
+		return err.Error()
+	}
+	if n := len(missing); n > 1 {
+		return fmt.Sprintf("%s, and %d more (evorl devices lists them)", missing[0], n-1)
+	}
+	return strings.Join(missing, "")
 }
 
 // openDevices opens the devices that --device names. all are the GPUs or, where there is none, the default device once for each processor. Software devices
@@ -84,7 +102,7 @@ func openDevices(device string) (all []*vk.Device, err error) {
 		}
 	}
 	for _, n := range list {
-		each = append(each, []vk.Option{vk.Index(n)})
+		each = append(each, []vk.Option{vk.Index(n), vk.Suits(suits)})
 	}
 	if len(each) == 0 {
 		dev, err := openDevice(device)
@@ -148,12 +166,12 @@ func withDevices(ctx context.Context, screen io.Writer, device string, f func(co
 // openDevice opens the device that --device names.
 func openDevice(name string) (*vk.Device, error) {
 	if name == "" {
-		return vk.Open()
+		return vk.Open(vk.Suits(suits))
 	}
 	if n, err := strconv.Atoi(name); err == nil {
-		return vk.Open(vk.Index(n))
+		return vk.Open(vk.Index(n), vk.Suits(suits))
 	}
-	return vk.Open(vk.Name(name))
+	return vk.Open(vk.Name(name), vk.Suits(suits))
 }
 
 // restore loads the newest checkpoint of a run, or its best state.

@@ -222,7 +222,7 @@ func (n network) set(k *rolloutKernel) {
 	case PlacementStream:
 		k.Network = networkStream
 		k.Hidden1, k.Activation, k.LayerNorm = 1, n.stream.Activation, n.stream.LayerNorm
-		k.StreamRows, k.StreamQuads, k.StreamAligned = n.stream.Rows, n.stream.Quads, n.stream.Aligned
+		k.StreamRows, k.StreamQuads, k.StreamOneTurn, k.StreamAligned = n.stream.Rows, n.stream.Quads, n.stream.OneTurn, n.stream.Aligned
 		k.StreamLayers, k.StreamHidden = n.stream.Layers, n.stream.Hidden
 	case PlacementStepped:
 		k.Policy = policyOutputs

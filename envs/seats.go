@@ -209,7 +209,8 @@ func (st *seated) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy,
 			of := n.stream
 			k.Policy, k.Outputs, k.ObsLimit = seatsNetwork, st.outputs.Range(), policy.ObsLimit
 			k.Hidden1, k.Activation, k.LayerNorm = 1, of.Activation, of.LayerNorm
-			k.StreamRows, k.StreamQuads, k.StreamAligned, k.StreamLayers, k.StreamHidden = of.Rows, of.Quads, of.Aligned, of.Layers, of.Hidden
+			k.StreamRows, k.StreamQuads, k.StreamOneTurn, k.StreamAligned = of.Rows, of.Quads, of.OneTurn, of.Aligned
+			k.StreamLayers, k.StreamHidden = of.Layers, of.Hidden
 		} else {
 			var by *engine.Tensor
 			by, head = ro.stepped.chosenBy(policy)

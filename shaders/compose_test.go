@@ -1,8 +1,11 @@
 package shaders
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
+	"path"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -185,5 +188,23 @@ func TestEmbeddedTree(t *testing.T) {
 	}
 	if _, err := SPIRV("engine/none"); !errors.Is(err, ErrNotFound) || Code("engine/none")() != nil {
 		t.Errorf("a module there is not: %v", err)
+	}
+}
+
+// Compilers may leave out isnan and isinf (engine/finite.glsl), so no kernel uses them.
+func TestNoNaNBuiltins(t *testing.T) {
+	builtin := regexp.MustCompile(`\bis(nan|inf) *\(`)
+	err := fs.WalkDir(Files(), ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Ext(file) != ".glsl" && path.Ext(file) != ".comp" {
+			return err
+		}
+		source, err := fs.ReadFile(Files(), file)
+		if at := builtin.FindIndex(source); at != nil {
+			t.Errorf("%s:%d: %s; want m_isnan or m_isfinite of engine/finite.glsl", file, 1+bytes.Count(source[:at[0]], []byte("\n")), source[at[0]:at[1]])
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -68,7 +68,7 @@ func Devices(opts ...Option) ([]Info, error) {
 	return infos, nil
 }
 
-// Open opens a device: the one selected by [Index], [Name] or EVORL_DEVICE, else the first GPU, else the first software driver. It fails
+// Open opens a device: the one selected by [Index], [Name] or EVORL_DEVICE, else the first GPU, else the first software driver ([Suits]). It fails
 // with ErrNoLoader, ErrNoDevice, *DeviceIndexError, *DeviceNameError or *DeviceError.
 func Open(opts ...Option) (*Device, error) {
 	cfg, err := newConfig(opts)
@@ -140,13 +140,20 @@ func openLogical(cfg *config, in *instance, phys *physical) (*Device, error) {
 // choose selects a device by Index, Name or the default.
 func choose(cfg *config, in *instance) (*physical, error) {
 	all := make([]*physical, len(in.devices))
-	names := make([]string, len(all))
 	for i := range all {
 		var err error
 		if all[i], err = in.describe(i); err != nil {
 			return nil, err
 		}
-		names[i] = all[i].info.Name
+	}
+	return pick(cfg, all)
+}
+
+// pick selects one of all devices. Of several that do, a GPU's own driver comes before one that translates, and GPUs before software drivers.
+func pick(cfg *config, all []*physical) (*physical, error) {
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.info.Name
 	}
 	var chosen *physical
 	switch {
@@ -156,7 +163,7 @@ func choose(cfg *config, in *instance) (*physical, error) {
 		chosen = all[cfg.index]
 	case cfg.name != "":
 		for _, p := range all {
-			if chosen == nil && strings.Contains(strings.ToLower(p.info.Name), strings.ToLower(cfg.name)) {
+			if strings.Contains(strings.ToLower(p.info.Name), strings.ToLower(cfg.name)) && (chosen == nil || chosen.info.Translated && !p.info.Translated) {
 				chosen = p
 			}
 		}
@@ -165,18 +172,29 @@ func choose(cfg *config, in *instance) (*physical, error) {
 		}
 	default:
 		for _, p := range all {
-			if p.usable() == "" && (chosen == nil || p.info.Type.GPU() && !chosen.info.Type.GPU()) {
+			if p.usable(cfg) == "" && (chosen == nil || p.rank() > chosen.rank()) {
 				chosen = p
 			}
 		}
 		if chosen == nil {
-			return nil, fmt.Errorf("%w: none of %s can be used; the first one: %s", ErrNoDevice, strings.Join(names, ", "), all[0].usable())
+			return nil, fmt.Errorf("%w: none of %s can be used; the first one: %s", ErrNoDevice, strings.Join(names, ", "), all[0].usable(cfg))
 		}
 	}
-	if why := chosen.usable(); why != "" {
+	if why := chosen.usable(cfg); why != "" {
 		return nil, fmt.Errorf("%w: device %d (%s) cannot be used: %s", ErrNoDevice, chosen.info.Index, chosen.info.Name, why)
 	}
 	return chosen, nil
+}
+
+// rank orders devices for the default: the larger, the better.
+func (p *physical) rank() int {
+	switch {
+	case p.info.Type.GPU() && !p.info.Translated:
+		return 2
+	case p.info.Type.GPU():
+		return 1
+	}
+	return 0
 }
 
 // Info describes the device. It stays valid after Close.

@@ -75,6 +75,7 @@ type instance struct {
 
 func openInstance(cfg *config) (*instance, error) {
 	prepareMesa(cfg.oneThread)
+	prepareMoltenVK(runtime.GOOS)
 	procAddr, err := loadLibrary(cfg.loaders)
 	if err != nil {
 		return nil, err
@@ -168,6 +169,7 @@ func (in *instance) describe(index int) (*physical, error) {
 		return nil, &DeviceError{Op: fmt.Sprintf("vkEnumerateDeviceExtensionProperties of device %d", index), Result: r}
 	}
 	p.family, p.timestampBits = int(c.compute_family), uint32(c.timestamp_bits)
+	const dozen = 23 // VK_DRIVER_ID_MESA_DOZEN
 	p.atomSize = uint64(limits.NonCoherentAtomSize)
 	p.requiredSize = Features(c.features).Has(SubgroupSizeControl) && c.required_size_stages&C.VK_SHADER_STAGE_COMPUTE_BIT != 0
 	for i := range int(c.heap_count) {
@@ -183,6 +185,7 @@ func (in *instance) describe(index int) (*physical, error) {
 		Driver:       strings.TrimSpace(C.GoString(&c.driver_name[0]) + " " + C.GoString(&c.driver_info[0])),
 		SubgroupSize: uint32(c.subgroup_size), MinSubgroupSize: uint32(c.min_subgroup_size), MaxSubgroupSize: uint32(c.max_subgroup_size),
 		SubgroupOps: SubgroupOps(c.subgroup_operations), PipelineCacheUUID: props.PipelineCacheUUID, Features: Features(c.features),
+		Translated: c.driver_id == dozen,
 		Limits: Limits{
 			MaxStorageRange:  uint64(limits.MaxStorageBufferRange),
 			StorageAlignment: max(uint64(limits.MinStorageBufferOffsetAlignment), uint64(limits.MinTexelBufferOffsetAlignment)),
@@ -223,12 +226,14 @@ func (in *instance) describe(index int) (*physical, error) {
 }
 
 // usable returns the reason why a device cannot run programs, or "".
-func (p *physical) usable() string {
+func (p *physical) usable(cfg *config) string {
 	switch {
 	case p.api < uint32(MakeVersion(1, 1, 0)):
 		return fmt.Sprintf("it supports Vulkan %v; 1.1 is needed", Version(p.api))
 	case p.family < 0:
 		return "it has no compute queue"
+	case cfg.suits != nil:
+		return cfg.suits(p.info)
 	}
 	return ""
 }

@@ -84,8 +84,8 @@ func (p *physical) chooseType(use memoryUse, mask uint32) (memoryType, error) {
 			if mask&(1<<t.index) == 0 || !t.flags.has(want) {
 				continue
 			}
-			// The small window is left to the driver: a local buffer uses the large heap.
-			if use == useLocal && p.heaps[t.heap].local && p.heaps[t.heap].size < p.info.MemoryBytes && !p.info.Unified {
+			// The small window, which AMD's integrated GPUs have as well, is left to the driver: a local buffer uses the large heap.
+			if use == useLocal && p.heaps[t.heap].local && p.heaps[t.heap].size < p.info.MemoryBytes {
 				continue
 			}
 			// Staging memory should not use device-local memory.

@@ -33,14 +33,20 @@ type config struct {
 	poison    bool            // see PoisonMemory
 	ahead     bool            // see TranslateAhead
 	oneThread bool            // see OneThread
+	suits     func(Info) string
 }
 
 // Index selects a device by its index in the list of [Devices]. Without Index and Name, the environment variable EVORL_DEVICE selects the
-// device, by index or by part of its name. Without it, the default is the first GPU, or else the software driver.
+// device, by index or by part of its name. Without it, the default is the first GPU, or else the software driver. A GPU's own driver comes before one
+// that translates ([Info.Translated]).
 func Index(n int) Option { return func(c *config) { c.index, c.indexed, c.name = n, true, "" } }
 
 // Name selects the first device whose name contains part, ignoring case.
 func Name(part string) Option { return func(c *config) { c.indexed, c.name = false, part } }
+
+// Suits gives a function that returns why a device does not suit, or "". The default is the first device that suits; one that is asked for and does not is
+// refused with the reason ([ErrNoDevice]).
+func Suits(why func(Info) string) Option { return func(c *config) { c.suits = why } }
 
 // OneThread makes Mesa's software driver compute in one thread, that of the device's queue, instead of in threads for all processors, unless
 // LP_NUM_THREADS is set. It is for several devices side by side, one a processor: a dispatch then waits for no other thread to wake. Other drivers

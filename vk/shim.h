@@ -50,6 +50,7 @@ typedef struct {
   uint32_t subgroup_size, min_subgroup_size, max_subgroup_size, required_size_stages, subgroup_operations, max_workgroup_subgroups;
   uint64_t max_allocation, max_buffer;
   char driver_name[256], driver_info[256];
+  uint32_t driver_id; // VkDriverId; 0: unknown
   uint32_t features;
   int32_t compute_family; // -1: none
   uint32_t timestamp_bits;

@@ -151,6 +151,7 @@ VkResult evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *ou
   out->max_buffer = known[X_MAINTENANCE4] ? m4.maxBufferSize : m3.maxMemoryAllocationSize;
   memcpy(out->driver_name, driver.driverName, sizeof driver.driverName);
   memcpy(out->driver_info, driver.driverInfo, sizeof driver.driverInfo);
+  out->driver_id = driver.driverID;
 
   feature_chain c;
   link_features(&c, known);

@@ -44,6 +44,9 @@ func (p *Program) settle() error {
 	if err != nil {
 		return err
 	}
+	if p.d.phys.info.Type != CPU {
+		level(p.ops, times)
+	}
 	var total time.Duration
 	p.leaves(func(from, to, executed int) { total += time.Duration(executed) * duration(times[from:to]) })
 	budget := p.d.cfg.budget
@@ -60,6 +63,27 @@ func (p *Program) settle() error {
 	}
 	m.on = first
 	return p.record(newPlan(p.stretches(), times, budget, true))
+}
+
+// level gives every dispatch the time of the longest one of the same kernel and groups. How long one takes may depend on what it finds, such as episodes that
+// have ended, and the plan is for all later runs: a GPU's watchdog must not find out that episodes have become longer.
+func level(ops []op, times []time.Duration) {
+	type work struct {
+		pipeline *pipeline
+		groups   [3]uint32
+	}
+	longest := map[work]time.Duration{}
+	for i, o := range ops {
+		if o.pipeline != nil {
+			w := work{o.pipeline, o.groups}
+			longest[w] = max(longest[w], times[i])
+		}
+	}
+	for i, o := range ops {
+		if o.pipeline != nil {
+			times[i] = longest[work{o.pipeline, o.groups}]
+		}
+	}
 }
 
 // openQueries creates a query pool with a timestamp for every command and for the beginning of every possible slice.

@@ -31,6 +31,18 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// Later runs may find more to do in any of the dispatches of a kernel than the measured one did.
+func TestLevel(t *testing.T) {
+	rollout, other := &pipeline{}, &pipeline{}
+	ops := []op{{}, {pipeline: rollout, groups: [3]uint32{8, 1, 1}}, {pipeline: rollout, groups: [3]uint32{8, 1, 1}}, {pipeline: other, groups: [3]uint32{8, 1, 1}},
+		{pipeline: rollout, groups: [3]uint32{8, 1, 1}}, {pipeline: rollout, groups: [3]uint32{1, 1, 1}}}
+	times := []time.Duration{7, 40, 0, 3, 1, 2}
+	level(ops, times)
+	if want := []time.Duration{7, 40, 40, 3, 40, 2}; !slices.Equal(times, want) {
+		t.Errorf("times %v; want %v", times, want)
+	}
+}
+
 // A program over the budget is split after it was measured. The results do not change.
 func TestSlicing(t *testing.T) {
 	const ops, steps, words = 12, 60_000, 160

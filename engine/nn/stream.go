@@ -12,8 +12,8 @@ type Stream struct {
 	Layers uint32            // hidden layers
 	Hidden [MaxHidden]uint32 // their units
 
-	Rows, Quads, Activation uint32
-	Aligned, LayerNorm      bool
+	Rows, Quads, Activation     uint32
+	OneTurn, Aligned, LayerNorm bool
 	Iterations              int // loop iterations of an invocation per evaluation
 }
 
@@ -39,6 +39,7 @@ func StreamOf(model Model, info vk.Info, inputs int) (Stream, error) {
 		s.Rows *= 2
 	}
 	batches := (min(lanes, inputs) + int(s.Rows) - 1) / int(s.Rows)
+	s.OneTurn = batches == 1
 	quads := func(units int) int { return (units + 4*lanes - 1) / (4 * lanes) }
 	units := (m.In + lanes - 1) / lanes // per lane
 	s.Quads = uint32((units + 3) / 4)

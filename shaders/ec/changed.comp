@@ -4,6 +4,7 @@
 // replaced by the proposed one, with fitness NaN, so that it cannot spread. Groups: x = any number, which share the
 // candidates.
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -30,7 +31,7 @@ void main() {
         for (uint i = gl_LocalInvocationID.x; i < fours; i += WORKGROUP) {
             vec4 x = LOAD4(given, given_texels, c * fours + i);
             if (floatBitsToUint(x) != floatBitsToUint(LOAD4(proposed, proposed_texels, c * fours + i))) differ = 1.0;
-            if (any(isnan(x)) || any(isinf(x))) broken = 1.0;
+            if (!(m_isfinite(x.x) && m_isfinite(x.y) && m_isfinite(x.z) && m_isfinite(x.w))) broken = 1.0;
         }
         differ = workgroup_sum(differ);
         broken = workgroup_sum(broken);

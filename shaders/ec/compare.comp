@@ -5,6 +5,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
+#include "engine/finite.glsl"
 #include "ec/worth.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer CandidateFitness { float candidate_fitness[]; };           // [M, N]: as evaluated
@@ -19,7 +20,7 @@ void main() {
     if (p >= population) return;
     uint at = search * population + p;
     float before = fitness[at], now = worth(candidate_fitness[at]);
-    uint v = isnan(before) ? 3u : now > before ? 2u : now == before ? 1u : 0u;
+    uint v = m_isnan(before) ? 3u : now > before ? 2u : now == before ? 1u : 0u;
     if (v != 0u) fitness[at] = now;
     verdict[at] = v;
     gain[at] = v == 2u ? min(now - before, -LEAST) : 0.0;

@@ -5,6 +5,7 @@
 // ceil(population / local size), y = searches.
 
 #include "ec/draw.glsl"
+#include "engine/finite.glsl"
 #include "engine/permutation.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -27,9 +28,9 @@ void main() {
     uint a = permute(2u * q, swarm, key), b = permute(2u * q + 1u, swarm, key);
     bool first = fitness[base + a] >= fitness[base + b];
     uvec2 chosen = first ? uvec2(b, a) : uvec2(a, b);
-    if (isnan(fitness[base + q])) {
+    if (m_isnan(fitness[base + q])) {
         chosen = uvec2(q);
-    } else if (isnan(fitness[base + population + q])) {
+    } else if (m_isnan(fitness[base + population + q])) {
         chosen = uvec2(population + q);
     }
     pair[search * population + q] = chosen;

@@ -26,6 +26,7 @@ layout(push_constant) uniform Push {
     uint differences; // pairs of random candidates: 1 or 2
 };
 
+#include "engine/finite.glsl"
 #include "ec/draw.glsl"
 #include "ec/space.glsl"
 
@@ -41,7 +42,7 @@ void main() {
     for (uint i = gl_GlobalInvocationID.x; i < size * fours; i += stride) {
         uint p = i / fours, block = i % fours, at = search * size + p;
         vec4 x = row4(search, p, block), v = x;
-        if (!isnan(fitness[at])) {
+        if (!m_isnan(fitness[at])) {
             uvec4 first = index[2u * at], second = index[2u * at + 1u];
             vec2 s = scale[at];
             v = row4(search, first.x, block) + s.x * (row4(search, first.w, block) - row4(search, second.x, block));

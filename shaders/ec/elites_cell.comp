@@ -3,6 +3,7 @@
 // MAP-Elites (J.-B. Mouret, J. Clune, 2015): the archive cell of each candidate. A candidate whose fitness or
 // descriptor is not finite has none. Groups: x = ceil(population / local size), y = searches.
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -30,10 +31,10 @@ void main() {
     if (p >= population) return;
     uint at = search * population + p;
     float f = fitness[at];
-    bool finite = !isnan(f) && !isinf(f);
+    bool finite = m_isfinite(f);
     for (uint b = 0u; b < descriptors; b++) {
         float d = descriptor[at * descriptors + b];
-        finite = finite && !isnan(d) && !isinf(d);
+        finite = finite && m_isfinite(d);
     }
     uint own = 0u;
     if (CENTROIDS) {

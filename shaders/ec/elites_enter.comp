@@ -3,6 +3,7 @@
 // MAP-Elites: in each cell, the fittest of its candidates replaces the elite if it is fitter or the cell is empty:
 // fitness and descriptor. Groups: x = ceil(population / local size), y = searches.
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -34,7 +35,7 @@ void main() {
         uint before = TEXEL_LOADS == 2u ? imageLoad(rank_texels, int(other)).x : rank[other];
         enters = there != own || before >= mine;
     }
-    if (enters) enters = !(fitness[place] >= candidate_fitness[at]);
+    if (enters) enters = m_isnan(fitness[place]) || fitness[place] < candidate_fitness[at]; // NaN: the cell is empty
     entered[at] = enters ? own : cells;
     if (!enters) return;
     fitness[place] = candidate_fitness[at];

@@ -3,6 +3,7 @@
 // MAP-Elites: the cells that hold an elite, in ascending order, their number, and the metrics of the archive. Groups:
 // x = searches.
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -30,7 +31,7 @@ void main() {
     float sum = 0.0, score = 0.0;
     for (uint k = begin; k < end; k++) {
         float f = LOAD(fitness, fitness_texels, base + k);
-        if (isnan(f)) continue;
+        if (m_isnan(f)) continue;
         count++;
         sum += f;
         score += f - worst;
@@ -43,7 +44,7 @@ void main() {
         all += counts[i];
     }
     for (uint k = begin; k < end; k++) {
-        if (!isnan(LOAD(fitness, fitness_texels, base + k))) occupied[base + before++] = k;
+        if (!m_isnan(LOAD(fitness, fitness_texels, base + k))) occupied[base + before++] = k;
     }
     sum = workgroup_sum(sum);
     score = workgroup_sum(score);

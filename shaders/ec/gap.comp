@@ -4,6 +4,7 @@
 // since one float resolves differences however large the fitness is. Values that are not finite count as the worst
 // finite one, and rank last. Groups: x = searches.
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -23,15 +24,13 @@ layout(push_constant) uniform Push { uint population; };
 
 const float LARGEST = 3.402823466e38;
 
-bool finite(float f) { return !isnan(f) && !isinf(f); }
-
 void main() {
     uint search = gl_WorkGroupID.x, base = search * population;
     float best = -LARGEST, worst = LARGEST;
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
         float f = LOAD(fitness, fitness_texels, base + p);
-        best = finite(f) ? max(best, f) : best;
-        worst = finite(f) ? min(worst, f) : worst;
+        best = m_isfinite(f) ? max(best, f) : best;
+        worst = m_isfinite(f) ? min(worst, f) : worst;
     }
     best = -workgroup_min(-best);
     worst = workgroup_min(worst);
@@ -46,7 +45,7 @@ void main() {
     bool any_finite = worst <= best;
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
         float f = LOAD(fitness, fitness_texels, base + p), low = LOAD(fitness_low, fitness_low_texels, base + p);
-        bool counts = finite(f);
+        bool counts = m_isfinite(f);
         if (!counts) {
             f = worst;
             low = low_of_worst;

@@ -16,6 +16,7 @@ layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 2) const uint K = 2; // objectives
 
+#include "engine/finite.glsl"
 #include "engine/workgroup.glsl"
 
 layout(std430, set = 0, binding = 2) readonly buffer Front { uint front[]; };   // [M, N]
@@ -49,7 +50,7 @@ bool solve() {
         uint pivot = c;
         for (uint r = c + 1u; r < K; r++) pivot = abs(matrix[r * (K + 1u) + c]) > abs(matrix[pivot * (K + 1u) + c]) ? r : pivot;
         float p = matrix[pivot * (K + 1u) + c];
-        if (!(abs(p) > 0.0)) return false;
+        if (!m_isfinite(p) || p == 0.0) return false;
         for (uint j = 0u; j <= K; j++) {
             float swap = matrix[c * (K + 1u) + j];
             matrix[c * (K + 1u) + j] = matrix[pivot * (K + 1u) + j] / p;
@@ -70,7 +71,7 @@ void main() {
         float high = -LARGEST, low = LARGEST, low_front = LARGEST;
         for (uint i = own; i < n; i += WORKGROUP) {
             float f = objective(base + i, k);
-            if (!(f > -LARGEST)) continue; // not finite, or not evaluated
+            if (m_isnan(f) || f <= -LARGEST) continue; // not finite, or not evaluated
             high = max(high, f);
             low = min(low, f);
             if (front[base + i] == 0u) low_front = min(low_front, f);
@@ -107,7 +108,7 @@ void main() {
                 float f = i < K ? extreme[(search * K + i) * K + k] : objective(base + i - K, k);
                 float loss = best[k] - f;
                 loss = loss < NO_LOSS ? 0.0 : loss;
-                most = isnan(f) ? LARGEST : max(most, min(k == axis ? loss : OTHER_AXES * loss, LARGEST));
+                most = m_isnan(f) ? LARGEST : max(most, min(k == axis ? loss : OTHER_AXES * loss, LARGEST));
             }
             if (most < least) {
                 least = most;
@@ -138,12 +139,12 @@ void main() {
     for (uint k = 0u; k < K; k++) {
         float x = matrix[k * (K + 1u) + K];
         intercept[k] = 1.0 / x;
-        if (!(x > 0.0 && intercept[k] > LEAST_RANGE)) plane = false; // also NaN
+        if (!m_isfinite(x) || x <= 0.0 || m_isnan(intercept[k]) || intercept[k] <= LEAST_RANGE) plane = false;
     }
     for (uint k = 0u; k < K && plane; k++) { // check the solution
         float sum = 0.0;
         for (uint j = 0u; j < K; j++) sum += (best[j] - corner[k * K + j]) * matrix[j * (K + 1u) + K];
-        if (!(abs(sum - 1.0) <= 1e-3)) plane = false;
+        if (!m_isfinite(sum) || abs(sum - 1.0) > 1e-3) plane = false;
     }
     for (uint four = 0u; four < FOURS; four++) {
         vec4 scale = vec4(0.0), zero = vec4(0.0);

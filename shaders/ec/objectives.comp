@@ -3,6 +3,7 @@
 // Prepares several objectives of a generation: a candidate with an objective that is not finite gets the lowest float
 // in all of them. Groups: x = searches.
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -29,7 +30,7 @@ void main() {
         bool finite = true;
         for (uint k = 0u; k < objective; k++) {
             float f = LOAD(objectives, objectives_texels, base + k);
-            finite = finite && !isnan(f) && !isinf(f);
+            finite = finite && m_isfinite(f);
         }
         for (uint k = 0u; k < objective; k++) finite_objectives[base + k] = finite ? LOAD(objectives, objectives_texels, base + k) : LEAST;
         count += finite ? 0.0 : 1.0;

@@ -5,6 +5,7 @@
 //
 // Groups: x = searches.
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
@@ -32,7 +33,7 @@ void main() {
     float low = LARGEST, high = -LARGEST, count = 0.0;
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
         float f = LOAD(fitness, fitness_texels, base + p);
-        if (!isnan(f) && !isinf(f)) {
+        if (m_isfinite(f)) {
             low = min(low, f);
             high = max(high, f);
             count += 1.0;
@@ -49,7 +50,7 @@ void main() {
     uint at = 0xFFFFFFFFu; // the first among the best
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
         float f = LOAD(fitness, fitness_texels, base + p);
-        bool finite = !isnan(f) && !isinf(f);
+        bool finite = m_isfinite(f);
         finite_fitness[base + p] = finite ? f : low;
         if (HAS_RANKED) ranked[base + p] = finite ? f : none;
         sum += finite ? f / unit : 0.0;
@@ -58,13 +59,13 @@ void main() {
     float mean = workgroup_sum(sum) / max(count, 1.0), square = 0.0;
     for (uint p = gl_LocalInvocationID.x; p < population; p += WORKGROUP) {
         float f = LOAD(fitness, fitness_texels, base + p), d = f / unit - mean;
-        square += !isnan(f) && !isinf(f) ? d * d : 0.0;
+        square += m_isfinite(f) ? d * d : 0.0;
     }
     square = workgroup_sum(square);
     at = workgroup_min(at);
     if (gl_LocalInvocationID.x == 0u) {
         float before = best[search];
-        bool better = any_finite && (isnan(before) || high > before);
+        bool better = any_finite && (m_isnan(before) || high > before);
         if (better) best[search] = high;
         improved[search] = better ? 1u : 0u;
         candidate[search] = any_finite ? at : 0u;

@@ -12,6 +12,7 @@
 //
 // Random numbers are drawn as in envs/wrapper.glsl.
 
+#include "engine/finite.glsl"
 #include "engine/rng.glsl"
 #include "envs/transfer.glsl"
 
@@ -60,8 +61,8 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, uint action, i
         } while (ACTION_REPEAT > 1u && taken < ACTION_REPEAT && !terminated && !truncated);
         float sum = reward;
         [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) sum += s[f];
-        bool finite = !isnan(sum) && !isinf(sum);
-        reward = isnan(reward) || isinf(reward) ? 0.0 : reward;
+        bool finite = m_isfinite(sum);
+        reward = m_isfinite(reward) ? reward : 0.0;
         ep.ret += reward;
         ep.done = (terminated || !finite ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
         done = ep.done | (finite ? 0u : DONE_DIVERGED);

@@ -71,6 +71,7 @@ layout(push_constant) uniform Push {
     uint share;         // number of consecutive members that share a normalizer and a cap
 };
 
+#include "engine/finite.glsl"
 #include "engine/nn/head.glsl"
 
 // For each word w of an observation: `body`, a statement that uses w and `word`. A loop takes `each` words per iteration through a moving queue:
@@ -145,7 +146,7 @@ void main() {
         bool broken = false; // NaN outputs of a network would otherwise go unnoticed
         UNROLL for (uint o = 0u; o < OUT; o++) {
             y[o] = POLICY == POLICY_OUTPUTS ? outputs[at * OUT + o] : 0.0; // without a network all logits are zero: the uniform distribution
-            broken = broken || isnan(y[o]) || isinf(y[o]);
+            broken = broken || !m_isfinite(y[o]);
         }
         if (HAS_SEEN) {
             bool more = first + t != 0u;

@@ -12,6 +12,7 @@ layout(constant_id = 8) const bool RANDOM = false;     // uniform over the actio
 layout(constant_id = 9) const bool TRAJECTORY = false; // write action and log-probability of every step
 layout(constant_id = 10) const bool APPLIED = false;   // trajectories store applied actions with their log-probabilities; else sampled ones
 
+#include "engine/finite.glsl"
 #include "engine/nn/head.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Outputs { float outputs[]; };     // [M, E, OUT]: of the networks; optional
@@ -49,7 +50,7 @@ void main() {
     bool broken = false;
     [[unroll]] for (uint o = 0u; o < OUT; o++) {
         y[o] = RANDOM ? 0.0 : outputs[at * OUT + o];
-        broken = broken || isnan(y[o]) || isinf(y[o]);
+        broken = broken || !m_isfinite(y[o]);
     }
     const bool discrete = HEAD == CATEGORICAL || HEAD == EPSILON_GREEDY;
     float exploration = EXPLORE ? noise[owner] : 0.0, log_prob = 0.0;

@@ -5,6 +5,9 @@
 // Groups: x · local size >= count · features.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
+
+#include "engine/finite.glsl"
+
 layout(constant_id = 6) const bool TRAJECTORY = false;     // write every transition
 layout(constant_id = 7) const bool HAS_NORMALIZER = false;
 layout(constant_id = 8) const bool HAS_SEEN = false;
@@ -59,7 +62,7 @@ void main() {
     if (HAS_SEEN && taken) {
         float d = acted_on;
         if (HAS_NORMALIZER) d -= normalizer[at / environments % params_period / share * 2u * features + k];
-        if (isnan(d * d) || isinf(d * d)) d = 0.0; // too large to count
+        if (!m_isfinite(d * d)) d = 0.0; // too large to count
         seen[(1u + k) * all + at] += d;
         seen[(1u + features + k) * all + at] += d * d;
         if (k == 0u) seen[at] += 1.0;

@@ -63,6 +63,7 @@ layout(push_constant) uniform Push {
     uint hidden[8];     // and their units
 } low_push;
 
+#include "engine/finite.glsl"
 #include "engine/nn/low_rank_network.glsl"
 #include "engine/nn/head.glsl"
 
@@ -205,7 +206,7 @@ void main() {
                 }
             }
             bool broken = false; // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
-            UNROLL for (uint o = 0u; o < OUT; o++) broken = broken || isnan(y[o]) || isinf(y[o]);
+            UNROLL for (uint o = 0u; o < OUT; o++) broken = broken || !m_isfinite(y[o]);
 
             Rng rng = rng_new(seed, action_stream, drawer, environment, time + t);
 #if DISCRETE
@@ -267,7 +268,7 @@ void main() {
             finished[3u * all + at] = (more ? finished[3u * all + at] : 0.0) + diverge;
             if (HAS_SEEN) {
                 bool finite = true; // a diverged environment does not contribute
-                UNROLL for (uint k = 0u; k < LOW_SUMS; k++) finite = finite && !isnan(square[k]) && !isinf(square[k]);
+                UNROLL for (uint k = 0u; k < LOW_SUMS; k++) finite = finite && m_isfinite(square[k]);
                 seen[at] = (more ? seen[at] : 0.0) + (finite ? acted : 0.0);
                 TRANSFER_STORE(k, IN, sum[k], seen[(1u + k) * all + at] = (more ? seen[(1u + k) * all + at] : 0.0) + (finite ? carried : 0.0))
                 TRANSFER_STORE(k, IN, square[k],

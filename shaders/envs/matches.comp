@@ -9,6 +9,7 @@
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
+#include "engine/finite.glsl"
 #include "engine/rng.glsl"
 #include "envs/rows.glsl"
 
@@ -52,7 +53,7 @@ void main() {
     if (HAS_RESULTS && HAS_RETURNS && HAS_FACING && (word >> 30) != 0u && facing[at] != 0u) {
         uint slot = (facing[at] - 1u) / 2u, seat = (facing[at] - 1u) % 2u;
         float difference = returns[at * 2u + seat] - returns[at * 2u + 1u - seat];
-        if (!isnan(difference)) results[(at * count + slot) * 3u + (difference > 0.0 ? 0u : difference == 0.0 ? 1u : 2u)]++;
+        if (!m_isnan(difference)) results[(at * count + slot) * 3u + (difference > 0.0 ? 0u : difference == 0.0 ? 1u : 2u)]++;
     }
     Rng rng = rng_new(seed, stream, member, at % environments, clock[1] + step);
     float u = rng_uniform(rng);

@@ -94,6 +94,7 @@ layout(push_constant) uniform Push {
 };
 
 #define MLP_LOOP
+#include "engine/finite.glsl"
 #include "engine/nn/network.glsl"
 #include "engine/nn/head.glsl"
 
@@ -201,7 +202,7 @@ void main() {
             }
         }
         bool broken = false; // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
-        UNROLL for (uint o = 0u; o < OUT; o++) broken = broken || isnan(y[o]) || isinf(y[o]);
+        UNROLL for (uint o = 0u; o < OUT; o++) broken = broken || !m_isfinite(y[o]);
 
         float log_prob = 0.0, kept[DIMS]; // of the action, in the form that trajectories store
         Rng rng = rng_new(seed, action_stream, drawer, environment, time + t);
@@ -262,7 +263,7 @@ void main() {
         finished[3u * all + at] = (more ? finished[3u * all + at] : 0.0) + diverged;
         if (HAS_SEEN) {
             bool finite = true; // a diverged environment does not contribute
-            UNROLL for (uint k = 0u; k < IN; k++) finite = finite && !isnan(square[k]) && !isinf(square[k]);
+            UNROLL for (uint k = 0u; k < IN; k++) finite = finite && m_isfinite(square[k]);
             seen[at] = (more ? seen[at] : 0.0) + (finite ? count : 0.0);
             TRANSFER_STORE(k, IN, sum[k], seen[(1u + k) * all + at] = (more ? seen[(1u + k) * all + at] : 0.0) + (finite ? carried : 0.0))
             TRANSFER_STORE(k, IN, square[k], seen[(1u + IN + k) * all + at] = (more ? seen[(1u + IN + k) * all + at] : 0.0) + (finite ? carried : 0.0))

@@ -90,6 +90,7 @@ layout(push_constant) uniform Push {
 };
 
 #define MLP_LOOP
+#include "engine/finite.glsl"
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/mlp_stream.glsl"
 #include "engine/nn/head.glsl"
@@ -231,7 +232,7 @@ void take(uint now) {
         float y[OUT], kept[DIMS], log_prob = 0.0;
         UNROLL for (uint o = 0u; o < OUT; o++) {
             y[o] = (POLICY == POLICY_OUTPUTS || POLICY == POLICY_NETWORK) && !fixed_player ? outputs[place * OUT + o] : 0.0;
-            broken[seat] = broken[seat] || isnan(y[o]) || isinf(y[o]);
+            broken[seat] = broken[seat] || !m_isfinite(y[o]);
         }
         float exploration = EXPLORE ? noise[owner] : 0.0;
         Rng rng = rng_new(source, action_stream, drawer, environment * AGENTS + seat, time);
@@ -288,7 +289,7 @@ void take(uint now) {
         if (HAS_SEEN && acted[seat] && own[seat]) {
             float sum = 0.0;
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) sum += observed[place * OBS_SIZE + k];
-            bool finite = !isnan(sum) && !isinf(sum); // a diverged world does not contribute
+            bool finite = m_isfinite(sum); // a diverged world does not contribute
             if (finite) seen[place] += 1.0;
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) {
                 float d = finite ? observed[place * OBS_SIZE + k] - (HAS_NORMALIZER ? normalizer[owner / share * 2u * OBS_SIZE + k] : 0.0) : 0.0;
@@ -334,12 +335,12 @@ void take(uint now) {
         }
     }
 #endif
-    bool finite = !isnan(sum) && !isinf(sum);
+    bool finite = m_isfinite(sum);
     bool diverged = env_diverged || !finite;
     if (!finite) world.done |= DONE_TERMINATED;
     SEATS_LOOP(seat) {
         if (!acted[seat]) continue;
-        if (isnan(reward[seat]) || isinf(reward[seat])) reward[seat] = 0.0;
+        if (!m_isfinite(reward[seat])) reward[seat] = 0.0;
         seats[seat].ret += reward[seat];
         seats[seat].done |= world.done;
         if (!finite && TRAJECTORY) { // nothing bootstraps from it

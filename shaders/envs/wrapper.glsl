@@ -6,6 +6,7 @@
 // …) from rng_new(seed, "env", member, environment, t). A reset inside a step continues that step's sequence, so the
 // step's Rng must not be used afterwards.
 
+#include "engine/finite.glsl"
 #include "engine/rng.glsl"
 #include "envs/transfer.glsl"
 
@@ -69,7 +70,7 @@ bool episode_finite(const float s[STATE_SIZE], const float obs[OBS_SIZE], float 
     float sum = reward;
     [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) sum += s[f];
     [[unroll]] for (uint k = 0u; k < OBS_SIZE; k++) sum += obs[k];
-    return !isnan(sum) && !isinf(sum);
+    return m_isfinite(sum);
 }
 
 // episode_advance takes one action. next_obs is the true observation after it; obs is the one to act on next: the
@@ -132,7 +133,7 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, EPISODE_ACTION
     env_observe(s, next_obs);
     if (steps) {
         bool finite = episode_finite(s, next_obs, reward);
-        reward = isnan(reward) || isinf(reward) ? 0.0 : reward;
+        reward = m_isfinite(reward) ? reward : 0.0;
         [[unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs[k] = finite ? next_obs[k] : 0.0;
         ep.ret += reward;
         ep.done = (terminated || !finite ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);

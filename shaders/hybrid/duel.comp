@@ -7,6 +7,7 @@
 // copied instead, and so on, so that a source is its own source. Fitness rises along this chain, so it has no cycle.
 // Groups: x = ceil(members / local size).
 
+#include "engine/finite.glsl"
 #include "engine/rng.glsl"
 
 layout(local_size_x = 8) in;
@@ -33,11 +34,11 @@ uint opponent(uint p) {
 
 bool beats(uint q, uint p) {
     float a = fitness[q], b = fitness[p];
-    if (isnan(a) || isnan(b)) return !isnan(a);
+    if (m_isnan(a) || m_isnan(b)) return !m_isnan(a);
     if (!(a > b)) return false;
     if (!HAS_VARIANCE) return true;
     float both = variance[q] + variance[p];
-    if (!(both > 0.0) || isinf(both)) return true; // both variances are 0, or moments are not finite
+    if (!(both > 0.0) || !m_isfinite(both)) return true; // both variances are 0, or moments are not finite
     float u = variance[q] / both, v = variance[p] / both;
     float degrees = clamp(float(episodes - 1u) * (1.0 / (u * u + v * v) - 1.0), 0.0, float(episodes - 1u)); // above n - 1
     uint at = min(uint(degrees), episodes - 2u);

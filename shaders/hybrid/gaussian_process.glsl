@@ -6,6 +6,7 @@
 // over SIZE places at most, of which the factor of the covariance, without v, is kept. The includer declares WORKGROUP, at
 // least SIZE, and has the bindings 0 to 2.
 
+#include "engine/finite.glsl"
 #include "engine/workgroup.glsl"
 #include "engine/math.glsl"
 
@@ -58,7 +59,7 @@ void gather_observations(uint rows) {
         float sum = 0.0, squares = 0.0;
         for (uint i = 0u; i < rows; i++) {
             float gain = gains[i];
-            if (isnan(gain) || isinf(gain)) continue;
+            if (!m_isfinite(gain)) continue;
             target[n] = gain;
             when[n] = times[i];
             for (uint q = 0u; q < QUADS; q++) place[n * QUADS + q] = inputs[i * QUADS + q];

@@ -6,6 +6,7 @@
 layout(local_size_x = 32, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 32;
 
+#include "engine/finite.glsl"
 #include "engine/workgroup.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Fitness { float fitness[]; }; // [M, N]
@@ -22,7 +23,7 @@ float infinity() { return uintBitsToFloat(0x7F800000u); }
 // cost is minus the fitness, so that the best is the least.
 float cost(uint at) {
     float x = fitness[at];
-    return isnan(x) ? infinity() : -x;
+    return m_isnan(x) ? infinity() : -x;
 }
 
 void main() {

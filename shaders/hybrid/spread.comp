@@ -9,6 +9,7 @@ layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const bool HAS_STEADINESS = false;
 layout(constant_id = 2) const bool HAS_SECOND = false;
 
+#include "engine/finite.glsl"
 #include "engine/workgroup.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Returns { float returns[]; };         // [M, n]; the deviation is of n > 1
@@ -37,7 +38,7 @@ void main() {
     if (gl_LocalInvocationID.x != 0u) return;
     float steady = -sqrt(squares);
     float second = HAS_SECOND ? given[member] : steady;
-    bool finite = !isnan(second) && !isinf(second) && !isnan(mean) && !isinf(mean);
+    bool finite = m_isfinite(second) && m_isfinite(mean);
     fitness[member] = mean;
     variance[member] = squares / float(episodes);
     objectives[2u * member] = finite ? mean : -LARGEST;

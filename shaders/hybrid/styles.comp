@@ -4,6 +4,7 @@
 // a member moves, and the score plus a weight times the share in which it does not. A member with a return that is not finite is worse than all
 // others in both. Groups: x = ceil(members / local size).
 
+#include "engine/finite.glsl"
 #include "engine/math.glsl"
 
 layout(local_size_x = 8) in;
@@ -26,7 +27,7 @@ void main() {
     uint p = gl_GlobalInvocationID.x;
     if (p >= members) return;
     float score = (returns[p] - low) / (high - low), moved = moves[p];
-    bool finite = !isnan(score) && !isinf(score);
+    bool finite = m_isfinite(score);
     objectives[2u * p] = finite ? score + active_weight * moved : -LARGEST;
     objectives[2u * p + 1u] = finite ? score + lazy_weight * (1.0 - moved) : -LARGEST;
 }

@@ -5,6 +5,7 @@
 // v_s, along the prior's coordinate. A student whose own value or velocity is not finite restarts at its teacher's
 // value with velocity 0. Groups: x = ceil(members / local size).
 
+#include "engine/finite.glsl"
 #include "engine/rng.glsl"
 #include "hybrid/prior.glsl"
 
@@ -33,7 +34,7 @@ void main() {
     float r1 = rng_uniform(rng), r2 = rng_uniform(rng);
     float x = prior_coordinate(prior, values[p]), teacher = prior_coordinate(prior, values[source[p]]);
     float v = r1 * velocity[p] + r2 * (teacher - x);
-    if (isnan(v) || isinf(v)) {
+    if (!m_isfinite(v)) {
         x = teacher;
         v = 0.0;
     }

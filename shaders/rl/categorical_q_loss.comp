@@ -20,6 +20,7 @@ layout(constant_id = 3) const bool LOG_TEMPERATURE = false; // Temperature holds
 layout(constant_id = 4) const bool HAS_NEXT_LOG_PROB = false;
 layout(constant_id = 5) const bool HAS_TEMPERATURE = false; // otherwise values have no entropy term
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 #include "engine/math.glsl"
 
@@ -78,7 +79,7 @@ void main() {
     [[dont_unroll]] for (uint c = 0u; c < CRITICS; c++) {
         uint base = ((member * CRITICS + c) * rows + i) * atoms, from = ((member * CRITICS + (UNCLIPPED ? c : smaller)) * rows + i) * atoms;
         Atoms next = next_of(from), own = value_of(base);
-        bool bad = isnan(scaled) || isinf(scaled) || isnan(shift) || isinf(shift) || isnan(next.log_sum);
+        bool bad = !m_isfinite(scaled) || !m_isfinite(shift) || m_isnan(next.log_sum);
         float broken = bad ? M_NAN : 0.0; // NaN would be lost in the projection
         // Atoms of the target, in order, fall between atoms k and k + 1 that never go back, since factor is not negative: an
         // iteration either takes the next of them, or is done with k.

@@ -7,6 +7,7 @@
 layout(local_size_x = 8, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 8;
 
+#include "engine/finite.glsl"
 #include "engine/math.glsl"
 
 const uint AGENTS = 32u; // largest number of agents
@@ -37,7 +38,7 @@ void main() {
     for (uint at = me; at < agents * agents; at += WORKGROUP) {
         uint i = at / agents, j = at % agents;
         float distance = i == j ? 0.0 : distances[min(i, j) * agents + max(i, j)];
-        bool finite = !isnan(distance) && !isinf(distance); // an agent that has diverged is like no other
+        bool finite = m_isfinite(distance); // an agent that has diverged is like no other
         float s = i == j ? 1.0 : finite ? m_exp(-0.5 * scale * distance) : 0.0;
         similar[at] = s;
         factor[at] = i == j ? 1.0 : (1.0 - jitter) * s;

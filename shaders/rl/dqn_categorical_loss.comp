@@ -12,6 +12,7 @@
 //
 // Groups: x = ceil(rows / local size), y = members.
 
+#include "engine/finite.glsl"
 #include "rl/dqn.glsl"
 
 layout(push_constant) uniform Push {
@@ -74,7 +75,7 @@ void main() {
     Norm next = next_norm(next_base, best), own = value_norm(base, taken);
     float spacing = (high - low) / float(atoms - 1u), w = HAS_WEIGHT ? weight[at] : 1.0;
     float scaled = reward_scale[member] * reward[at], f = factor[at], last = float(atoms - 1u);
-    bool bad = isnan(scaled) || isinf(scaled) || isnan(next.log_sum);
+    bool bad = !m_isfinite(scaled) || m_isnan(next.log_sum);
     float broken = bad ? M_NAN : 0.0; // NaN would be lost in the projection
 
     // Atoms of the targets, in order, fall between atoms i and i + 1 that never go back, since factor is not negative: a turn

@@ -10,6 +10,7 @@
 //
 // Groups: x = ceil(rows / local size), y = members.
 
+#include "engine/finite.glsl"
 #include "rl/dqn.glsl"
 
 layout(push_constant) uniform Push {
@@ -46,7 +47,7 @@ void main() {
     float d = q - y, w = HAS_WEIGHT ? weight[at] : 1.0;
     float slope = 2.0 * d, l = d * d;
     if (huber > 0.0) {
-        slope = isnan(d) ? d : clamp(d, -huber, huber);
+        slope = m_isnan(d) ? d : clamp(d, -huber, huber);
         l = abs(d) <= huber ? 0.5 * d * d : huber * (abs(d) - 0.5 * huber);
     }
     error[at] = d;

@@ -5,6 +5,7 @@
 //
 // Groups: x = ceil(T * lanes / REPLAY_CHUNK), y = rings.
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 #include "rl/replay.glsl"
 
@@ -31,16 +32,14 @@ layout(push_constant) uniform Push {
     uint actions;  // D
 };
 
-bool finite(float x) { return !isnan(x) && !isinf(x); }
-
 // Whether all numbers of an element of [T, M, E] are finite.
 bool whole(uint element) {
-    bool all = finite(reward[element]);
+    bool all = m_isfinite(reward[element]);
     for (uint k = 0u; k < features; k++) {
         uint at = element * features + k;
-        all = all && finite(LOAD(obs, obs_texels, at)) && finite(LOAD(next_obs, next_obs_texels, at));
+        all = all && m_isfinite(LOAD(obs, obs_texels, at)) && m_isfinite(LOAD(next_obs, next_obs_texels, at));
     }
-    for (uint k = 0u; k < actions; k++) all = all && finite(LOAD(action, action_texels, element * actions + k));
+    for (uint k = 0u; k < actions; k++) all = all && m_isfinite(LOAD(action, action_texels, element * actions + k));
     return all;
 }
 

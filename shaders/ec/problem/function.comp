@@ -18,6 +18,7 @@
 // candidates is computed in Go. A workgroup takes one candidate at a time, and its invocations share the coordinates.
 // Groups: x = any number, which share the candidates.
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 
 layout(local_size_x = 32, local_size_x_id = 0) in;
@@ -302,7 +303,7 @@ void main() {
                 small = HAS_CANDIDATES_LOW ? entered(i, sum_rest(vec4(far), vec4(small), vec4(near)).x) : 0.0;
                 d = near;
                 outside += square(max(abs(x + constant(ORIGIN + i)) - 5.0, 0.0));
-                if (isnan(d) || isinf(d)) outside = M_NAN; // minima and maxima may drop NaN
+                if (!m_isfinite(d)) outside = M_NAN; // minima and maxima may drop NaN
                 d = entered(i, d);
                 if (MATRICES == 0u) d = changed(i, d);
             }

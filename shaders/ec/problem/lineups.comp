@@ -7,6 +7,7 @@
 // equipment (random keys: J. C. Bean, 1994): whatever an operator does to keys, no hero and no piece is in a lineup twice. ec/problem/lineups.go has
 // the rules. A workgroup takes one candidate at a time. Groups: x = any number, which share the candidates.
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 
 layout(local_size_x = 32, local_size_x_id = 0) in;
@@ -154,11 +155,11 @@ void main() {
         broken[lane] = false;
         for (uint i = lane; i < KEYS; i += WORKGROUP) {
             float x = number(c, i);
-            keys[i] = isnan(x) ? -1e38 : x;
+            keys[i] = m_isnan(x) ? -1e38 : x;
         }
         for (uint i = lane; i < dim; i += WORKGROUP) {
             float x = number(c, i);
-            broken[lane] = broken[lane] || isnan(x) || isinf(x);
+            broken[lane] = broken[lane] || !m_isfinite(x);
         }
         barrier();
         for (uint i = lane; i < KEYS; i += WORKGROUP) {

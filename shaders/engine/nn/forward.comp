@@ -68,8 +68,9 @@ void main() {
     mlp_load(network * row + base);
     mlp_input_begin(network / normalizer_shared);
     rows = outer * inner;
-    read = rows * gl_WorkGroupID.y / gl_NumWorkGroups.y;
-    end = rows * (gl_WorkGroupID.y + 1u) / gl_NumWorkGroups.y;
+    uint each = (rows + gl_NumWorkGroups.y - 1u) / gl_NumWorkGroups.y; // a product of rows and parts may exceed 32 bits
+    read = min(each * gl_WorkGroupID.y, rows);
+    end = min(read + each, rows);
     look();
     if (waiting == 0u) return;
     [[dont_unroll]] do {

@@ -28,6 +28,7 @@ layout(constant_id = 19) const uint DEPTH = 32;      // of a slice, a multiple o
 layout(constant_id = 20) const uint SCALE_A = 0;     // A is rounded after multiplication by 2^SCALE_A
 layout(constant_id = 21) const uint SCALE_B = 0;
 
+#include "engine/finite.glsl"
 #include "engine/nn/gemm_operands.glsl"
 
 const uint SUBGROUP_ROWS = BLOCK_M * TILE_M;
@@ -55,7 +56,7 @@ uvec2 half4(vec4 v, uint scale) {
     float factor = uintBitsToFloat((127u + scale) << 23);
     f16vec4 h;
     [[unroll]] for (uint i = 0u; i < 4u; i++) {
-        h[i] = float16_t(isnan(v[i]) || isinf(v[i]) ? v[i] : clamp(factor * v[i], -largest, largest));
+        h[i] = float16_t(m_isfinite(v[i]) ? clamp(factor * v[i], -largest, largest) : v[i]);
     }
     return uvec2(packFloat2x16(h.xy), packFloat2x16(h.zw));
 }

@@ -2,6 +2,8 @@
 // array would not fit an invocation's registers, and its unrolled loops would take minutes to compile. The formulas are those of engine/nn/head.glsl, in the
 // same order, so that both forms give the same bits. The includer includes that file before, and defines READ(i), output i in memory.
 
+#include "engine/finite.glsl"
+
 // log(sum(exp(logits))) of a dimension, whose logits begin at READ(first).
 float read_norm(uint first) {
     float top = READ(first), sum = 0.0;
@@ -42,7 +44,7 @@ bool read_broken(uint base) {
     bool broken = false;
     [[dont_unroll]] for (uint o = 0u; o < OUT; o++) {
         float x = READ(base + o);
-        broken = broken || isnan(x) || isinf(x);
+        broken = broken || !m_isfinite(x);
     }
     return broken;
 }

@@ -7,6 +7,7 @@
 
 #extension GL_EXT_control_flow_attributes : require
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 #include "engine/math.glsl"
 
@@ -43,10 +44,10 @@ void main() {
     if (i >= rows * ACTIONS) return;
     uint row = i / ACTIONS, action = i % ACTIONS;
     float top = logit(row, action, 0u);
-    bool finite = !(isnan(top) || isinf(top));
+    bool finite = m_isfinite(top);
     [[dont_unroll]] for (uint atom = 1u; atom < ATOMS; atom++) {
         float z = logit(row, action, atom);
-        finite = finite && !(isnan(z) || isinf(z));
+        finite = finite && m_isfinite(z);
         top = max(top, z);
     }
     float sum = 0.0, weighted = 0.0;

@@ -18,6 +18,7 @@ layout(constant_id = 42) const bool STREAM_ALIGNED = false; // every layer's par
 
 const uint STREAM_UNITS = 4u * STREAM_QUADS;
 const uint STREAM_HALF = STREAM_ROWS * STREAM_UNITS;
+layout(constant_id = 48) const bool STREAM_ONE_TURN = false; // STREAM_ROWS inputs are all that a subgroup has
 
 // Activations [2, rows, units of the lane]: a layer's inputs and its outputs, in turns. Inputs of the network lie as
 // unit = register * LANES + lane; outputs of layers as unit = 4 * (register / 4 * LANES + lane) + register % 4.
@@ -30,10 +31,9 @@ LOADER(stream_params, STREAM_ALIGNED, params4, params_texels)
 const bool STREAM_LONG = IN > 128u;
 const uint STREAM_QUEUE = STREAM_LONG ? IN : 1u; // and LANES behind
 
-// Spreads the inputs of the lanes from `first` on. Subgroups of sixteen lanes or fewer have one turn (nn.StreamOf):
-// software drivers shuffle faster by an index that the compiler knows.
+// Spreads the inputs of the lanes from `first` on. Software drivers shuffle faster by an index that the compiler knows.
 void stream_input(const float x[IN], uint first) {
-    uint from = LANES <= 16u ? 0u : first;
+    uint from = STREAM_ONE_TURN ? 0u : first;
     if (STREAM_LONG) {
         float queue[STREAM_QUEUE + LANES];
         UNROLL for (uint k = 0u; k < STREAM_QUEUE + LANES; k++) queue[k] = k < IN ? x[min(k, IN - 1u)] : 0.0;

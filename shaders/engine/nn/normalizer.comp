@@ -9,6 +9,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
+#include "engine/finite.glsl"
 #include "engine/workgroup.glsl"
 
 layout(std430, set = 0, binding = 0) readonly buffer Obs { float obs[]; };        // [T, M, E, O]
@@ -30,7 +31,7 @@ void main() {
     float sum = 0.0, square = 0.0, finite = 0.0;
     for (uint i = gl_LocalInvocationID.x; i < n; i += WORKGROUP) {
         float x = OBS(i);
-        bool in_range = !isnan(x) && !isinf(x);
+        bool in_range = m_isfinite(x);
         sum += in_range ? x : 0.0;
         finite += in_range ? 1.0 : 0.0;
     }
@@ -38,7 +39,7 @@ void main() {
     float batch_mean = workgroup_sum(sum) / finite;
     for (uint i = gl_LocalInvocationID.x; i < n; i += WORKGROUP) {
         float x = OBS(i), d = x - batch_mean;
-        square += !isnan(x) && !isinf(x) ? d * d : 0.0;
+        square += m_isfinite(x) ? d * d : 0.0;
     }
     square = workgroup_sum(square);
     if (gl_LocalInvocationID.x != 0u) return;

@@ -25,6 +25,7 @@ uint network_ins, network_outs; // of the present network
 #define MLP_OUTS network_outs
 
 #include "rl/internal/lane/update.glsl"
+#include "engine/finite.glsl"
 #include "engine/nn/mlp_part.glsl"
 #include "engine/nn/head_batch.glsl"
 
@@ -145,7 +146,7 @@ bool learn(bool learns, float besides) {
         exchange();
 
         bool steps = acts || network + 1u == CRITICS; // the optimizer; the critics' together
-        finite = !isnan(square) && !isinf(square);
+        finite = m_isfinite(square);
         uint who = acts ? 1u : 0u;
         float t = float(done[who] + 1u), rate = acts ? actor_rate[member] : critic_rate[member];
         adam(Adam(acts ? own : critic + member * CRITICS * critic_row, acts ? actor_stride : critic_stride,

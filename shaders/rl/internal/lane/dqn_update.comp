@@ -6,6 +6,7 @@
 //
 // Groups: x = members.
 
+#include "engine/finite.glsl"
 #include "engine/optim/constants.glsl"
 
 layout(constant_id = 9) const bool DOUBLE = false;   // the network chooses the next action
@@ -89,7 +90,7 @@ void losses() {
         float d = q - target_value(at, next);
         float slope = 2.0 * d, l = d * d;
         if (huber > 0.0) {
-            slope = isnan(d) ? d : clamp(d, -huber, huber);
+            slope = m_isnan(d) ? d : clamp(d, -huber, huber);
             l = abs(d) <= huber ? 0.5 * d * d : huber * (abs(d) - 0.5 * huber);
         }
         float g = slope / float(BATCH);

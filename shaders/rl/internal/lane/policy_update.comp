@@ -11,6 +11,7 @@
 // Groups: x = members, y = 2 with APART.
 
 #define QUADS_64
+#include "engine/finite.glsl"
 #include "engine/store.glsl"
 #include "engine/rng.glsl"
 #include "engine/optim/constants.glsl"
@@ -170,7 +171,7 @@ void main() {
         }
         if (!goes_on) break;
         size = sqrt(square);
-        bool finite = !isnan(square) && !isinf(square);
+        bool finite = m_isfinite(square);
         float t = float(done + 1u);
         float factor = max_norm > 0.0 && size > max_norm ? max_norm / size : 1.0;
         Step s = Step(finite, rate, vec4(factor, bias_correction(t, log_beta_1), bias_correction(t, log_beta_2), 1.0), constants());
