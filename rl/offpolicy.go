@@ -101,7 +101,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if o.learner, err = build(o, parts); err != nil {
 		return err
 	}
-	if _, err := o.deterministic(); with.criticsFirst && (err != nil || o.learner.block(0) != 1) {
+	if _, err := o.deterministic(); with.criticsFirst && err != nil {
 		return config.Invalid("cem-rl.critics_first", "updates of the critics come first; want ddpg, or td3 with policy_delay = 1")
 	}
 	m.CountSteps()
