@@ -128,6 +128,9 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if o.replay, err = NewReplay(s.Sub("replay"), hyper, *o.collector.Trajectory(), replay); err != nil {
 		return err
 	}
+	if replay.Inherit && !o.env.KeepsEpisodes() {
+		o.replay.own.newest.owner.Own() // a ring that is taken over goes on with its episodes, which the environments take over too
+	}
 	o.collector.continued = append(o.collector.continued, o.replay.own.newest.owner)
 	if o.learner.behaviour().policy.Network.Memory() > 0 {
 		if o.sequences, err = o.replay.NewSequences(s.Sub("replay").Sub("sequences"), *o.collector.Trajectory(), *with.sequences); err != nil {
