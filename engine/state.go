@@ -46,6 +46,7 @@ type tensors struct {
 	save    []func(context.Context) error       // see OnSave
 	zero    []func(context.Context) error       // see OnZero
 	inherit []func(r *Recorder, source *Tensor) // see OnInherit
+	revive  []func(r *Recorder)                 // see OnRevive
 	close   []func() error                      // see OnClose
 	lost    []string                            // see Lose
 
@@ -305,6 +306,16 @@ func (s *State) Inherit(r *Recorder, source *Tensor) {
 
 // Follows reports whether OnInherit was given anything: Inherited is then not all that a copied member takes over.
 func (s *State) Follows() bool { return len(s.all.inherit) > 0 }
+
+// OnRevive adds what Revive records: forgetting what is true only of members that go on from the last iteration.
+func (s *State) OnRevive(f func(r *Recorder)) { s.all.revive = append(s.all.revive, f) }
+
+// Revive records, after members became copies of members as they were in earlier iterations, what OnRevive was given.
+func (s *State) Revive(r *Recorder) {
+	for _, f := range s.all.revive {
+		f(r)
+	}
+}
 
 // Lookup returns the saved tensor with a full name, or nil.
 func (s *State) Lookup(name string) *Tensor { return s.all.index[name] }

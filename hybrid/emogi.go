@@ -212,6 +212,7 @@ func (e *emogi) breed(r *engine.Recorder, p *PBT) {
 	for _, t := range e.carried {
 		engine.Take(r, p.parent, t.child, t.parent)
 	}
+	p.State().Revive(r) // parents may be of any earlier selection
 	for _, c := range e.crossed {
 		width := c.child.Len() / int(n)
 		groups := r.Share(int(n), width)

@@ -326,6 +326,51 @@ func TestEMOGIRenews(t *testing.T) {
 	}
 }
 
+// TestEMOGIReplays: in replays that members keep, a row is followed by the next observation of its episode, whatever parents came back in the meantime.
+func TestEMOGIReplays(t *testing.T) {
+	const members = 3
+	g := smallERL("td3", genetic())
+	g.members = members
+	agents, err := g.agents(t, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultEMOGI()
+	cfg.Warmup, cfg.Interval, cfg.Episodes, cfg.Search = 0, 1, 2, map[string]Prior{"discount": {Horizon, 2, 6}}
+	p := made(t)(NewEMOGI(t.Context(), agents, cfg))
+	initialized(t, p)
+	obs, newest, link := saved(t, p, "replay/obs"), saved(t, p, "replay/newest"), saved(t, p, "replay/link")
+	features, rows, capacity := obs.Size("feature"), obs.Size("row"), g.replay.Capacity
+	observation := func(ring, row int) []float32 { return values(t, obs)[(ring*rows+row)*features:][:features] }
+	kept, linked := 0, 0
+	for i := range 12 {
+		var next [members][]float32 // after the newest row: the ring's last observation
+		before := words(t, newest)
+		for ring := range members {
+			next[ring] = observation(ring, rows-1)
+		}
+		steps(t, p, i, i+1)
+		links := words(t, link)
+		for ring, row := range before {
+			if row == 0 {
+				continue // the episode was over
+			}
+			kept++
+			to := int(links[ring*capacity+int(row)-1])
+			if to < capacity {
+				linked++
+			}
+			if got := observation(ring, to); !slices.Equal(got, next[ring]) {
+				t.Errorf("iteration %d: the newest row of member %d is followed by %v; want %v", i, ring, got, next[ring])
+			}
+		}
+	}
+	t.Logf("%d of %d rows are linked", linked, kept)
+	if kept == 0 {
+		t.Error("no episode was left unfinished")
+	}
+}
+
 // TestEMOGILearns: a run has a front after the first selection, whose hypervolume never falls, as parents compete with children. It resumes to the same bits.
 func TestEMOGILearns(t *testing.T) {
 	p := stylish(t, 4)

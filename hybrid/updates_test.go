@@ -1,12 +1,15 @@
 package hybrid
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/rl"
 )
 
 // TestUpdatesPerStep: how many updates iterations make if their number follows from steps, in blocks of the delay, and that equal numbers of fixed and of
@@ -75,6 +78,35 @@ func TestCriticsFirst(t *testing.T) {
 	if c, err := g.newCEMRL(t, 5, cfg); err == nil || !strings.Contains(err.Error(), "want ddpg, or td3 with policy_delay = 1") {
 		c.Close()
 		t.Errorf("error %v; want one for sac", err)
+	}
+}
+
+// TestCriticsFirstWithoutDelay: where critics come first, a policy delay is refused, and PBT does not vary it.
+func TestCriticsFirstWithoutDelay(t *testing.T) {
+	g, cfg := smallCEMRL("td3")
+	cfg.CriticsFirst = true
+	for _, delay := range []float64{2, 2.5} {
+		c, err := NewCEMRL(t.Context(), func(opts ...rl.Option) (*rl.OffPolicy, error) {
+			env, err := envs.Lookup("Pendulum-v1")
+			if err != nil {
+				return nil, err
+			}
+			c := rl.DefaultTD3()
+			c.Members, c.RolloutLength, c.LearningStarts, c.PolicyDelay = g.members, g.horizon, g.horizon, delay
+			return rl.NewTD3(t.Context(), engine.New(open(t)), env, c, append([]rl.Option{rl.Replays(g.replay), rl.Environment(g.options)}, opts...)...)
+		}, g.algorithm, cfg)
+		if err == nil {
+			_ = c.Close()
+		}
+		if want := fmt.Sprintf("\"td3.policy_delay\": %g ", delay); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("policy_delay %g: error %v; want one with %q", delay, err, want)
+		}
+	}
+	for _, first := range []bool{true, false} {
+		cfg.CriticsFirst = first
+		if c := g.openCEMRL(t, 5, cfg); (c.Hyper().Lookup("policy_delay") == nil) != first {
+			t.Errorf("critics first %v: policy_delay among %v", first, c.Hyper().Names())
+		}
 	}
 }
 

@@ -140,9 +140,14 @@ func (c *Collector) RecordRandom(r *engine.Recorder) {
 	c.recordCut(r)
 }
 
-// RecordMoments records adding the observations to the normalizer's moments, if there is a normalizer.
+// RecordMoments records adding the observations to the normalizer's moments, if there is a normalizer. Steps that are no transitions are left out of a
+// replay's moments; without one, copies of transitions are in their place by now (voids).
 func (c *Collector) RecordMoments(r *engine.Recorder) {
-	if c.normalizer != nil {
+	switch {
+	case c.normalizer == nil:
+	case c.replays:
+		c.normalizer.RecordTransitions(r, c.rollout.Obs, c.rollout.Done)
+	default:
 		c.normalizer.Record(r, c.rollout.Obs)
 	}
 }

@@ -23,9 +23,10 @@ type DDPGConfig struct {
 	CriticMaxGradNorm  float64 `min:"0" doc:"Largest norm of the critic's gradient, which is scaled down to it; 0: no limit."`
 }
 
-// DefaultDDPG has the settings of CleanRL, which EvoRL shares except for its gradient clipping: one environment, one
-// update per step, normal noise. The paper (T. P. Lillicrap et al., 2016, section 7) differs in the learning rates
-// (1e-4 and 1e-3), tau (0.001), the batch (64) and the noise (Ornstein-Uhlenbeck).
+// DefaultDDPG has CleanRL's learning rates, tau, batch, learning starts and normal noise, with one environment and one
+// update per step. Actor and targets are updated as often as the critic, as in the paper; CleanRL updates them every second
+// time. EvoRL clips gradients and starts learning after 4,096 steps. The paper (T. P. Lillicrap et al., 2016, section 7) has
+// other learning rates (1e-4 and 1e-3), tau (0.001), batch (64) and noise (Ornstein-Uhlenbeck).
 func DefaultDDPG() DDPGConfig {
 	return DDPGConfig{
 		OffPolicyConfig:   defaultOffPolicy(),

@@ -123,7 +123,7 @@ func (p *IMPALA) buildLearner(network NetworkConfig) error {
 		return err
 	}
 	if network.NormalizeReward {
-		p.agent.rewards = newRewardScale(s.Sub("agent"), p.vtrace.discount, network.RewardLimit, p.common)
+		p.agent.rewards = newRewardScale(s.Sub("agent"), p.env, p.vtrace.discount, network.RewardLimit, p.common)
 	}
 	m.Obs = m.inputs(scratch, "observations", p.env.ObsSize())
 	m.endEpisodes(scratch, p.agent)

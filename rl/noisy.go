@@ -8,9 +8,9 @@ import (
 )
 
 // noisy holds the parameters of noisy networks (M. Fortunato et al., "Noisy Networks for Exploration", 2018): every
-// weight and bias is a learned mean plus a learned deviation times factorized noise. A row has the means followed by
-// the deviations; scales and shifts of layer normalization have no noise. Networks act and learn with rows of the
-// means plus noise.
+// weight and bias of a dense layer is a learned mean plus a learned deviation times factorized noise. A row has the means
+// followed by the deviations; convolutions, and scales and shifts of layer normalization, have no noise. Networks act and
+// learn with rows of the means plus noise.
 type noisy struct {
 	clock      engine.Clock
 	model      nn.Model
@@ -55,9 +55,12 @@ func newNoisy(s *engine.State, clock engine.Clock, model nn.Model, members int, 
 // affine is a layer's weights and biases.
 type affine struct{ weight, bias nn.Parameter }
 
-// affine lists the weights and biases of all layers that have them.
+// affine lists the weights and biases of all dense layers.
 func (y *noisy) affine() (all []affine) {
 	for _, l := range y.model.Layers() {
+		if l.Kind != nn.Dense {
+			continue
+		}
 		var a affine
 		for _, p := range l.Parameters() {
 			switch p.Name {
@@ -67,9 +70,7 @@ func (y *noisy) affine() (all []affine) {
 				a.bias = p
 			}
 		}
-		if a.weight.Rows > 0 {
-			all = append(all, a)
-		}
+		all = append(all, a)
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 )
 
 // net are a network's parameters with the noise of a set of factors, of a row of means and deviations (M. Fortunato et al., 2018, equation 9).
@@ -71,6 +72,32 @@ func TestNoisyInit(t *testing.T) {
 		if k := i%(2*q.noisy.row) - q.noisy.row; k >= 0 && !(math.Abs(v-want[k]) <= 1e-7) {
 			t.Fatalf("deviation %d begins at %g; want %g", k, v, want[k])
 		}
+	}
+}
+
+// TestNoisyConvolutions: of a network with convolutions the dense layers alone have noise.
+func TestNoisyConvolutions(t *testing.T) {
+	s := engine.New(open(t)).NewState()
+	defer s.Close()
+	model := nn.Sequential{In: nn.Shape{6, 6, 2}, Out: 3, Hidden: []nn.LayerConfig{
+		{Kind: nn.Convolution, Channels: 4, Kernel: 3}, {Kind: nn.Residual, Kernel: 3}, {Kind: nn.Dense, Units: 5},
+	}}
+	y := newNoisy(s, engine.NewClock(s), model, 1, 0.5)
+	table, row, kinds := y.factors(), make([]float32, 2*y.row), map[bool]int{}
+	y.init(row)
+	for _, l := range model.Layers() {
+		noise := l.Kind == nn.Dense
+		for _, p := range l.Parameters() {
+			kinds[noise]++
+			for k := p.At; k < p.At+p.Len(); k++ {
+				if (table[2*k] != noisyNone) != noise || (row[y.row+k] > 0) != noise {
+					t.Fatalf("%s of a %v layer has factors %d and a deviation of %g", p.Name, l.Kind, table[2*k:2*k+2], row[y.row+k])
+				}
+			}
+		}
+	}
+	if kinds[true] != 4 || kinds[false] != 6 {
+		t.Errorf("%d parameters of dense layers, %d of others; want 4 and 6", kinds[true], kinds[false])
 	}
 }
 

@@ -101,7 +101,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if o.learner, err = build(o, parts); err != nil {
 		return err
 	}
-	if _, err := o.deterministic(); with.criticsFirst && (err != nil || o.learner.block(0) != 1) {
+	if _, err := o.deterministic(); with.criticsFirst && err != nil {
 		return config.Invalid("cem-rl.critics_first", "updates of the critics come first; want ddpg, or td3 with policy_delay = 1")
 	}
 	m.CountSteps()
@@ -128,7 +128,13 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	if o.replay, err = NewReplay(s.Sub("replay"), hyper, *o.collector.Trajectory(), replay); err != nil {
 		return err
 	}
-	o.collector.continued = append(o.collector.continued, o.replay.own.newest.owner)
+	owner := o.replay.own.newest.owner
+	if replay.Inherit && !o.env.KeepsEpisodes() {
+		owner.Own() // a ring that is taken over goes on with its episodes, which the environments take over too
+	} else {
+		s.OnRevive(func(r *engine.Recorder) { r.Fill(owner, 0) }) // others have filled the ring since
+	}
+	o.collector.continued = append(o.collector.continued, owner)
 	if o.learner.behaviour().policy.Network.Memory() > 0 {
 		if o.sequences, err = o.replay.NewSequences(s.Sub("replay").Sub("sequences"), *o.collector.Trajectory(), *with.sequences); err != nil {
 			return err

@@ -75,6 +75,8 @@ func TestDeterministicUpdates(t *testing.T) {
 	td3 := TD3Config{PolicyDelay: 2, DelayTargets: true, TargetActor: true}
 	prompt := td3
 	prompt.DelayTargets = false
+	promptAtOnce := prompt // but for members whose own delay is longer
+	promptAtOnce.PolicyDelay = 1
 	noise := map[string][updateMembers]float64{"target_noise": {0.2, 1, 0}, "noise_clip": {0.5, 0.3, 0.1}}
 	for _, c := range []struct {
 		name    string
@@ -82,20 +84,22 @@ func TestDeterministicUpdates(t *testing.T) {
 		updates int
 		delay   [updateMembers]float64
 		varied  bool
+		many    bool // as many updates an iteration as are worth the fused form
 		fused   bool
 		forms   [][]int
 	}{
-		{"ddpg", DDPGConfig{}, 2, all(0), false, false, updateForms},
-		{"td3, delay by pattern", td3, 4, all(2), false, false, updateForms},
-		{"td3, delay by mask", td3, 4, [updateMembers]float64{2, 1, 1.5}, true, false, updateForms[1:]},
-		{"td3, distributional", distributional(td3, true), 4, all(2), false, false, updateForms[1:]},
-		{"td3, distributional, unclipped, delay by mask", distributional(td3, false), 4, [updateMembers]float64{2, 1, 1.5}, true, false, updateForms[1:]},
-		{"ddpg, clipped", DDPGConfig{CriticMaxGradNorm: 0.3}, 2, all(0), false, false, updateForms[1:]},
-		{"td3, prompt targets", prompt, 4, all(2), false, false, updateForms[1:]},
-		{"td3, prompt targets, delay by mask", prompt, 4, [updateMembers]float64{2, 1, 1.5}, true, false, updateForms[:1]},
-		{"ddpg, fused", DDPGConfig{}, 2, all(0), false, true, [][]int{{16}}},
-		{"td3, delay by pattern, fused", td3, 4, all(2), false, true, [][]int{{16, 12}, {32, 9}}},
-		{"td3, delay by mask, fused", td3, 4, [updateMembers]float64{2, 1, 1.5}, true, true, [][]int{{16, 12}}},
+		{"ddpg", DDPGConfig{}, 2, all(0), false, false, false, updateForms},
+		{"td3, delay by pattern", td3, 4, all(2), false, false, false, updateForms},
+		{"td3, delay by mask", td3, 4, [updateMembers]float64{2, 1, 1.5}, true, false, false, updateForms[1:]},
+		{"td3, distributional", distributional(td3, true), 4, all(2), false, false, false, updateForms[1:]},
+		{"td3, distributional, unclipped, delay by mask", distributional(td3, false), 4, [updateMembers]float64{2, 1, 1.5}, true, false, false, updateForms[1:]},
+		{"ddpg, clipped", DDPGConfig{CriticMaxGradNorm: 0.3}, 2, all(0), false, false, false, updateForms[1:]},
+		{"td3, prompt targets", prompt, 4, all(2), false, false, false, updateForms[1:]},
+		{"td3, prompt targets, delay by mask", prompt, 4, [updateMembers]float64{2, 1, 1.5}, true, false, false, updateForms[:1]},
+		{"td3, prompt targets, many updates", promptAtOnce, 4, [updateMembers]float64{2, 1, 1.5}, true, true, false, [][]int{{16, 12}}},
+		{"ddpg, fused", DDPGConfig{}, 2, all(0), false, true, true, [][]int{{16}}},
+		{"td3, delay by pattern, fused", td3, 4, all(2), false, true, true, [][]int{{16, 12}, {32, 9}}},
+		{"td3, delay by mask, fused", td3, 4, [updateMembers]float64{2, 1, 1.5}, true, true, true, [][]int{{16, 12}}},
 	} {
 		for _, hidden := range c.forms {
 			t.Run(fmt.Sprint(c.name, hidden), func(t *testing.T) {
@@ -113,7 +117,7 @@ func TestDeterministicUpdates(t *testing.T) {
 					if c.varied {
 						o.Hyper().Vary("policy_delay")
 					}
-					if c.fused {
+					if c.many {
 						o.cfg.Environments, o.cfg.RolloutLength, o.cfg.UpdatesPerStep = 1, lane.Worth, 1
 					}
 					if ok {

@@ -141,7 +141,7 @@ func (p *PPO) buildLearner(network NetworkConfig) error {
 	}
 	p.form.Begin(scratch, &m.Minibatches, p.agent.Actor())
 	if network.NormalizeReward {
-		p.agent.rewards = newRewardScale(s.Sub("agent"), discount, network.RewardLimit, p.common)
+		p.agent.rewards = newRewardScale(s.Sub("agent"), p.env, discount, network.RewardLimit, p.common)
 	}
 	if c.CriticInput == WorldState {
 		p.agent.world = newWorldStates(scratch, p.env, p.common)

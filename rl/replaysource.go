@@ -53,14 +53,10 @@ func (y *Replay) NewSource(s *engine.State, t envs.Trajectory) (*ReplaySource, e
 
 // makeNewest makes the state that the replay's own source continues from one trajectory to the next.
 func (y *Replay) makeNewest(s *engine.State, members, environments int) *newestRows {
-	n := &newestRows{
+	return &newestRows{
 		row:   y.tensor(s, "newest", engine.Uint32, engine.Axis("lane", members/y.rings*environments)),
 		owner: s.Tensor("owner", engine.Uint32, engine.Members(members), engine.Environments(environments)),
 	}
-	if y.cfg.Inherit {
-		n.owner.Own() // the unfinished episodes belong to the ring
-	}
-	return n
 }
 
 // newSource makes a source of trajectories [T, members, E].

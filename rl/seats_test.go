@@ -252,3 +252,40 @@ func TestMinibatchesOfSeats(t *testing.T) {
 		t.Errorf("with one agent: %v", err)
 	}
 }
+
+// TestDQNNormalizesSeats: observations of steps after an agent left have no part in the moments by which observations are normalized.
+func TestDQNNormalizesSeats(t *testing.T) {
+	cfg := DefaultDQN()
+	cfg.Members, cfg.Environments, cfg.RolloutLength, cfg.UpdatesPerStep, cfg.LearningStarts = 2, 8, 20, 0.05, 0
+	network := smallNetwork()
+	network.Hidden, network.NormalizeObs = []int{16}, true
+	p, err := NewDQN(t.Context(), engine.New(open(t), engine.Seed(1)), race(t), cfg, Network(network))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	begun(t, p)
+	done, features := p.collector.Trajectory().Done, p.env.ObsSize()
+	want, voids := make([]float64, cfg.Members), 0
+	for i := range 3 {
+		steps(t, p, i, i+1)
+		for k, d := range read(t, done) {
+			if envs.Done(d)&envs.Void != 0 {
+				voids++
+			} else {
+				want[k/(done.Len()/cfg.RolloutLength/cfg.Members)%cfg.Members]++
+			}
+		}
+	}
+	moments := read(t, p.State().Lookup("agent/normalizer/moments"))
+	for m, want := range want {
+		for f := range features {
+			if got := moments[3*m*features+f]; got != want {
+				t.Errorf("member %d: the moments of feature %d are of %g observations; want those of %g transitions", m, f, got, want)
+			}
+		}
+	}
+	if voids == 0 {
+		t.Error("no agent left")
+	}
+}

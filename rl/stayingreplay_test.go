@@ -55,6 +55,41 @@ func TestStayingReplayResumes(t *testing.T) {
 	stored(t, again.(*OffPolicy), 60/stayHorizon/stayEnvironments+6)
 }
 
+// TestStayingCopies: a copied member that takes over a replay does not continue its episodes, since its environments keep episodes of their own.
+func TestStayingCopies(t *testing.T) {
+	cfg, network, replay := DefaultDQN(), DefaultDQNNetwork(), DefaultDQNReplay()
+	cfg.OffPolicyConfig, replay = smallOffPolicy()
+	cfg.Members, cfg.RolloutLength, network.Hidden, replay.Inherit = 2, 5, []int{8}, true
+	o, err := NewDQN(t.Context(), engine.New(open(t), engine.Seed(5)), newStayEcho(t).env, cfg, Network(network), Replays(replay))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	begun(t, o)
+	steps(t, o, 0, 1)
+	source := o.State().Sub("test").Scratch("source", engine.Uint32, engine.Members(2))
+	write(t, source, []float64{1, 1})
+	newest, lanes := read(t, o.replay.own.newest.row), cfg.Environments
+	run(t, o.State().Engine(), func(r *engine.Recorder) { engine.Gather(r, source, o.State().Inherited()...) })
+	steps(t, o, 1, 2)
+	link, unfinished := read(t, o.replay.link), 0
+	for lane, row := range newest[lanes:] {
+		if row == 0 {
+			continue // the episode ended with the iteration
+		}
+		unfinished++
+		for member := range 2 {
+			linked := link[member*replay.Capacity+int(row)-1] < float64(replay.Capacity)
+			if copied := member == 0; linked == copied {
+				t.Errorf("the last transition of environment %d, copied %v, is linked: %v", lane, copied, linked)
+			}
+		}
+	}
+	if unfinished == 0 {
+		t.Error("all episodes ended with the iteration")
+	}
+}
+
 // stored compares all transitions of a replay with what the worlds do: of so many trajectories.
 func stored(t *testing.T, o *OffPolicy, trajectories int) {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
 	"github.com/evorl/evorl/envs"
@@ -91,7 +92,7 @@ func newTD3(o *OffPolicy, parts learnerParts, c TD3Config, diverse *diversityCon
 	d, err := newDeterministic(o, parts, deterministicConfig{
 		critics: 2, critic: c.CriticConfig, actorRate: c.ActorLearningRate, criticRate: c.CriticLearningRate, tau: c.Tau,
 		explorationNoise: c.ExplorationNoise, targetActor: c.TargetActor,
-		separate: diverse != nil || c.WeightDecay > 0 || !c.DelayTargets && c.PolicyDelay > 1,
+		separate: diverse != nil || c.WeightDecay > 0 || !c.DelayTargets,
 	})
 	if err != nil {
 		return nil, err
@@ -105,6 +106,12 @@ func newTD3(o *OffPolicy, parts learnerParts, c TD3Config, diverse *diversityCon
 	}
 	t.smoothing = &smoothing{noise: h.Add("target_noise", c.TargetNoise), clip: h.Add("noise_clip", c.NoiseClip), stream: s.Stream("smoothing")}
 	t.delay = newDelay(s, h, d.actorCritic, c.PolicyDelay)
+	if o.with.criticsFirst { // actors learn after all updates of the critics, as often as these, and not by the delay
+		if c.PolicyDelay != 1 {
+			return nil, config.Invalid(o.name+".policy_delay", "%g with updates of the critics that come first ([cem-rl] critics_first); want 1", c.PolicyDelay)
+		}
+		h.Hide(delayName)
+	}
 	if diverse != nil {
 		t.diversity = newDiversity(s.Sub("update"), o, d.actorCritic, *diverse)
 	}

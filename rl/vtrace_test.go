@@ -225,6 +225,11 @@ func newVTraceCase(t *testing.T, p *IMPALA, spread float64) *vtraceCase {
 			c.nextValue[i] = c.value[i+all]
 		}
 	}
+	for i, d := range c.done {
+		if envs.Done(d)&envs.Terminated != 0 && i%2 == 0 { // the value after the end has no effect
+			c.nextValue[i] = math.NaN()
+		}
+	}
 	action := make([]float64, n*h.Words())
 	for i := range action {
 		action[i] = float64(dice.IntN(h.Width()))

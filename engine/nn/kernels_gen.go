@@ -2511,10 +2511,12 @@ var normalizerShader = &vk.Shader{
 		{Name: "Moments", Index: 1, Access: vk.ReadWrite},
 		{Name: "Normalizer", Index: 2, Access: vk.Write},
 		{Name: "LeftOut", Index: 3, Access: vk.Write},
+		{Name: "Done", Index: 4, Access: vk.Read, Optional: true},
 	},
 	PushBytes: 8,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
+		{Name: "HAS_DONE", ID: 1, Default: 0, Has: "Done"},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -2526,6 +2528,7 @@ type normalizerKernel struct {
 	Moments    vk.Range // read-write float
 	Normalizer vk.Range // writeonly float
 	LeftOut    vk.Range // writeonly float
+	Done       vk.Range // readonly uint, optional
 
 	Horizon      uint32 // push constants, in order
 	Environments uint32

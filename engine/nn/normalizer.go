@@ -52,17 +52,29 @@ func (n *Normalizer) Init(ctx context.Context) error {
 
 // Record records an update of the running moments by a batch of observations [T, M, E, O]. Non-finite values are
 // excluded and counted.
-func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) {
+func (n *Normalizer) Record(r *engine.Recorder, obs *engine.Tensor) { n.RecordTransitions(r, obs, nil) }
+
+// RecordTransitions is Record without the observations of steps that are no transitions, by the flags done [T, M, E] of a trajectory (envs.Done); nil: all
+// are. Non-finite values are counted in all steps.
+func (n *Normalizer) RecordTransitions(r *engine.Recorder, obs, done *engine.Tensor) {
 	horizon, members, inner, ok := obs.Split(engine.MemberAxis)
 	features := n.values.Dims()[2].Size
 	if !ok || members != n.values.Dims()[0].Size || inner%features != 0 {
 		r.Fail(fmt.Errorf("nn: observations %v do not fit normalizer %v", obs, n.values))
 		return
 	}
-	r.Dispatch(normalizerKernel{
+	k := normalizerKernel{
 		Obs: obs.Range(), Moments: n.moments.Range(), Normalizer: n.values.Range(), LeftOut: n.leftOut.Range(),
 		Horizon: uint32(horizon), Environments: uint32(inner / features), Workgroup: r.WorkgroupFor(horizon * inner / features),
-	}.call(uint32(members), uint32(features), 1))
+	}
+	if done != nil {
+		if done.Len()*features != obs.Len() {
+			r.Fail(fmt.Errorf("nn: flags %v of observations %v; want one for each", done, obs))
+			return
+		}
+		k.Done = done.Range()
+	}
+	r.Dispatch(k.call(uint32(members), uint32(features), 1))
 }
 
 // Merge records an update of the running moments by the sums [M, 1 + 2 O] over a batch of observations: their number,

@@ -11,13 +11,18 @@ import (
 )
 
 // TestNormalizer: after several batches, mean and deviation are of all finite observations together, for each
-// member and feature.
+// member and feature. With flags they are without steps that are no transitions.
 func TestNormalizer(t *testing.T) {
-	for _, size := range [][4]int{{1, 1, 1, 1}, {5, 3, 7, 4}, {33, 2, 65, 3}, {3, 1, 9000, 2}} {
-		t.Run(fmt.Sprint(size), func(t *testing.T) {
+	for i, size := range [][4]int{{1, 1, 1, 1}, {5, 3, 7, 4}, {33, 2, 65, 3}, {3, 1, 9000, 2}, {5, 3, 7, 4}, {33, 2, 65, 3}, {3, 1, 9000, 2}} {
+		flags := i >= 4
+		t.Run(fmt.Sprint(size, flags), func(t *testing.T) {
 			horizon, members, environments, features := size[0], size[1], size[2], size[3]
 			s := testState(t)
 			obs := s.Scratch("obs", engine.Float32, engine.Time(horizon), engine.Members(members), engine.Environments(environments), engine.Axis("feature", features))
+			var done *engine.Tensor
+			if flags {
+				done = s.Scratch("done", engine.Uint32, engine.Time(horizon), engine.Members(members), engine.Environments(environments))
+			}
 			n := NewNormalizer(s, members, features)
 			if err := s.Zero(t.Context()); err != nil {
 				t.Fatal(err)
@@ -34,7 +39,7 @@ func TestNormalizer(t *testing.T) {
 					t.Fatalf("element %d begins as %g; want %g", i, v, want)
 				}
 			}
-			program, err := s.Engine().Record("normalizer", func(r *engine.Recorder) { n.Record(r, obs) })
+			program, err := s.Engine().Record("normalizer", func(r *engine.Recorder) { n.RecordTransitions(r, obs, done) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,6 +49,13 @@ func TestNormalizer(t *testing.T) {
 			seen := make([][]float64, members*features)
 			for batch := range 4 {
 				data, leftOut := make([]float32, obs.Len()), make([]float32, members*features)
+				void := make([]uint32, len(data)/features)
+				for i := range void {
+					if flags && dice.IntN(4) == 0 && batch > 0 {
+						void[i] = 4 // envs.Void
+					}
+					void[i] |= dice.Uint32N(4)
+				}
 				for i := range data {
 					f, m := i%features, i/features/environments%members
 					// Far from zero and drifting, like the observations of a learning agent. The last of several
@@ -57,10 +69,19 @@ func TestNormalizer(t *testing.T) {
 						leftOut[m*features+f]++
 						continue
 					}
+					if void[i/features]&4 != 0 {
+						data[i] = 1e4
+						continue
+					}
 					seen[m*features+f] = append(seen[m*features+f], float64(data[i]))
 				}
 				if err := obs.WriteFloat32(t.Context(), data); err != nil {
 					t.Fatal(err)
+				}
+				if flags {
+					if err := done.WriteUint32(t.Context(), void); err != nil {
+						t.Fatal(err)
+					}
 				}
 				fill(t, n.LeftOut(), nil)
 				if err := program.Run(t.Context()); err != nil {

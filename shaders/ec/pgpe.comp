@@ -6,6 +6,7 @@
 //
 // Groups: x = any number, which share a search's coordinates; y = searches.
 
+#include "engine/finite.glsl"
 #include "engine/load.glsl"
 #include "ec/deviation.glsl"
 
@@ -41,6 +42,6 @@ void main() {
         gradient[at] = -sigma * z;
         vec4 step = rate * sigma * squares; // NaN where sums of huge fitness are inf - inf: the deviation stays
         vec4 next = limit_deviation(sigma + clamp(step, -change * sigma, change * sigma));
-        deviation[at] = mix(next, sigma, isnan(step));
+        deviation[at] = mix(next, sigma, bvec4(m_isnan(step.x), m_isnan(step.y), m_isnan(step.z), m_isnan(step.w)));
     }
 }

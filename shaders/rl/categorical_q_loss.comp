@@ -61,6 +61,7 @@ void main() {
     float scaled = reward_scale[member] * reward[at], f = factor[at], shift = 0.0, sum = 0.0;
     if (HAS_NEXT_LOG_PROB && HAS_TEMPERATURE) {
         shift = (LOG_TEMPERATURE ? m_exp(temperature[4u * member]) : temperature[member]) * next_log_prob[at];
+        shift = f == 0.0 ? 0.0 : shift; // which may not be finite
     }
     uint smaller = 0u; // the target whose projection has the smaller mean
     float least = 0.0;
@@ -79,7 +80,8 @@ void main() {
     [[dont_unroll]] for (uint c = 0u; c < CRITICS; c++) {
         uint base = ((member * CRITICS + c) * rows + i) * atoms, from = ((member * CRITICS + (UNCLIPPED ? c : smaller)) * rows + i) * atoms;
         Atoms next = next_of(from), own = value_of(base);
-        bool bad = !m_isfinite(scaled) || !m_isfinite(shift) || m_isnan(next.log_sum);
+        bool unknown = m_isnan(next.log_sum); // all atoms fall on one place if the factor is 0, whatever they have
+        bool bad = !m_isfinite(scaled) || !m_isfinite(shift) || unknown && f != 0.0;
         float broken = bad ? M_NAN : 0.0; // NaN would be lost in the projection
         // Atoms of the target, in order, fall between atoms k and k + 1 that never go back, since factor is not negative: an
         // iteration either takes the next of them, or is done with k.
@@ -88,7 +90,7 @@ void main() {
         [[dont_unroll]] for (uint n = 0u; n < 2u * atoms; n++) {
             float place = placed(scaled, f, shift, j), below = bad ? float(k) : floor(place);
             if (j < atoms && below <= float(k)) {
-                float p = m_exp(LOAD(next_values, next_values_texels, from + j) - next.log_sum);
+                float p = unknown ? (j == 0u ? 1.0 : 0.0) : m_exp(LOAD(next_values, next_values_texels, from + j) - next.log_sum);
                 mass += p * (1.0 - (place - below));
                 over += p * (place - below);
                 j++;

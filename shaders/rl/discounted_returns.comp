@@ -1,8 +1,8 @@
 #version 450
 
 // The discounted sum of the rewards that an environment has given since its episode began, R <- discount R + reward,
-// at every step; from 0 in a new episode. Its deviation scales rewards (shaders/rl/scale_rewards.comp). The sum goes
-// on from one iteration to the next.
+// at every step; from 0 in a new episode. Its deviation over all transitions scales rewards (shaders/rl/scale_rewards.comp).
+// The sum goes on from one iteration to the next.
 //
 // Groups: x = ceil(members * environments / local size).
 

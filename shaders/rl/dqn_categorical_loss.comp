@@ -75,7 +75,8 @@ void main() {
     Norm next = next_norm(next_base, best), own = value_norm(base, taken);
     float spacing = (high - low) / float(atoms - 1u), w = HAS_WEIGHT ? weight[at] : 1.0;
     float scaled = reward_scale[member] * reward[at], f = factor[at], last = float(atoms - 1u);
-    bool bad = !m_isfinite(scaled) || m_isnan(next.log_sum);
+    bool unknown = m_isnan(next.log_sum); // all atoms fall on one place if the factor is 0, whatever they have
+    bool bad = !m_isfinite(scaled) || unknown && f != 0.0;
     float broken = bad ? M_NAN : 0.0; // NaN would be lost in the projection
 
     // Atoms of the targets, in order, fall between atoms i and i + 1 that never go back, since factor is not negative: a turn
@@ -86,7 +87,7 @@ void main() {
         float place = clamp((scaled + f * (low + spacing * float(j)) - low) / spacing, 0.0, last);
         float below = bad ? float(i) : floor(place);
         if (j < atoms && below <= float(i)) {
-            float p = m_exp(next_logit(next_base, best, j) - next.log_sum);
+            float p = unknown ? (j == 0u ? 1.0 : 0.0) : m_exp(next_logit(next_base, best, j) - next.log_sum);
             mass += p * (1.0 - (place - below));
             over += p * (place - below);
             j++;

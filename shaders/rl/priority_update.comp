@@ -9,6 +9,7 @@
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 
+#include "engine/finite.glsl"
 #include "engine/math.glsl"
 #include "rl/priority.glsl"
 
@@ -27,12 +28,10 @@ layout(push_constant) uniform Push {
 
 #include "rl/priority_add.glsl"
 
-bool finite(float x) { return abs(x) < M_INFINITY; }
-
 void main() {
     uint member = gl_WorkGroupID.x, lane = gl_LocalInvocationID.x;
     for (uint b = lane; b < batch; b += WORKGROUP) {
-        if (!finite(error[member * batch + b])) continue;
+        if (!m_isfinite(error[member * batch + b])) continue;
         uint row = index[member * batch + b];
         uint before = atomicExchange(priority[member * rows + row], 0u, PRIORITY_SCOPE);
         priority_add(member, row, before, 0u);
@@ -41,7 +40,7 @@ void main() {
     float alpha = exponent[member];
     for (uint b = lane; b < batch; b += WORKGROUP) {
         float e = error[member * batch + b];
-        if (!finite(e)) continue;
+        if (!m_isfinite(e)) continue;
         uint row = index[member * batch + b];
         uint q = priority_of(e, epsilon, alpha);
         uint before = atomicMax(priority[member * rows + row], q, PRIORITY_SCOPE);

@@ -77,7 +77,8 @@ void main() {
         uint flags = done[at];
         float gamma = (flags & 1u) != 0u ? 0.0 : discount[member], v = value[i];
         float ratio = m_exp((HAS_PRESENT ? present[i] : log_prob_at(at, i * OUT, deviation)) - log_probs[at]);
-        float delta = reward[at] + gamma * next_value[i] - v;
+        float next = (flags & 1u) != 0u ? 0.0 : next_value[i]; // which may not be finite
+        float delta = reward[at] + gamma * next - v;
         correction = flags != 0u ? 0.0 : gamma * correction;
         advantage[at] = min(pg_rho, ratio) * (delta + mixed * correction); // section 4.2
         correction = min(rho, ratio) * delta + decay * min(c, ratio) * correction; // equation 1, as remark 1 has it
