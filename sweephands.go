@@ -127,6 +127,10 @@ func (s *sweepHands) do(ctx context.Context, h *cluster.Hand, of *sweepRun) (err
 			return err
 		}
 		if part.Change != nil {
+			if err := of.cfg.checkCopied(part.Change); err != nil {
+				h.Leave(err)
+				return fmt.Errorf("worker %s: %w", h.Name(), err)
+			}
 			if err := part.Change.Apply(of.folder); err != nil {
 				h.Leave(err)
 				return fmt.Errorf("worker %s: %w", h.Name(), err)

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/internal/machines"
 	"github.com/evorl/evorl/internal/mirror"
 )
@@ -102,6 +104,9 @@ func (w *remote) whole(ctx context.Context, e *errand, hello *machines.Hello, jo
 	begin, source := Start, mirror.NewSource(folder)
 	if job.Stored != nil {
 		begin = Resume
+		if err := cfg.checkCopied(job.Stored); err != nil {
+			return 0, nil, err
+		}
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return 0, nil, err
 		}
@@ -141,6 +146,28 @@ func (w *remote) whole(ctx context.Context, e *errand, hello *machines.Hello, jo
 	}
 	last, err = source.Change()
 	return done, last, errors.Join(err, os.RemoveAll(folder))
+}
+
+// checkCopied returns an error if a change of a run's folder, from another machine, has another configuration or other GLSL than the run: what decides what is
+// executed comes from the configuration that was checked, not with its files.
+func (c *Config) checkCopied(change *mirror.Change) error {
+	for _, f := range change.Files {
+		switch {
+		case f.Name == rundir.ConfigFile:
+			stored, err := Parse("the copied "+f.Name, f.Data, c.sameSource(), kept())
+			if err != nil {
+				return err
+			}
+			if err := c.continues(stored, f.Name); err != nil {
+				return fmt.Errorf("evorl: a copied folder is of another run: %w", err)
+			}
+		case strings.HasSuffix(f.Name, SourceSuffix):
+			if of := c.setup.Source; of == nil || f.Name != of.Name || !bytes.Equal(f.Data, of.Text) {
+				return fmt.Errorf("evorl: a copied folder has %q, which is not the GLSL of the run: want the file that env names", f.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // next waits for what the run has done.

@@ -30,6 +30,8 @@ func (s *Setup) placeOutside(name string, d *config.Document, r *Reader) error {
 	of.asked = of.config.Located(s.locate)
 	if same := r.outside; same != nil && of.config.Spec == "" && same.asksLike(of) {
 		of.hello = same.hello
+	} else if err := r.checkTold(BridgeSection, of.config.Spec, d); err != nil {
+		return err
 	} else {
 		var err error
 		if of.hello, err = bridge.Describe(r.Context, name, of.asked); err != nil {

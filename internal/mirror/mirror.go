@@ -34,8 +34,8 @@ type Change struct {
 
 // Files of a run's folder, by how they change.
 var (
-	growing  = regexp.MustCompile(`^((metrics|members|lineage)\.jsonl|tensorboard/[A-Za-z0-9_-][A-Za-z0-9._-]*)$`)
-	constant = regexp.MustCompile(`^((checkpoints|best)/[0-9]{8,18})/[a-z][a-z0-9_]*\.[a-z]+$`) // a checkpoint is complete when it is there
+	growing  = regexp.MustCompile(`^((metrics|members|lineage)\.jsonl|tensorboard/events\.out\.tfevents\.[A-Za-z0-9._-]+)$`)
+	constant = regexp.MustCompile(`^((checkpoints|best)/[0-9]{8,18})/(manifest\.json|tensors\.safetensors)$`) // a checkpoint is complete when it is there
 	replaced = regexp.MustCompile(`^([^./\\][^/\\]*\.(glsl|json)|provenance\.json|config\.toml)$`)
 	saved    = regexp.MustCompile(`^(checkpoints|best)/[0-9]{8,18}$`)
 )
