@@ -16,6 +16,7 @@ import (
 	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/internal/machines"
 	"github.com/evorl/evorl/internal/mirror"
+	"github.com/evorl/evorl/internal/scratch"
 )
 
 // partEvery is how often a worker that does a whole run sends what it has done.
@@ -31,11 +32,11 @@ type errand struct {
 
 // wholeRuns does the runs of a sweep that it is given, one after the other, until the sweep ends.
 func (w *remote) wholeRuns(ctx context.Context, hello *machines.Hello) (err error) {
-	folder, err := os.MkdirTemp("", "evorl-worker-*")
+	folder, err := scratch.New("evorl-worker-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	defer func() { err = errors.Join(err, folder.Close()) }()
 	if _, _, err := w.link.Join(ctx, w.name); err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (w *remote) wholeRuns(ctx context.Context, hello *machines.Hello) (err erro
 		}
 		if job.Name != "" {
 			of.end()
-			of = w.begin(ctx, hello, &job, filepath.Join(folder, fmt.Sprint(number)))
+			of = w.begin(ctx, hello, &job, filepath.Join(folder.Path(), fmt.Sprint(number)))
 		}
 		if of == nil {
 			return errors.New("evorl: a sweep goes on with a run that it has not begun; want a coordinator of the same version of evorl")

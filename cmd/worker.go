@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,6 +60,16 @@ func (f *clusterFlags) config() evorl.ClusterConfig {
 	return evorl.ClusterConfig{Address: f.address, Login: f.login, Credentials: f.creds, CA: f.ca, Cert: f.cert, Key: f.key, SigningKey: f.sign}
 }
 
+// leave is the time that a worker has to end its run after the first signal, to tell the coordinator, and to remove the run's folder.
+const leave = 10 * time.Second
+
+// holdLeaving is holdSignals for that time: a worker may also be compiling kernels then, which cannot be stopped, and has nothing to save.
+func holdLeaving(ctx context.Context) (release func()) {
+	release = holdSignals(ctx)
+	context.AfterFunc(ctx, func() { time.AfterFunc(leave, release) })
+	return release
+}
+
 func newWorker(known *evorl.Catalog) *cobra.Command {
 	var f clusterFlags
 	var device string
@@ -86,6 +97,7 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 			if err := at.CheckWorker(); err != nil {
 				return usagef("%v", err)
 			}
+			defer holdLeaving(cmd.Context())()
 			screen := cmd.ErrOrStderr()
 			var mu sync.Mutex
 			return withDevices(cmd.Context(), screen, device, func(ctx context.Context, devices []*vk.Device) error {
