@@ -386,6 +386,21 @@ func TestGymnasiumOfModule(t *testing.T) {
 	}
 }
 
+// A run of another machine is started in the working directory, by the python3 of the PATH, and its settings keep that machine's paths.
+func TestElsewhere(t *testing.T) {
+	cfg := testConfig(t)
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Chdir(cfg.Folder)
+	cfg.Folder, cfg.Python = "/nowhere", "/nowhere/python"
+	at := cfg.Elsewhere()
+	if _, err := Describe(t.Context(), "python:worlds:echo", at); err != nil || at.Folder != cfg.Folder || at.Python != cfg.Python {
+		t.Errorf("%s in %s, by %s: %v; want it started by %s", at.Python, at.Folder, cfg.Python, err, python)
+	}
+}
+
 // What cannot be stepped is refused with one error that says what would be right.
 func TestRefused(t *testing.T) {
 	plain := testConfig(t)
@@ -405,6 +420,8 @@ func TestRefused(t *testing.T) {
 		{"python:worlds:whole", `{"action": "int"}`, nil, []string{"actions are a box of int64"}},
 		{"python:worlds:slow", "", func(c *Config) { c.StartTimeout = 500 * time.Millisecond }, []string{"has not said what it steps in 500ms"}},
 		{"python:worlds:echo", "", func(c *Config) { c.Python = "no-such-python" }, []string{"there is no such Python", "pip install gymnasium"}},
+		{"python:worlds:echo", "", func(c *Config) { c.Folder = "/nowhere" }, []string{"[bridge] folder is /nowhere, and there is no such folder"}},
+		{"exec:./nothing", "", func(c *Config) { c.Folder = "/nowhere" }, []string{"[bridge] folder is /nowhere, and there is no such folder"}},
 		{"exec:./nothing", "", nil, []string{"nothing: there is no such program"}},
 		{"exec:true", "", nil, []string{"it ended before it had said what it steps"}},
 		{"retro:mpe", "", nil, []string{"want one of gymnasium:ID, pettingzoo:MODULE, python:MODULE:FUNCTION, exec:PROGRAM"}},
