@@ -85,7 +85,7 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 			"A worker waits for a run that has not begun, or that was interrupted. It needs the run's version of evorl, device and driver, and executes only "+
 				"what evorl itself contains.",
 			"If the run's environment or problem is GLSL of its own, or a robot's, the run has --sign, and shows the key that --trust allows: with it the "+
-				"worker executes the GLSL that this key has signed. It starts a world outside of evorl only if --outside names it, too.",
+				"worker executes the GLSL that this key has signed. It starts a world outside of evorl only if --outside names it, too, in its own working directory.",
 		),
 		Example: "  evorl worker nats://coordinator:4222\n  evorl worker --device 0,1 --login login.txt --tls-ca ca.pem tls://coordinator:4222/swing-up\n" +
 			"  evorl worker --trust UDXXW3PJKY… nats://coordinator:4222",
