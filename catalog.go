@@ -138,6 +138,10 @@ func Context(ctx context.Context) Option {
 // sameSource makes another configuration have this one's catalog and the file or the model that env names.
 func (c *Config) sameSource() Option { return func(o *options) { o.Same(c.setup) } }
 
+// kept is the option of a configuration that a run keeps in its folder or in a checkpoint. Reading it starts nothing, since the files may have come from
+// another machine.
+func kept() Option { return func(o *options) { o.Kept = true } }
+
 // programOf is the option of the configuration of a run, for errors about parts that this program does not have.
 func programOf(dir *rundir.Dir) Option {
 	return func(o *options) {

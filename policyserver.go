@@ -115,7 +115,12 @@ func (p *plainError) Write(text []byte) (int, error) { return len(text), nil }
 
 // refuse answers with an error.
 func refuse(w http.ResponseWriter, status int, format string, args ...any) {
-	answer(w, status, map[string]string{"error": fmt.Sprintf(format, args...)})
+	answer(w, status, refusal(format, args...))
+}
+
+// refusal is the body of an error.
+func refusal(format string, args ...any) any {
+	return map[string]string{"error": fmt.Sprintf(format, args...)}
 }
 
 func answer(w http.ResponseWriter, status int, of any) {
@@ -128,12 +133,11 @@ func answer(w http.ResponseWriter, status int, of any) {
 	_, _ = w.Write(append(text, '\n')) // who asked is gone
 }
 
-// read decodes the JSON of a request. It answers and returns false if that is wrong.
-func (s *PolicyServer) read(w http.ResponseWriter, r *http.Request, into any) bool {
+// read decodes the JSON of a request. If that is wrong, it returns what to answer.
+func (s *PolicyServer) read(w http.ResponseWriter, r *http.Request, into any) (status int, wrong any) {
 	// A form of another site's page cannot send this type, so that a browser asks before it sends anything.
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		refuse(w, http.StatusUnsupportedMediaType, "Content-Type is %q; want application/json", r.Header.Get("Content-Type"))
-		return false
+		return http.StatusUnsupportedMediaType, refusal("Content-Type is %q; want application/json", r.Header.Get("Content-Type"))
 	}
 	in := json.NewDecoder(http.MaxBytesReader(w, r.Body, s.config.MaxBytes))
 	in.DisallowUnknownFields()
@@ -146,11 +150,11 @@ func (s *PolicyServer) read(w http.ResponseWriter, r *http.Request, into any) bo
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		refuse(w, http.StatusRequestEntityTooLarge, "the request is longer than %d bytes; want less observations at a time", long.Limit)
+		return http.StatusRequestEntityTooLarge, refusal("the request is longer than %d bytes; want less observations at a time", long.Limit)
 	case err != nil:
-		refuse(w, http.StatusBadRequest, "the request: %v", err)
+		return http.StatusBadRequest, refusal("the request: %v", err)
 	}
-	return err == nil
+	return 0, nil
 }
 
 // actRequest is the body of POST /act.
@@ -173,14 +177,25 @@ func take(r *http.Request, of chan struct{}) bool {
 	}
 }
 
+// act answers once the tokens of the request are free for others: who asked may read slowly, or not at all.
 func (s *PolicyServer) act(w http.ResponseWriter, r *http.Request) {
+	if status, of := s.acted(w, r); status != 0 {
+		answer(w, status, of)
+	}
+}
+
+// acted returns what to answer to POST /act; status 0: who asked is gone.
+func (s *PolicyServer) acted(w http.ResponseWriter, r *http.Request) (status int, of any) {
 	if !take(r, s.reading) {
-		return
+		return 0, nil
 	}
 	defer func() { <-s.reading }()
 	var request actRequest
-	if !s.read(w, r, &request) || !take(r, s.at) {
-		return
+	if status, wrong := s.read(w, r, &request); status != 0 {
+		return status, wrong
+	}
+	if !take(r, s.at) {
+		return 0, nil
 	}
 	defer func() { <-s.at }()
 	rows, err := readRows(request.Obs, s.shape, s.config.MaxBatch)
@@ -188,49 +203,41 @@ func (s *PolicyServer) act(w http.ResponseWriter, r *http.Request) {
 		err = s.scale(rows, *request.Type)
 	}
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "obs: %v", err)
-		return
+		return http.StatusBadRequest, refusal("obs: %v", err)
 	}
 	draw := s.config.Draw
 	if request.Draw != nil {
 		draw = *request.Draw
 	}
 	if draw && !s.actor.Draws() {
-		refuse(w, http.StatusBadRequest, "draw: %v; want false", ErrNoDistribution)
-		return
+		return http.StatusBadRequest, refusal("draw: %v; want false", ErrNoDistribution)
 	}
 	if request.Seed != nil && !draw {
-		refuse(w, http.StatusBadRequest, "seed: actions are not drawn; want \"draw\": true or no seed")
-		return
+		return http.StatusBadRequest, refusal("seed: actions are not drawn; want \"draw\": true or no seed")
 	}
 	var memory [][]float64
 	if request.Session == "" {
 		if s.actor.Memory() > 0 {
-			refuse(w, http.StatusBadRequest, "session: none, but the policy has memory; want the id that POST /sessions gives")
-			return
+			return http.StatusBadRequest, refusal("session: none, but the policy has memory; want the id that POST /sessions gives")
 		}
 		if request.Reset != nil {
-			refuse(w, http.StatusBadRequest, "reset: there is no session; want one, or no reset")
-			return
+			return http.StatusBadRequest, refusal("reset: there is no session; want one, or no reset")
 		}
 		memory = make([][]float64, len(rows))
 	} else {
-		of := s.session(request.Session)
-		if of == nil {
-			refuse(w, http.StatusNotFound, "session %q: there is none, or no longer; want one of POST /sessions", request.Session)
-			return
+		begun := s.session(request.Session)
+		if begun == nil {
+			return http.StatusNotFound, refusal("session %q: there is none, or no longer; want one of POST /sessions", request.Session)
 		}
-		of.mu.Lock()
-		defer of.mu.Unlock()
-		if len(rows) != len(of.memory) {
-			refuse(w, http.StatusBadRequest, "obs: %d observations in a session of %d environments; want as many", len(rows), len(of.memory))
-			return
+		begun.mu.Lock()
+		defer begun.mu.Unlock()
+		if len(rows) != len(begun.memory) {
+			return http.StatusBadRequest, refusal("obs: %d observations in a session of %d environments; want as many", len(rows), len(begun.memory))
 		}
-		if err := of.reset(request.Reset); err != nil {
-			refuse(w, http.StatusBadRequest, "reset: %v", err)
-			return
+		if err := begun.reset(request.Reset); err != nil {
+			return http.StatusBadRequest, refusal("reset: %v", err)
 		}
-		memory = of.memory
+		memory = begun.memory
 	}
 	var rng *rand.Rand
 	if draw {
@@ -240,16 +247,16 @@ func (s *PolicyServer) act(w http.ResponseWriter, r *http.Request) {
 		}
 		rng = rand.New(rand.NewPCG(seed, 0))
 	}
-	s.answerActions(w, r, rows, memory, rng)
+	return s.actions(r, rows, memory, rng)
 }
 
-// answerActions acts in each row, and answers. Memory of a session is replaced only if all actions are finite and somebody waits for them.
-func (s *PolicyServer) answerActions(w http.ResponseWriter, r *http.Request, rows [][]float32, memory [][]float64, rng *rand.Rand) {
+// actions acts in each row, and returns what to answer. Memory of a session is replaced only if all actions are finite and somebody waits for them.
+func (s *PolicyServer) actions(r *http.Request, rows [][]float32, memory [][]float64, rng *rand.Rand) (status int, of any) {
 	discrete := s.actor.policy.Action.Discrete
 	chosen, vectors, next := []int{}, [][]float32{}, make([][]float64, len(rows))
 	for i, obs := range rows {
 		if r.Context().Err() != nil {
-			return
+			return 0, nil
 		}
 		next[i] = append([]float64(nil), memory[i]...)
 		action, err := s.actor.Act(obs, next[i], rng)
@@ -261,8 +268,7 @@ func (s *PolicyServer) answerActions(w http.ResponseWriter, r *http.Request, row
 			}
 		}
 		if err != nil {
-			refuse(w, http.StatusInternalServerError, "%v", err)
-			return
+			return http.StatusInternalServerError, refusal("%v", err)
 		}
 		if discrete {
 			chosen = append(chosen, int(action[0]))
@@ -272,10 +278,9 @@ func (s *PolicyServer) answerActions(w http.ResponseWriter, r *http.Request, row
 	}
 	copy(memory, next)
 	if discrete {
-		answer(w, http.StatusOK, map[string]any{"actions": chosen})
-		return
+		return http.StatusOK, map[string]any{"actions": chosen}
 	}
-	answer(w, http.StatusOK, map[string]any{"actions": vectors})
+	return http.StatusOK, map[string]any{"actions": vectors}
 }
 
 // scale turns bytes into what the network takes.

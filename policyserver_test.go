@@ -353,3 +353,57 @@ func TestPolicyServerTogether(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// stuck is a client that does not take its answer.
+type stuck struct {
+	http.ResponseWriter
+	writes  sync.WaitGroup // until it is written to
+	release chan struct{}
+}
+
+func (s *stuck) Write(text []byte) (int, error) {
+	s.writes.Done()
+	<-s.release
+	return len(text), nil
+}
+
+// Clients that do not read their answers, correct or errors, as many as the server reads and acts for at a time, keep nobody else from acting.
+func TestPolicyServerSlowReaders(t *testing.T) {
+	p := policyOf(t, "gaussian")
+	server, err := NewPolicyServer(p, PolicyServerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := body(t, map[string]any{"obs": [][]float32{make([]float32, p.inputs())}})
+	ask := func(w http.ResponseWriter, text string) {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/act", strings.NewReader(text))
+		r.Header.Set("Content-Type", "application/json")
+		server.ServeHTTP(w, r)
+	}
+	release := make(chan struct{})
+	var all sync.WaitGroup
+	for _, text := range []string{good, "{}", "no JSON"} {
+		for range maxReading {
+			w := &stuck{ResponseWriter: httptest.NewRecorder(), release: release}
+			w.writes.Add(1)
+			all.Go(func() { ask(w, text) })
+			done := make(chan struct{})
+			go func() {
+				w.writes.Wait()
+				close(done)
+			}()
+			select {
+			case <-done:
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%q is not answered beside clients that do not read their answers", text)
+			}
+		}
+	}
+	last := httptest.NewRecorder()
+	ask(last, good)
+	if last.Code != http.StatusOK {
+		t.Errorf("status %d, %s", last.Code, last.Body)
+	}
+	close(release)
+	all.Wait()
+}

@@ -57,7 +57,8 @@ func (s *PolicyServer) open(w http.ResponseWriter, r *http.Request) {
 	request := struct {
 		Environments int `json:"environments"`
 	}{1}
-	if !s.read(w, r, &request) {
+	if status, wrong := s.read(w, r, &request); status != 0 {
+		answer(w, status, wrong)
 		return
 	}
 	if n := request.Environments; n < 1 || n > s.config.MaxBatch {

@@ -224,13 +224,13 @@ func (r *Restored) Picture(ctx context.Context, member, size int) (image.Image, 
 }
 
 // Stored returns the configuration of the run in a folder. A run with parts of a program's own needs the option Use with
-// a catalog that has them.
+// a catalog that has them. It starts no process and asks no server, whoever wrote the folder.
 func Stored(path string, opts ...Option) (*Config, error) {
 	dir, err := rundir.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return Read(dir.Config(), append(opts[:len(opts):len(opts)], programOf(dir))...)
+	return Read(dir.Config(), append(opts[:len(opts):len(opts)], programOf(dir), kept())...)
 }
 
 // DifferenceError is the error of resuming a run with different settings.
@@ -276,7 +276,7 @@ func (c *Config) of(from *checkpoint.Checkpoint) (*Config, error) {
 	if !ok {
 		return nil, fmt.Errorf("checkpoint %s has no configuration: it is of an older version of evorl", from.Path)
 	}
-	stored, err := Parse(from.Path, []byte(text), c.sameSource())
+	stored, err := Parse(from.Path, []byte(text), c.sameSource(), kept())
 	if err != nil {
 		return nil, fmt.Errorf("the configuration in the checkpoint: %w", err)
 	}

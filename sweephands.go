@@ -120,17 +120,14 @@ func (s *sweepHands) do(ctx context.Context, h *cluster.Hand, of *sweepRun) (err
 	s.tell("%s: worker %s does this run", name, h.Name())
 	for {
 		part, err := s.part(ctx, h, job)
+		if err == nil && part.Change != nil {
+			err = s.take(h, of, part.Change)
+		}
 		if err != nil {
 			if left := (*cluster.LeftError)(nil); errors.As(err, &left) {
 				s.tell("%s: worker %s takes part no more, another one goes on: %v", name, h.Name(), left)
 			}
 			return err
-		}
-		if part.Change != nil {
-			if err := part.Change.Apply(of.folder); err != nil {
-				h.Leave(err)
-				return fmt.Errorf("worker %s: %w", h.Name(), err)
-			}
 		}
 		if part.Done {
 			s.tell("%s: worker %s has done it, to iteration %d", name, h.Name(), part.Iteration)
@@ -167,11 +164,28 @@ func (s *sweepHands) part(ctx context.Context, h *cluster.Hand, job *wholeJob) (
 	}
 	part := &wholePart{}
 	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(part); err != nil {
-		h.Leave(err)
-		return nil, fmt.Errorf("worker %s: what it has done of a run: %w", h.Name(), err)
+		return nil, dismiss(h, fmt.Errorf("what it has done of a run: %w", err))
 	}
 	h.Note(part.Iteration-1, 1, time.Since(began))
 	return part, nil
+}
+
+// take makes the change of a worker's folder in the run's folder here.
+func (s *sweepHands) take(h *cluster.Hand, of *sweepRun, change *mirror.Change) error {
+	if err := of.cfg.checkCopied(change); err != nil {
+		return dismiss(h, err)
+	}
+	err := change.Apply(of.folder)
+	if refused := (*mirror.RefusedError)(nil); errors.As(err, &refused) {
+		return dismiss(h, err)
+	}
+	return err
+}
+
+// dismiss makes a worker leave that has sent what is wrong, so that others do its run.
+func dismiss(h *cluster.Hand, cause error) error {
+	h.Leave(cause)
+	return &cluster.LeftError{Worker: h.Name(), Cause: cause}
 }
 
 // CheckClustered returns an error if workers elsewhere cannot take part in the sweep: there is one run, which is not Divided, or they do not execute the

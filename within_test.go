@@ -38,7 +38,8 @@ func TestWithin(t *testing.T) {
 		{"workflow = \"openes\"\nenv = \"/nowhere/x.xml\"\n", signed, line, "has not come"},
 		{"workflow = \"openes\"\nenv = \"/nowhere/x.json\"\n", signed, line, "has not come"},
 		{"workflow = \"ppo\"\nenv = \"exec:/nowhere/program\"\n", signed, "", "only if its command line names it"},
-		{"workflow = \"ppo\"\nenv = \"exec:/nowhere/other\"\n", signed, "", "there is no such program"}, // it was looked for
+		{"workflow = \"ppo\"\nenv = \"exec:/nowhere/other\"\n", signed, "", "there is no such program"},                                  // it was looked for
+		{"workflow = \"ppo\"\nenv = \"exec:/nowhere/other\"\n[bridge]\nfolder = \"/nowhere\"\n", signed, "", "there is no such program"}, // here
 		{"workflow = \"openes\"\nenv = \"mnist\"\n[task]\nfolder = \"/nowhere\"\n", signed, "", "read from a file"},
 	} {
 		var glsl []byte

@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/rundir"
 	"github.com/evorl/evorl/internal/machines"
 	"github.com/evorl/evorl/internal/mirror"
+	"github.com/evorl/evorl/internal/scratch"
 )
 
 // partEvery is how often a worker that does a whole run sends what it has done.
@@ -29,11 +32,11 @@ type errand struct {
 
 // wholeRuns does the runs of a sweep that it is given, one after the other, until the sweep ends.
 func (w *remote) wholeRuns(ctx context.Context, hello *machines.Hello) (err error) {
-	folder, err := os.MkdirTemp("", "evorl-worker-*")
+	folder, err := scratch.New("evorl-worker-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	defer func() { err = errors.Join(err, folder.Close()) }()
 	if _, _, err := w.link.Join(ctx, w.name); err != nil {
 		return err
 	}
@@ -54,7 +57,7 @@ func (w *remote) wholeRuns(ctx context.Context, hello *machines.Hello) (err erro
 		}
 		if job.Name != "" {
 			of.end()
-			of = w.begin(ctx, hello, &job, filepath.Join(folder, fmt.Sprint(number)))
+			of = w.begin(ctx, hello, &job, filepath.Join(folder.Path(), fmt.Sprint(number)))
 		}
 		if of == nil {
 			return errors.New("evorl: a sweep goes on with a run that it has not begun; want a coordinator of the same version of evorl")
@@ -102,6 +105,9 @@ func (w *remote) whole(ctx context.Context, e *errand, hello *machines.Hello, jo
 	begin, source := Start, mirror.NewSource(folder)
 	if job.Stored != nil {
 		begin = Resume
+		if err := cfg.checkCopied(job.Stored); err != nil {
+			return 0, nil, err
+		}
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return 0, nil, err
 		}
@@ -141,6 +147,28 @@ func (w *remote) whole(ctx context.Context, e *errand, hello *machines.Hello, jo
 	}
 	last, err = source.Change()
 	return done, last, errors.Join(err, os.RemoveAll(folder))
+}
+
+// checkCopied returns an error if a change of a run's folder, from another machine, has another configuration or other GLSL than the run: what decides what is
+// executed comes from the configuration that was checked, not with its files.
+func (c *Config) checkCopied(change *mirror.Change) error {
+	for _, f := range change.Files {
+		switch {
+		case f.Name == rundir.ConfigFile:
+			stored, err := Parse("the copied "+f.Name, f.Data, c.sameSource(), kept())
+			if err != nil {
+				return err
+			}
+			if err := c.continues(stored, f.Name); err != nil {
+				return fmt.Errorf("evorl: a copied folder is of another run: %w", err)
+			}
+		case strings.HasSuffix(f.Name, SourceSuffix):
+			if of := c.setup.Source; of == nil || f.Name != of.Name || !bytes.Equal(f.Data, of.Text) {
+				return fmt.Errorf("evorl: a copied folder has %q, which is not the GLSL of the run: want the file that env names", f.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // next waits for what the run has done.

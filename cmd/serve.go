@@ -21,7 +21,8 @@ const (
 	serveHeaderTimeout = 5 * time.Second
 	serveReadTimeout   = time.Minute
 	serveIdleTimeout   = 2 * time.Minute
-	serveShutdown      = 5 * time.Second // for requests that are being answered when the server is ended
+	serveWriteTimeout  = 10 * time.Minute // from the head of a request on: to read it, to wait for its turn, to act, and until the answer has been taken
+	serveShutdown      = 5 * time.Second  // for requests that are being answered when the server is ended
 )
 
 // serveFlags are the flags of evorl serve.
@@ -188,8 +189,8 @@ func (f *serveFlags) serve(ctx context.Context, listener net.Listener, handler h
 		handler = onlyLocal(handler)
 	}
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: serveHeaderTimeout, ReadTimeout: serveReadTimeout, IdleTimeout: serveIdleTimeout, MaxHeaderBytes: 16 << 10,
-		ErrorLog: log.New(io.Discard, "", 0),
+		Handler: handler, ReadHeaderTimeout: serveHeaderTimeout, ReadTimeout: serveReadTimeout, IdleTimeout: serveIdleTimeout,
+		WriteTimeout: serveWriteTimeout, MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

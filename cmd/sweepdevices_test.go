@@ -3,7 +3,9 @@ package cmd
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -99,5 +101,51 @@ func TestSweepCluster(t *testing.T) {
 				t.Errorf("the worker ends with %v\n%s", err, said)
 			}
 		})
+	}
+}
+
+// The folder of a worker's runs is removed if the worker is stopped, and if it is killed, by the next one.
+func TestWorkerFolders(t *testing.T) {
+	b := newBox(t)
+	b.write("s.toml", "config = \"snes.toml\"\n[keys.\"snes.population\"]\nvalues = [16, 20, 24]\n")
+	b.write("snes.toml", "workflow = \"snes\"\nproblem = \"sphere\"\niterations = 1_000_000\n")
+	at, temporary := freeAddress(t), t.TempDir()
+	sweep, _, _ := b.command("sweep", "-q", "--cluster", "embed://"+at+"/x", "--out", "s", "s.toml")
+	if err := sweep.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = sweep.Process.Kill()
+		_ = sweep.Wait()
+	}()
+	folders := func(pattern string) []string {
+		found, err := filepath.Glob(filepath.Join(temporary, "evorl-worker-*", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	for _, signal := range []os.Signal{os.Kill, syscall.SIGTERM} {
+		left, said := folders(""), &heard{}
+		worker, _, _ := b.command("worker", "nats://"+at+"/x")
+		worker.Stderr, worker.Env = said, append(worker.Environ(), "TMPDIR="+temporary)
+		if err := worker.Start(); err != nil {
+			t.Fatal(err)
+		}
+		begun := func() bool {
+			runs := folders("*/config.toml")
+			return len(runs) > len(left) || len(runs) > 0 && len(left) > 0 && !strings.HasPrefix(runs[0], left[0])
+		}
+		until(t, "a worker that does a run", said, begun)
+		if now := folders(""); len(now) != 1 {
+			t.Errorf("beside a run of a worker there are %q; want the folder of one, and none that was left before: %q", now, left)
+		}
+		if err := worker.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = worker.Wait()
+	}
+	if left := folders(""); len(left) > 0 {
+		t.Errorf("a worker that was stopped leaves %q", left)
 	}
 }

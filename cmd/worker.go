@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,6 +60,16 @@ func (f *clusterFlags) config() evorl.ClusterConfig {
 	return evorl.ClusterConfig{Address: f.address, Login: f.login, Credentials: f.creds, CA: f.ca, Cert: f.cert, Key: f.key, SigningKey: f.sign}
 }
 
+// leave is the time that a worker has to end its run after the first signal, to tell the coordinator, and to remove the run's folder.
+const leave = 10 * time.Second
+
+// holdLeaving is holdSignals for that time: a worker may also be compiling kernels then, which cannot be stopped, and has nothing to save.
+func holdLeaving(ctx context.Context) (release func()) {
+	release = holdSignals(ctx)
+	context.AfterFunc(ctx, func() { time.AfterFunc(leave, release) })
+	return release
+}
+
 func newWorker(known *evorl.Catalog) *cobra.Command {
 	var f clusterFlags
 	var device string
@@ -74,7 +85,7 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 			"A worker waits for a run that has not begun, or that was interrupted. It needs the run's version of evorl, device and driver, and executes only "+
 				"what evorl itself contains.",
 			"If the run's environment or problem is GLSL of its own, or a robot's, the run has --sign, and shows the key that --trust allows: with it the "+
-				"worker executes the GLSL that this key has signed. It starts a world outside of evorl only if --outside names it, too.",
+				"worker executes the GLSL that this key has signed. It starts a world outside of evorl only if --outside names it, too, in its own working directory.",
 		),
 		Example: "  evorl worker nats://coordinator:4222\n  evorl worker --device 0,1 --login login.txt --tls-ca ca.pem tls://coordinator:4222/swing-up\n" +
 			"  evorl worker --trust UDXXW3PJKY… nats://coordinator:4222",
@@ -86,6 +97,7 @@ func newWorker(known *evorl.Catalog) *cobra.Command {
 			if err := at.CheckWorker(); err != nil {
 				return usagef("%v", err)
 			}
+			defer holdLeaving(cmd.Context())()
 			screen := cmd.ErrOrStderr()
 			var mu sync.Mutex
 			return withDevices(cmd.Context(), screen, device, func(ctx context.Context, devices []*vk.Device) error {

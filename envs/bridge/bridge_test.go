@@ -298,6 +298,8 @@ func TestSpaces(t *testing.T) {
 		{"multi", "multi", "[0 1 0 0 1]", 6, 5, 21},
 		{"binary", "binary", "[1 0 1]", 8, 6, 11},
 		{"int", "discrete", "[2]", 4, 0, 2},
+		{"int", "table", "[2]", 120, 119, 74321}, // rows of two, and a 7 for the shape
+		{"int", "bits", "[2]", 64, 38, 7011001},
 	} {
 		cfg.Arguments = fmt.Sprintf(`{"obs": %q, "action": %q}`, c.obs, c.action)
 		hello, err := Describe(t.Context(), "python:worlds:whole", cfg)
@@ -347,6 +349,58 @@ func TestSpaces(t *testing.T) {
 	}
 }
 
+// An action stays within bounds that float32 does not have: what it rounds up is moved back where the action is a number of the world's own type.
+func TestBoundsOfFloat64(t *testing.T) {
+	cfg := testConfig(t)
+	st := open(t, "python:worlds:narrow", cfg, nil, 1)
+	s := newStep(1, 1, 2)
+	if err := st.Reset(t.Context(), nil, []uint32{1}, s.Obs); err != nil {
+		t.Fatal(err)
+	}
+	s.Action[0], s.Action[1] = 0.3, -0.3
+	if err := st.Step(t.Context(), s); err != nil || s.Reward[0] != 0.3 {
+		t.Errorf("%v, reward %v; want 0.3", err, s.Reward[0])
+	}
+}
+
+// Gymnasium imports the module before an ID from the folder of [bridge]. Before 1.0 it is refused: there the limit of steps that evorl sets, none, ends every
+// episode at its first step.
+func TestGymnasiumOfModule(t *testing.T) {
+	for version, want := range map[string]string{"1.2.0": "", "0.29.1": "has gymnasium 0.29.1; want 1.0 or newer"} {
+		cfg, packages := testConfig(t), t.TempDir()
+		for path, text := range map[string]string{
+			filepath.Join(packages, "gymnasium.py"): fmt.Sprintf("__version__ = %q\nspecs = {}\nspec = specs.get\n\n\n"+
+				"def make(id, **arguments):\n    return specs[id].made()\n", version),
+			filepath.Join(cfg.Folder, "mine.py"): "import gymnasium\nimport worlds\n\n\n" +
+				"class Mine:\n    max_episode_steps, reward_threshold, made = 9, None, worlds.Echo\n\n\ngymnasium.specs[\"Mine-v0\"] = Mine\n",
+		} {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Setenv("PYTHONPATH", packages)
+		hello, err := Describe(t.Context(), "gymnasium:mine:Mine-v0", cfg)
+		if want == "" && (err != nil || hello.MaxSteps != 9) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("gymnasium %s: %+v, %v; want %q", version, hello, err, want)
+		}
+	}
+}
+
+// A run of another machine is started in the working directory, by the python3 of the PATH, and its settings keep that machine's paths.
+func TestElsewhere(t *testing.T) {
+	cfg := testConfig(t)
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Chdir(cfg.Folder)
+	cfg.Folder, cfg.Python = "/nowhere", "/nowhere/python"
+	at := cfg.Elsewhere()
+	if _, err := Describe(t.Context(), "python:worlds:echo", at); err != nil || at.Folder != cfg.Folder || at.Python != cfg.Python {
+		t.Errorf("%s in %s, by %s: %v; want it started by %s", at.Python, at.Folder, cfg.Python, err, python)
+	}
+}
+
 // What cannot be stepped is refused with one error that says what would be right.
 func TestRefused(t *testing.T) {
 	plain := testConfig(t)
@@ -366,12 +420,15 @@ func TestRefused(t *testing.T) {
 		{"python:worlds:whole", `{"action": "int"}`, nil, []string{"actions are a box of int64"}},
 		{"python:worlds:slow", "", func(c *Config) { c.StartTimeout = 500 * time.Millisecond }, []string{"has not said what it steps in 500ms"}},
 		{"python:worlds:echo", "", func(c *Config) { c.Python = "no-such-python" }, []string{"there is no such Python", "pip install gymnasium"}},
+		{"python:worlds:echo", "", func(c *Config) { c.Folder = "/nowhere" }, []string{"[bridge] folder is /nowhere, and there is no such folder"}},
+		{"exec:./nothing", "", func(c *Config) { c.Folder = "/nowhere" }, []string{"[bridge] folder is /nowhere, and there is no such folder"}},
 		{"exec:./nothing", "", nil, []string{"nothing: there is no such program"}},
 		{"exec:true", "", nil, []string{"it ended before it had said what it steps"}},
 		{"retro:mpe", "", nil, []string{"want one of gymnasium:ID, pettingzoo:MODULE, python:MODULE:FUNCTION, exec:PROGRAM"}},
 		{"pettingzoo:nowhere", "", nil, []string{"cannot import nowhere (No module named 'nowhere')", "-m pip install pettingzoo"}},
 		{"pettingzoo:worlds", "", nil, []string{"module worlds", "has no parallel_env; want a world of PettingZoo's parallel API"}},
-		{"pettingzoo:together", `{"unequal": true}`, nil, []string{"actions of ada are {\"n\": 5}, and of cleo {\"n\": 6}; want equal spaces"}},
+		{"pettingzoo:together", `{"unequal": "start"}`, nil, []string{`actions of ada are {"shape": [], "choices": [5], "start": [0]}, and of cleo`, `"start": [1]`}},
+		{"pettingzoo:together", `{"unequal": "n"}`, nil, []string{"actions of ada are {\"n\": 5}, and of cleo {\"n\": 6}; want equal spaces"}},
 	} {
 		cfg := plain
 		cfg.Arguments = c.arguments

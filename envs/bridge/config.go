@@ -2,7 +2,10 @@ package bridge
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,6 +30,8 @@ type Config struct {
 	Restarts     int           `min:"0" doc:"Failures after which environments are restarted, their episodes cut off; the next one ends the run."`
 
 	Spec string `doc:"What the environment told of itself when the run began, as JSON, so that a run resumes in the same; empty: it is asked."`
+
+	elsewhere bool // see Elsewhere
 }
 
 // Default returns the defaults: python3, a process for each processor, a minute for a step and two for a start, and 10 restarts.
@@ -53,11 +58,45 @@ func (c Config) Located(locate func(name string) string) Config {
 		c.Folder = "."
 	}
 	c.Folder = locate(c.Folder)
-	if strings.ContainsRune(filepath.ToSlash(c.Python), '/') {
+	if isPath(c.Python) {
 		c.Python = locate(c.Python)
 	}
 	return c
 }
+
+// Elsewhere returns the configuration as that of a run of another machine, whose paths mean nothing here: servers run in this process's working directory, and
+// by the python3 of its PATH if Python is a path. The settings stay as they are, since a digest of all of them identifies the run.
+func (c Config) Elsewhere() Config {
+	c.elsewhere = true
+	return c
+}
+
+// here returns the configuration with the paths by which servers are started.
+func (c Config) here() (Config, error) {
+	if c.elsewhere {
+		folder, err := os.Getwd()
+		if err != nil {
+			return c, err
+		}
+		if c.Folder = folder; isPath(c.Python) {
+			c.Python = Default().Python
+		}
+	}
+	if c.Folder == "" { // the working directory
+		return c, nil
+	}
+	info, err := os.Stat(c.Folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir():
+		return c, fmt.Errorf("[bridge] folder is %s, and there is no such folder; want one, relative to the configuration", c.Folder)
+	case err != nil:
+		return c, fmt.Errorf("[bridge] folder: %w", err)
+	}
+	return c, nil
+}
+
+// isPath reports whether a program is not looked for in the PATH.
+func isPath(program string) bool { return strings.ContainsRune(filepath.ToSlash(program), '/') }
 
 // Kinds are the prefixes of names of environments that a server steps, and what follows them.
 func Kinds() []Kind {

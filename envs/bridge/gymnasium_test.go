@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -181,5 +182,59 @@ func BenchmarkCartPole(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/env")
 		})
+	}
+}
+
+// Actions are elements of Gymnasium's spaces: of their types, shapes and first values, and within bounds that float32 does not have.
+func TestActionsAreContained(t *testing.T) {
+	cfg := gymConfig(t)
+	const module = `import gymnasium, numpy
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
+
+SPACES = {
+    "pi": Box(-numpy.pi, numpy.pi, (2, 1), numpy.float64),
+    "third": Box(numpy.array([-0.3, -1.0]), numpy.array([0.3, 1.0]), dtype=numpy.float64),
+    "half": Box(-0.1, 0.1, (1,), numpy.float16),
+    "single": Box(-0.1, 0.1, (1,), numpy.float32),
+    "table": MultiDiscrete([[2, 3], [4, 5]], dtype=numpy.int32),
+    "started": MultiDiscrete([2, 3], start=[5, -1]),
+    "bits": MultiBinary((2, 3)),
+    "one": Discrete(5, start=-2),
+}
+
+
+class World(gymnasium.Env):
+    def __init__(self, space):
+        self.observation_space, self.action_space = Box(0, 1, (1,)), SPACES[space]
+
+    def reset(self, seed=None, options=None):
+        return numpy.zeros(1, numpy.float32), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action), "%r is not in %s" % (action, self.action_space)
+        return numpy.zeros(1, numpy.float32), float(numpy.sum(action)), False, False, {}
+`
+	if err := os.WriteFile(filepath.Join(cfg.Folder, "strict.py"), []byte(module), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Restarts, cfg.Processes = 0, 1
+	for _, c := range []struct {
+		space  string
+		action []float32
+		reward float64
+	}{
+		{"pi", []float32{math.Pi, math.Pi}, 2 * math.Pi}, {"third", []float32{0.3, 1}, 1.3}, {"half", []float32{-0.1}, -0.1}, {"single", []float32{0.1}, 0.1},
+		{"table", []float32{119}, 10}, {"started", []float32{5}, 7}, {"bits", []float32{38}, 3}, {"one", []float32{4}, 2},
+	} {
+		cfg.Arguments = fmt.Sprintf(`{"space": %q}`, c.space)
+		st := open(t, "python:strict:World", cfg, nil, 1)
+		s := newStep(1, 1, len(c.action))
+		if err := st.Reset(t.Context(), nil, []uint32{1}, s.Obs); err != nil {
+			t.Fatal(err)
+		}
+		copy(s.Action, c.action)
+		if err := st.Step(t.Context(), s); err != nil || math.Abs(float64(s.Reward[0])-c.reward) > 1e-4 {
+			t.Errorf("%s: %v, reward %v; want %v", c.space, err, s.Reward[0], c.reward)
+		}
 	}
 }

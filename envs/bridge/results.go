@@ -12,7 +12,7 @@ import (
 
 // take waits for a half and takes over what its environments did.
 func (st *stepper) take(ctx context.Context, of *server, h int, s *envs.Step, obs rows) {
-	done := of.limit(ctx, st.cfg.Timeout)
+	done := of.until(ctx, of.latest(h, st.cfg.Timeout))
 	count, err := of.receive(h, messageDone)
 	done()
 	if err != nil {

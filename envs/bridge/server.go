@@ -43,6 +43,7 @@ const (
 	mostHello = 64 << 20        // bytes of a server's first line
 	grace     = 2 * time.Second // in which a server that was told to end does
 	killDelay = 500 * time.Millisecond
+	readTime  = 50 * time.Millisecond // in which an answer that has come is read
 )
 
 // server is a process that steps environments.
@@ -59,14 +60,18 @@ type server struct {
 	status  error         // why, once exited is closed
 
 	sequence uint32
-	posted   [2]uint32 // sequence of the last message to each half; 0: there is none, or its answer is taken over
-	answered [2]bool   // the answer has come while the other half's was waited for
-	count    [2]int    // of that answer
-	dropped  bool      // its end was noticed
+	posted   [2]uint32    // sequence of the last message to each half; 0: there is none, or its answer is taken over
+	since    [2]time.Time // when the server could begin with that
+	answered [2]bool      // the answer has come while the other half's was waited for
+	count    [2]int       // of that answer
+	dropped  bool         // its end was noticed
 }
 
 // start starts a server process, whose first environment is numbered first, and reads its Hello. Its environments are not made before makeAll.
 func start(ctx context.Context, name string, cfg Config, first int) (s *server, hello *Hello, err error) {
+	if cfg, err = cfg.here(); err != nil {
+		return nil, nil, fmt.Errorf("the server of %q: %w", name, err)
+	}
 	s = &server{output: &tail{}, exited: make(chan struct{})}
 	theirs, err := s.open()
 	if err != nil {
@@ -173,7 +178,22 @@ func (s *server) firstLine(ctx context.Context, cfg Config) ([]byte, error) {
 
 // limit makes reads end after a time, or with the context, until its result is called.
 func (s *server) limit(ctx context.Context, timeout time.Duration) (done func()) {
-	_ = s.socket.SetReadDeadline(time.Now().Add(timeout)) // a socket that is closed fails at the read
+	return s.until(ctx, time.Now().Add(timeout))
+}
+
+// latest is when the answer to a half's message must have come. Servers are waited for one after the other, while all of them work: the time counts from when
+// the server could begin. What has come meanwhile is still read.
+func (s *server) latest(half int, timeout time.Duration) time.Time {
+	end, soon := s.since[half].Add(timeout), time.Now().Add(readTime)
+	if end.Before(soon) {
+		return soon
+	}
+	return end
+}
+
+// until makes reads end at a time, or with the context, until its result is called.
+func (s *server) until(ctx context.Context, end time.Time) (done func()) {
+	_ = s.socket.SetReadDeadline(end) // a socket that is closed fails at the read
 	stop := context.AfterFunc(ctx, func() { _ = s.socket.SetReadDeadline(time.Unix(1, 0)) })
 	return func() { stop() }
 }
@@ -231,7 +251,7 @@ func (s *server) send(half int, what byte) error {
 	s.sequence++
 	message := binary.LittleEndian.AppendUint32(nil, s.sequence)
 	message = append(message, byte(half), what, 0, 0)
-	s.posted[half], s.answered[half] = s.sequence, false
+	s.posted[half], s.since[half], s.answered[half] = s.sequence, time.Now(), false
 	_, err := s.socket.Write(message)
 	return err
 }
@@ -268,6 +288,9 @@ func (s *server) next(half int, what byte) error {
 	case sequence != s.posted[half] || from != half || got != what:
 		return &answerError{fmt.Sprintf("it answered with sequence %d, half %d, message %d; want %d, %d, %d", sequence, from, got, s.posted[half], half, what)}
 	}
+	if other := 1 - half; s.posted[other] != 0 && !s.answered[other] {
+		s.since[other] = time.Now() // it goes on with that half
+	}
 	s.answered[half], s.count[half] = true, int(binary.LittleEndian.Uint16(message[6:]))
 	return nil
 }
@@ -288,8 +311,12 @@ func (s *server) kill() {
 	if s.command == nil {
 		return
 	}
-	killGroup(s.command)
-	<-s.exited
+	select {
+	case <-s.exited: // its group is killed, and another one may have its number
+	default:
+		killGroup(s.command)
+		<-s.exited
+	}
 }
 
 // close lets the server close its environments, ends it, and frees the memory.

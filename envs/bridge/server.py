@@ -58,8 +58,12 @@ def maker(name, arguments):
             import gymnasium
         except ImportError as e:
             raise Refused("%s cannot import gymnasium (%s); want: %s -m pip install gymnasium" % (sys.executable, e, sys.executable)) from None
+        if int(gymnasium.__version__.partition(".")[0]) < 1:  # there a limit of -1 steps ends every episode at its first step
+            raise Refused("%s has gymnasium %s; want 1.0 or newer: %s -m pip install --upgrade gymnasium"
+                          % (sys.executable, gymnasium.__version__, sys.executable))
         module, _, plain = rest.rpartition(":")
         if module:
+            sys.path.insert(0, os.getcwd())
             importlib.import_module(module)
         spec = gymnasium.spec(plain)
         arguments.setdefault("disable_env_checker", True)
@@ -147,6 +151,24 @@ def choices(space):
     return n, [0] * len(n) if start is None else [int(x) for x in flat(start)[0]]
 
 
+def whole_shape(space):
+    """Returns the shape of a MultiDiscrete's or a MultiBinary's values; a Discrete's is ()."""
+    shape, kind = getattr(space, "shape", None), kind_of(space)
+    if shape is not None or kind == "Discrete":
+        return tuple(int(n) for n in shape or ())
+    if kind == "MultiBinary":
+        return tuple(int(n) for n in flat(space.n)[0])
+    return flat(space.nvec)[1]
+
+
+def nested(values, shape):
+    """Returns numbers in nested lists of a shape, row-major: the reverse of flat."""
+    if len(shape) < 2:
+        return values
+    size = len(values) // shape[0]
+    return [nested(values[i * size : (i + 1) * size], shape[1:]) for i in range(shape[0])]
+
+
 class Observations:
     """How observations are described and written: boxes as they are, whole numbers as one-hot vectors."""
 
@@ -174,6 +196,10 @@ class Observations:
     def describe(self):
         shape = self.shape if self.shape else (1,)
         return {"type": "uint8" if self.bytes else "float32", "shape": list(shape), "low": self.low, "high": self.high}
+
+    def details(self):
+        """Returns what describe leaves out and the agents of a world have in common."""
+        return {"shape": list(self.shape)} if self.n is None else {"choices": self.n, "start": self.start}
 
     def writer(self, memory, at, rows):
         """Returns write(i, observation) for rows at an offset of the shared memory."""
@@ -236,12 +262,14 @@ class Actions:
             self.shape = box_shape(space)
             self.size = math.prod(self.shape)
             self.low, self.high = bounds(space, self.size)
+            self.least, self.most = flat(space.low)[0], flat(space.high)[0]
             self.dtype = str(getattr(space, "dtype", "float32"))
             if not self.dtype.startswith("float"):
                 raise Refused("actions are a box of %s; want floats, or a Discrete or MultiDiscrete space" % self.dtype)
         elif kind in ("Discrete", "MultiDiscrete", "MultiBinary"):
             self.n, self.start = choices(space)
-            self.single, self.size = kind == "Discrete", 1
+            self.single, self.size, self.shape = kind == "Discrete", 1, whole_shape(space)
+            self.dtype = getattr(space, "dtype", None) or "int64"
             if math.prod(self.n) > MOST_ACTIONS:
                 raise Refused("there are %d combinations of actions; want at most %d" % (math.prod(self.n), MOST_ACTIONS))
         else:
@@ -252,20 +280,37 @@ class Actions:
             return {"n": math.prod(self.n)}
         return {"shape": [self.size], "low": self.low, "high": self.high}
 
+    def details(self):
+        """Returns what describe leaves out and the agents of a world have in common."""
+        shape = {"shape": list(self.shape)}
+        return shape if self.n is None else dict(shape, choices=self.n, start=self.start)
+
+    def bounded(self):
+        """Returns a function that moves numbers within a box's own bounds, which are between those of evorl's if float32 lacks them."""
+        one = len(self.least) == 1
+        least, most = (self.least * self.size, self.most * self.size) if one else (self.least, self.most)
+        if numpy is None:
+            return lambda row: [min(max(x, low), high) for x, low, high in zip(row, least, most)]
+        if self.dtype == "float32":
+            return lambda row: row
+        least, most = (numpy.array(x, self.dtype).reshape(self.shape) for x in (least, most))
+        return lambda row: numpy.clip(row, least, most)
+
     def reader(self, memory, at, rows):
         """Returns read(i), the action of a row."""
         size = self.size
         view = memoryview(memory)[at : at + 4 * rows * size].cast("f" if self.n is None else "i")
         if self.n is None:
+            bounded = self.bounded()
             if numpy is None:
-                return lambda i: view[i * size : (i + 1) * size].tolist()
+                return lambda i: bounded(view[i * size : (i + 1) * size].tolist())
             array = numpy.frombuffer(view, numpy.float32).reshape((rows,) + self.shape)
-            return lambda i: array[i].astype(self.dtype)
+            return lambda i: bounded(array[i].astype(self.dtype))
         if self.single:
             start = self.start[0]
             if numpy is None:
                 return lambda i: view[i] + start
-            values = [numpy.int64(start + k) for k in range(self.n[0])]
+            values = [numpy.dtype(self.dtype).type(start + k) for k in range(self.n[0])]
             return lambda i: values[view[i]]
 
         def read(i):
@@ -274,7 +319,7 @@ class Actions:
                 index, k = divmod(index, n)
                 out.append(start + k)
             out.reverse()
-            return out if numpy is None else numpy.array(out, numpy.int64)
+            return nested(out, self.shape) if numpy is None else numpy.array(out, self.dtype).reshape(self.shape)
 
         return read
 
@@ -286,12 +331,15 @@ def together(env):
         raise Refused("the world has no possible_agents; want at least one")
     for what, space in (("observations", env.observation_space), ("actions", env.action_space)):
         kind = Observations if what == "observations" else Actions
-        first = kind(space(agents[0])).describe()
+        first = kind(space(agents[0]))
         for agent in agents[1:]:
-            other = kind(space(agent)).describe()
-            if other != first:
+            other = kind(space(agent))
+            spaces = [first.describe(), other.describe()]
+            if spaces[0] == spaces[1]:
+                spaces = [first.details(), other.details()]
+            if spaces[0] != spaces[1]:
                 raise Refused("%s of %s are %s, and of %s %s; want equal spaces, as SuperSuit's pad_observations_v0 and pad_action_space_v0 make them"
-                              % (what, agents[0], json.dumps(first), agent, json.dumps(other)))
+                              % (what, agents[0], json.dumps(spaces[0]), agent, json.dumps(spaces[1])))
     return agents, env.observation_space(agents[0]), env.action_space(agents[0])
 
 

@@ -215,7 +215,11 @@ func (l *layout) tensors(action []float32, uids map[string]uint64) map[uint64]*p
 		if l.action.IsDiscrete() {
 			putInts(t, s.dtype(), numbers[at:at+n])
 		} else {
-			putFloats(t, s.dtype(), converted[float64](action[at:at+n]))
+			numbers := converted[float64](action[at : at+n])
+			for i, x := range numbers { // bounds of doubles are between those of float32
+				numbers[i] = min(max(x, bound(s.Min, i, math.Inf(-1))), bound(s.Max, i, math.Inf(1)))
+			}
+			putFloats(t, s.dtype(), numbers)
 		}
 		out[uids[s.Name]] = t
 		at += n

@@ -197,22 +197,39 @@ func TestServerRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := &pb.EnvironmentRequest{Payload: &pb.EnvironmentRequest_ResetWorld{ResetWorld: &pb.ResetWorldRequest{WorldName: l.world}}}
-	if err := third.send(again); err != nil {
-		t.Fatal(err)
-	}
-	for {
-		s.mu.Lock()
-		waits := len(s.worlds[l.world].others)
-		s.mu.Unlock()
-		if waits == 1 {
-			break
+	resetByOther := func() {
+		t.Helper()
+		if err := third.send(again); err != nil {
+			t.Fatal(err)
 		}
-		time.Sleep(time.Millisecond)
+		for {
+			s.mu.Lock()
+			waits := len(s.worlds[l.world].others)
+			s.mu.Unlock()
+			if waits == 1 {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
 	}
+	resetByOther()
 	for i, want := range []pb.EnvironmentStateType{pb.EnvironmentStateType_INTERRUPTED, pb.EnvironmentStateType_RUNNING, pb.EnvironmentStateType_RUNNING} {
 		out, err := l.ask(step(index(0), 1))
 		if err != nil || out.GetStep().GetState() != want || len(out.GetStep().GetObservations()) != 1 {
 			t.Errorf("step %d after another stream's reset: %v, %v; want %v", i, out, err, want)
+		}
+	}
+	if _, err := third.receive("reset_world"); err != nil {
+		t.Error(err)
+	}
+	resetByOther()
+	if _, err := l.ask(&pb.EnvironmentRequest{Payload: &pb.EnvironmentRequest_Reset_{Reset_: &pb.ResetRequest{}}}); err != nil {
+		t.Error(err)
+	}
+	for i := range 2 { // the agent has reset it too, and its sequence is not interrupted
+		out, err := l.ask(step(index(0), 1))
+		if want := pb.EnvironmentStateType_RUNNING; err != nil || out.GetStep().GetState() != want {
+			t.Errorf("step %d after both streams' resets: %v, %v; want %v", i, out, err, want)
 		}
 	}
 	if _, err := third.receive("reset_world"); err != nil {

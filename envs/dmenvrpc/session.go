@@ -104,6 +104,7 @@ func (c *session) reset(of *pb.ResetRequest) error {
 	if seed != nil || w.running {
 		w.restart(seed)
 	}
+	w.interrupted() // it begins a sequence, as they have asked
 	return nil
 }
 

@@ -26,10 +26,15 @@ func (s *Setup) placeOutside(name string, d *config.Document, r *Reader) error {
 	if err := d.Only(BridgeSection, of.config); err != nil {
 		return err
 	}
+	if r.Within != nil { // it has come from another machine
+		*of.config = of.config.Elsewhere()
+	}
 	s.locate = r.absolute
 	of.asked = of.config.Located(s.locate)
 	if same := r.outside; same != nil && of.config.Spec == "" && same.asksLike(of) {
 		of.hello = same.hello
+	} else if err := r.checkTold(BridgeSection, of.config.Spec, d); err != nil {
+		return err
 	} else {
 		var err error
 		if of.hello, err = bridge.Describe(r.Context, name, of.asked); err != nil {

@@ -29,6 +29,8 @@ func (s *Setup) placeRemote(name string, d *config.Document, r *Reader) error {
 	of.given = *of.config
 	if same := r.remote; same != nil && of.given.Spec == "" && same.asksLike(of) {
 		of.specs = same.specs
+	} else if err := r.checkTold(RemoteSection, of.given.Spec, d); err != nil {
+		return err
 	} else {
 		var err error
 		if of.specs, err = dmenvrpc.Describe(r.Context, name, of.given); err != nil {

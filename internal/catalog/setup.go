@@ -58,6 +58,7 @@ type Reader struct {
 	Within  *Trust                  // only what the program itself contains may be named, and what is trusted; nil: anything
 	Text    []byte                  // the GLSL that env names, which came with the document; empty: it is read from the file
 	Program func() (program string) // the program that made the configuration's run, "" if unknown; nil: no run's
+	Kept    bool                    // the configuration is what a run keeps, which has all that reading would start a process or ask a server for
 
 	source  *Source  // of the file that env names; nil: it is read from there
 	robot   *robot   // the same of a model
@@ -98,6 +99,11 @@ func (r *Reader) Select(d *config.Document) (*Setup, error) {
 	if s.within = r.Within; s.within != nil { // before anything is read or started
 		if err := errors.Join(s.CheckWithin(*s.within), r.checkSent(top.Env)); err != nil {
 			return nil, d.Locate(err)
+		}
+	}
+	if isSource(top.Env) || isRobot(top.Env) {
+		if err := r.checkKept(top.Env, d); err != nil {
+			return nil, err
 		}
 	}
 	switch {

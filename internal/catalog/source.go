@@ -55,7 +55,7 @@ func (s *Setup) placeSource(name string, d *config.Document, r *Reader) error {
 		s.Source = &Source{Name: s.Place, Text: r.Text}
 	} else if s.Source == nil || name != s.Source.Name && name != r.given {
 		path = r.locate(name)
-		text, err := includeSources(r.Context, path)
+		text, err := r.readSources(path)
 		if err != nil {
 			return r.unread(err, d)
 		}
@@ -175,6 +175,14 @@ func (f *function) Problem() (ec.Problem, error) {
 }
 
 var includeLine = regexp.MustCompile(`^[ \t]*#[ \t]*include[ \t]+"([^"]+)"`)
+
+// readSources reads the file that env names. What a run keeps has no files beside it to include.
+func (r *Reader) readSources(path string) ([]byte, error) {
+	if r.Kept {
+		return readSource(path)
+	}
+	return includeSources(r.Context, path)
+}
 
 // includeSources reads a file and puts the files beside it that it includes, such as a robot's dynamics, in the places of their #include: a run keeps
 // one text. Other includes are embedded shaders. #line keeps the places of errors, by names without the folder, so that the text is the

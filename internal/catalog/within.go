@@ -63,6 +63,23 @@ func (s *Setup) CheckWithin(trust Trust) error {
 	return nil
 }
 
+// checkTold returns an error if a configuration that a run keeps lacks what its environment told when the run began: whoever wrote the file does not make
+// this program start or ask anything.
+func (r *Reader) checkTold(section, spec string, d *config.Document) error {
+	if r.Kept && spec == "" {
+		return d.Errorf(section+".spec", "the configuration of a run lacks what its environment told when the run began: want the file as the run wrote it")
+	}
+	return nil
+}
+
+// checkKept returns an error if env is not the name of GLSL beside the configuration that a run keeps. The reader would start MuJoCo for a model.
+func (r *Reader) checkKept(env string, d *config.Document) error {
+	if r.Kept && (isRobot(env) || env != filepath.Base(env)) {
+		return d.Errorf("env", "%q in the configuration of a run, which keeps GLSL by its name in its own folder: want the file as the run wrote it", env)
+	}
+	return nil
+}
+
 // checkSent returns an error if env names a file that has not come with a configuration from elsewhere: nothing is read in its place.
 func (r *Reader) checkSent(env string) error {
 	if isRobot(env) || isSource(env) && len(r.Text) == 0 {

@@ -135,7 +135,13 @@ func (h *Host) joined(g *guest, q request) (reply, []byte) {
 	return reply{Status: statusOK, Step: j.step}, j.state
 }
 
+// mostSlices is above the slices of any step. The coordinator keeps a record of each as soon as a worker names their number.
+const mostSlices = 1 << 20
+
 func (h *Host) exchange(g *guest, q request, rest []byte) (reply, []byte) {
+	if q.Slices > mostSlices {
+		return refused("a step of %d slices: want at most %d", q.Slices, mostSlices), nil
+	}
 	r := cluster.Report{Worker: q.Worker, Step: q.Step, Slices: q.Slices, State: q.State, Done: q.Done, Held: q.Held, Early: q.Early}
 	var ok bool
 	if r.Result, ok = h.result(g, q, rest); !ok {

@@ -88,7 +88,7 @@ type casts struct {
 	mu    sync.Mutex
 	data  map[castKey][]byte
 	size  map[castKey]int
-	bytes int
+	bytes int           // of their sizes, as memory is taken for the whole at the first part
 	news  chan struct{} // closed when a part comes; nil: nobody waits
 }
 
@@ -96,10 +96,9 @@ type casts struct {
 func (l *Link) hear(m *nats.Msg) {
 	var head castHead
 	rest, err := decode(m.Data, &head)
-	l.mu.Lock()
-	epoch := l.epoch
-	l.mu.Unlock()
-	if err == nil && head.Epoch == epoch {
+	l.mu.Lock() // until it is kept, so that what Hello forgets does not come back
+	defer l.mu.Unlock()
+	if err == nil && head.Epoch == l.epoch {
 		l.had.add(head, rest)
 	}
 }
@@ -112,7 +111,7 @@ func (c *casts) add(head castHead, part []byte) {
 		c.drop(head.castKey)
 	}
 	have := len(c.data[head.castKey])
-	if head.Offset != have || have+len(part) > head.Size || head.Size > maxCast {
+	if head.Offset != have || len(part) == 0 || len(part) > head.Size-have || head.Size > maxCast {
 		c.drop(head.castKey)
 		return
 	}
@@ -122,11 +121,13 @@ func (c *casts) add(head castHead, part []byte) {
 	if have == 0 && len(part) < head.Size {
 		c.data[head.castKey] = make([]byte, 0, head.Size)
 	}
+	if have == 0 {
+		c.bytes += head.Size
+	}
 	if have > 0 || len(part) < head.Size {
 		part = append(c.data[head.castKey], part...)
 	}
 	c.data[head.castKey], c.size[head.castKey] = part, head.Size
-	c.bytes += len(part) - have
 	for c.bytes > maxCasts {
 		first := head.castKey
 		for k := range c.data {
@@ -143,9 +144,16 @@ func (c *casts) add(head castHead, part []byte) {
 }
 
 func (c *casts) drop(k castKey) {
-	c.bytes -= len(c.data[k])
+	c.bytes -= c.size[k]
 	delete(c.data, k)
 	delete(c.size, k)
+}
+
+// forget forgets all of it: it was of another session, whose steps have the same numbers.
+func (c *casts) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.data, c.size, c.bytes = nil, nil, 0
 }
 
 // take waits for what is sent to all, and forgets it and what came before; ok is false if it does not come.

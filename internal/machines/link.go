@@ -83,6 +83,7 @@ func (l *Link) Hello(ctx context.Context) (*Hello, error) {
 	l.next.end()
 	l.mu.Lock()
 	l.epoch, l.digest = "", ""
+	l.had.forget()
 	l.mu.Unlock()
 	r, rest, err := l.ask(ctx, callHello, request{Identity: &l.identity}, nil)
 	if err != nil {

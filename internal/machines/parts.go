@@ -37,7 +37,7 @@ func (h *Host) keep(g *guest, q request, rest []byte) reply {
 	case q.Offset < 0 || q.Offset > len(g.put) || q.Offset+len(rest) > q.Size:
 		return reply{Status: statusGone}
 	}
-	g.put = append(g.put[:q.Offset:q.Offset], rest...)
+	g.put = append(g.put[:q.Offset], rest...) // nothing else has it: what takes it leaves none
 	return reply{Status: statusOK}
 }
 

@@ -34,8 +34,8 @@ type Change struct {
 
 // Files of a run's folder, by how they change.
 var (
-	growing  = regexp.MustCompile(`^((metrics|members|lineage)\.jsonl|tensorboard/[A-Za-z0-9_-][A-Za-z0-9._-]*)$`)
-	constant = regexp.MustCompile(`^((checkpoints|best)/[0-9]{8,18})/[a-z][a-z0-9_]*\.[a-z]+$`) // a checkpoint is complete when it is there
+	growing  = regexp.MustCompile(`^((metrics|members|lineage)\.jsonl|tensorboard/events\.out\.tfevents\.[A-Za-z0-9._-]+)$`)
+	constant = regexp.MustCompile(`^((checkpoints|best)/[0-9]{8,18})/(manifest\.json|tensors\.safetensors)$`) // a checkpoint is complete when it is there
 	replaced = regexp.MustCompile(`^([^./\\][^/\\]*\.(glsl|json)|provenance\.json|config\.toml)$`)
 	saved    = regexp.MustCompile(`^(checkpoints|best)/[0-9]{8,18}$`)
 )
@@ -142,17 +142,24 @@ func read(file string, offset int64) (_ []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Apply makes a change to a copy of the folder. It refuses names that no run's folder has, so that nothing else can be written. If it is interrupted, the
-// copy has its last complete checkpoint and at least the records up to that.
+// RefusedError: a change is none of a run's folder, or does not follow what the copy has. Whoever sent it is wrong, not this machine.
+type RefusedError struct{ text string }
+
+func (e *RefusedError) Error() string { return e.text }
+
+func refuse(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
+
+// Apply makes a change to a copy of the folder. It refuses names that no run's folder has (*RefusedError), so that nothing else can be written. If it is
+// interrupted, the copy has its last complete checkpoint and at least the records up to that.
 func (c *Change) Apply(folder string) error {
 	for _, f := range c.Files {
 		if !ofRun(f.Name) || f.Offset < 0 || f.Offset > 0 && !f.Grows || f.Grows != growing.MatchString(f.Name) {
-			return fmt.Errorf("%q, from byte %d, is no file of a run's folder: want the same version of evorl", f.Name, f.Offset)
+			return refuse("%q, from byte %d, is no file of a run's folder: want the same version of evorl", f.Name, f.Offset)
 		}
 	}
 	for _, name := range c.Removed {
 		if !saved.MatchString(name) {
-			return fmt.Errorf("%q is no checkpoint of a run's folder: want the same version of evorl", name)
+			return refuse("%q is no checkpoint of a run's folder: want the same version of evorl", name)
 		}
 	}
 	for _, f := range c.Files { // records before the checkpoint that they lead to
@@ -197,7 +204,7 @@ func grow(file string, f File) (err error) {
 		return err
 	}
 	if info.Size() < f.Offset {
-		return fmt.Errorf("%s has %d bytes, and more is added at %d: want the file as the worker's was", file, info.Size(), f.Offset)
+		return refuse("%s has %d bytes, and more is added at %d: want the file as the worker's was", file, info.Size(), f.Offset)
 	}
 	if err := to.Truncate(f.Offset); err != nil {
 		return err

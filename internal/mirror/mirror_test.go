@@ -120,6 +120,8 @@ func TestApplyRefuses(t *testing.T) {
 		{Files: []File{{Name: "checkpoints/00000010/../x.json"}}},
 		{Files: []File{{Name: "checkpoints/../x.json"}}},
 		{Files: []File{{Name: "run.sh"}}},
+		{Files: []File{{Name: "tensorboard/module.py", Grows: true}}},
+		{Files: []File{{Name: "checkpoints/00000010/module.py"}}},
 		{Files: []File{{Name: "config.toml", Offset: 1}}},
 		{Files: []File{{Name: "config.toml", Grows: true}}},
 		{Files: []File{{Name: "metrics.jsonl", Grows: true, Offset: 3}}},

@@ -34,20 +34,22 @@ var imports = map[string][]string{
 	replicas:   {"engine", "vk"},
 	machines:   {"engine", "vk", "internal"},
 	mirror:     {"engine", "internal"},
+	scratch:    {"engine", "internal"},
 	sweep:      {records, catalog, "hybrid", "engine", "internal"},
-	".":        {sweep, machines, mirror, replicas, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest}, // evorl
+	".":        {sweep, scratch, machines, mirror, replicas, records, catalog, "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	"cmd":      {".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 	"docs":     {"cmd", ".", "ec", "envs", "engine"}, // examples
 	"tools":    {machines, "cmd", ".", "hybrid", "ec", "rl", "envs", "engine", "vk", "shaders", "internal", vktest},
 }
 
-// Folders in internal that stand above the others: six serve package evorl alone, and vktest serves tests.
+// Folders in internal that stand above the others: seven serve package evorl alone, and vktest serves tests.
 const (
 	catalog  = "internal/catalog"
 	machines = "internal/machines"
 	mirror   = "internal/mirror"
 	records  = "internal/records"
 	replicas = "internal/replicas"
+	scratch  = "internal/scratch"
 	sweep    = "internal/sweep"
 	vktest   = "internal/vktest"
 )
@@ -129,7 +131,7 @@ func TestImportsRunDownwards(t *testing.T) {
 
 // folder returns the top-level folder of a path, "." for the root.
 func folder(name string) string {
-	for _, of := range []string{catalog, machines, mirror, records, replicas, sweep, vktest} {
+	for _, of := range []string{catalog, machines, mirror, records, replicas, scratch, sweep, vktest} {
 		if strings.HasPrefix(name, of+"/") {
 			return of
 		}

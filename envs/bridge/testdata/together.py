@@ -14,10 +14,12 @@ class Together:
 
     possible_agents = ["ada", "bob", "cleo"]
 
-    def __init__(self, unequal=False, fail=0, once=""):
+    def __init__(self, unequal="", fail=0, once=""):
         box = Space(low=[-1e9], high=[1e9], shape=(5,), dtype="float32")
         self.observations = {a: box for a in self.possible_agents}
-        self.actions = {a: Space(n=6 if unequal and a == "cleo" else 5) for a in self.possible_agents}
+        self.actions = {a: Space(n=5) for a in self.possible_agents}
+        if unequal:
+            self.actions["cleo"] = Space(n=6) if unequal == "n" else Space(n=5, start=1)
         self.fail, self.once, self.steps = fail, once, 0
 
     def observation_space(self, agent):

@@ -129,6 +129,7 @@ def whole(obs="discrete", action="discrete"):
     spaces = {
         "discrete": (Discrete(n=4, start=2), 3), "multi": (MultiDiscrete(nvec=[2, 3]), [1, 2]), "binary": (MultiBinary(n=3), [1, 0, 1]), "dict": (Dict(), {}),
         "text": (box(0, 1, (2,), "str"), ["a", "b"]), "wide": (MultiDiscrete(nvec=[100, 100]), [0, 0]), "int": (box(0, 3, (1,), "int64"), [2]),
+        "table": (MultiDiscrete(nvec=[[2, 3], [4, 5]]), [[0, 0], [0, 0]]), "bits": (MultiBinary(n=(2, 3)), [[0, 0, 0], [0, 0, 0]]),
     }
 
     class World:
@@ -139,6 +140,8 @@ def whole(obs="discrete", action="discrete"):
             return self.value, {}
 
         def step(self, taken):
+            if taken and isinstance(taken, list) and isinstance(taken[0], list):
+                taken = [x for row in taken for x in row] + [7]
             reward = taken if not isinstance(taken, list) else sum(10**k * x for k, x in enumerate(taken))
             return self.value, reward, False, False, {}
 
@@ -199,3 +202,20 @@ def film(**arguments):
 
 
 film.max_steps = 100
+
+
+def narrow():
+    """Has actions within 0.3, which float32 rounds up; its reward is the largest that it was given, and it fails beyond."""
+
+    class World:
+        observation_space, action_space = box(0, 1, (1,)), box(-0.3, 0.3, (2,), "float64")
+
+        def reset(self, seed=None, options=None):
+            return [0], {}
+
+        def step(self, action):
+            if any(abs(x) > 0.3 for x in action):
+                raise ValueError("action %s is not within 0.3" % action)
+            return [0], max(action), False, False, {}
+
+    return World()

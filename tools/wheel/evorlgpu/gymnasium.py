@@ -145,12 +145,16 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         if self._child is None:
             raise gymnasium.error.ClosedEnvironmentError("the environments are closed")
         try:
-            self._child.stdin.write(request)  # type: ignore[union-attr]
-            self._child.stdin.flush()  # type: ignore[union-attr]
-        except OSError:
-            raise self._ended() from None
-        status, length = struct.unpack("<II", self._read(8))
-        answer = self._read(length)
+            try:
+                self._child.stdin.write(request)  # type: ignore[union-attr]
+                self._child.stdin.flush()  # type: ignore[union-attr]
+            except OSError:
+                raise self._ended() from None
+            status, length = struct.unpack("<II", self._read(8))
+            answer = self._read(length)
+        except BaseException:  # such as KeyboardInterrupt: the rest of this answer would be taken for the next one
+            self._abandon()
+            raise
         if status != 0:
             raise ValueError(answer.decode("utf-8", "replace"))
         return answer
@@ -161,6 +165,13 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         if got != length:
             raise self._ended()
         return answer
+
+    def _abandon(self) -> None:
+        """Ends the process at once, which may wait for its answer to be read."""
+        if self._child is not None:
+            self._child.kill()
+            self.close_extras()
+            self.closed = True
 
     def _ended(self) -> EvorlError:
         """The error of a process that ended."""

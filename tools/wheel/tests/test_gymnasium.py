@@ -124,6 +124,31 @@ class TestVectorEnv(unittest.TestCase):
         with self.assertRaises(gymnasium.error.ClosedEnvironmentError):
             envs.step(np.zeros(2, int))
 
+    def test_interrupted(self):
+        """Environments that are interrupted while they wait for an answer are closed: the next step does not take the answer of that one."""
+        for at in (1, 2):  # the head of the answer and the rest
+            with self.subTest(at):
+                envs = self.make("CartPole-v1", 2)
+                envs.reset(seed=1)
+                pipe, reads = envs._child.stdout, []
+
+                class Interrupted:
+                    def readinto(self, into):
+                        reads.append(len(into))
+                        if len(reads) == at:
+                            raise KeyboardInterrupt
+                        return pipe.readinto(into)
+
+                    def close(self):
+                        pipe.close()
+
+                envs._child.stdout = Interrupted()
+                with self.assertRaises(KeyboardInterrupt):
+                    envs.step(np.zeros(2, int))
+                with self.assertRaises(gymnasium.error.ClosedEnvironmentError):
+                    envs.step(np.ones(2, int))
+                self.assertTrue(envs.closed)
+
     def test_process_that_ends(self):
         envs = self.make("CartPole-v1", 2)
         envs.reset(seed=1)
