@@ -1361,6 +1361,7 @@ var rolloutShader = vk.Variants(shaders.Code, vk.Shader{
 		{Name: "GROUP_SLICES_2", ID: 45, Default: 4},
 		{Name: "GROUP_HELD", ID: 46, Default: 0},
 		{Name: "GROUP_KEPT", ID: 47, Default: 0},
+		{Name: "STREAM_ONE_TURN", ID: 48, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -1487,6 +1488,7 @@ type rolloutKernel struct {
 	GroupSlices2         uint32  // default 4
 	GroupHeld            uint32  // default 0
 	GroupKept            uint32  // default 0
+	StreamOneTurn        bool    // default false
 	Head                 uint32  // default 0
 	HeadWidth            uint32  // default 1
 	Squash               bool    // default false
@@ -1576,6 +1578,7 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 		{Name: "STREAM_ROWS", ID: 40, Default: 1},
 		{Name: "STREAM_QUADS", ID: 41, Default: 1},
 		{Name: "STREAM_ALIGNED", ID: 42, Default: 0},
+		{Name: "STREAM_ONE_TURN", ID: 48, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -1682,6 +1685,7 @@ type seatsRolloutKernel struct {
 	StreamRows    uint32  // default 1
 	StreamQuads   uint32  // default 1
 	StreamAligned bool    // default false
+	StreamOneTurn bool    // default false
 	Head          uint32  // default 0
 	HeadWidth     uint32  // default 1
 	Squash        bool    // default false

@@ -33,7 +33,9 @@ func TestEvaluateManyRows(t *testing.T) {
 	fill(t, x, values)
 	fill(t, params, ones)
 	fill(t, y, nil)
-	record(t, s, func(r *engine.Recorder) { net.Evaluate(r, Weights{Params: params}, Inputs{Parts: []*engine.Tensor{x}}, y) })
+	record(t, s, func(r *engine.Recorder) {
+		net.Evaluate(r, Weights{Params: params}, Inputs{Parts: []*engine.Tensor{x}}, y)
+	})
 	for i, got := range read(t, y) {
 		if want := values[i] + 2; got != want { // two weights and two biases of 1
 			t.Fatalf("output %d is %g; want %g", i, got, want)

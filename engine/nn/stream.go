@@ -14,7 +14,7 @@ type Stream struct {
 
 	Rows, Quads, Activation     uint32
 	OneTurn, Aligned, LayerNorm bool
-	Iterations              int // loop iterations of an invocation per evaluation
+	Iterations                  int // loop iterations of an invocation per evaluation
 }
 
 // streamLong is the largest number of inputs with an unrolled loop (shaders/engine/nn/mlp_stream.glsl, STREAM_LONG).
