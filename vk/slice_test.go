@@ -34,8 +34,9 @@ func TestCut(t *testing.T) {
 // Later runs may find more to do in any of the dispatches of a kernel than the measured one did.
 func TestLevel(t *testing.T) {
 	rollout, other := &pipeline{}, &pipeline{}
-	ops := []op{{}, {pipeline: rollout, groups: [3]uint32{8, 1, 1}}, {pipeline: rollout, groups: [3]uint32{8, 1, 1}}, {pipeline: other, groups: [3]uint32{8, 1, 1}},
-		{pipeline: rollout, groups: [3]uint32{8, 1, 1}}, {pipeline: rollout, groups: [3]uint32{1, 1, 1}}}
+	many, one := [3]uint32{8, 1, 1}, [3]uint32{1, 1, 1}
+	ops := []op{{}, {pipeline: rollout, groups: many}, {pipeline: rollout, groups: many}, {pipeline: other, groups: many},
+		{pipeline: rollout, groups: many}, {pipeline: rollout, groups: one}}
 	times := []time.Duration{7, 40, 0, 3, 1, 2}
 	level(ops, times)
 	if want := []time.Duration{7, 40, 40, 3, 40, 2}; !slices.Equal(times, want) {
