@@ -56,6 +56,8 @@ func TestWrongConfigurations(t *testing.T) {
 			[]string{"x.toml:4:16", "want 0, learning rates that are constant"}},
 		{"a slow start of CEM-RL's agents", "workflow = \"cem-rl\"\nenv = \"Pendulum-v1\"\n[td3]\nwarmup_steps = 1000\n", nil,
 			[]string{"x.toml:4:16", "want 0, learning rates that are constant"}},
+		{"a record that begins anew", "workflow = \"ppo\"\nenv = \"FaultMaze-v0\"\n[environment]\nauto_reset = \"fast\"\n", nil,
+			[]string{"x.toml:4:14", "records what is met"}},
 		{"an odd population", "workflow = \"openes\"\nenv = \"CartPole-v1\"\n[openes]\npopulation = 33\n", nil, []string{"x.toml:4:14", "cannot be mirrored"}},
 		{"low rank of numbers", "workflow = \"openes\"\nenv = \"sphere\"\n[openes]\nrank = 1\n", nil,
 			[]string{"x.toml:4:8", "rank 1 is for networks", "sphere has other candidates"}},

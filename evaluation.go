@@ -37,6 +37,9 @@ type Evaluation struct {
 	MemberReturns    []Number `json:"member_returns"`    // means over the episodes, by member
 	MemberDeviations []Number `json:"member_deviations"` // standard deviations over the episodes, by member
 
+	// Broken is the number of episodes of all members that MeanReturn leaves out, since the policy's outputs were not finite. A member's own mean is NaN then.
+	Broken int `json:"broken,omitempty"`
+
 	// SeatReturns are means over MeanReturn's episodes in which the seat took part, by seat; nil with one agent.
 	SeatReturns []Number `json:"seat_returns,omitempty"`
 
@@ -95,7 +98,11 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 	if seats != nil {
 		e.SeatReturns = seatMeans(slices.Concat(seats...), r.cfg.setup.Env.Seats())
 	}
-	of = slices.DeleteFunc(of, math.IsNaN)
+	if member == nil { // broken policies are told apart from the mean of the others
+		all := len(of)
+		of = slices.DeleteFunc(of, math.IsNaN)
+		e.Broken = all - len(of)
+	}
 	e.Member, e.MeanReturn, e.StdReturn, e.BestReturn = member, Number(metrics.Mean(of)), Number(records.Deviation(of)), Number(means[best])
 	e.Failures, e.LastFailure = r.cfg.setup.OutsideFailures()
 	return e, nil
@@ -147,7 +154,7 @@ func (c *Config) evaluateAgain(
 		if more <= 0 {
 			return nil
 		}
-		x := slices.DeleteFunc(records.Widen(all.Returns[member][episodes:]), math.IsNaN)
+		x := records.Widen(all.Returns[member][episodes:]) // NaN if the policy broke in any
 		return &Again{Return: Number(metrics.Mean(x)), Deviation: Number(records.Deviation(x)), Episodes: more}
 	}, nil
 }

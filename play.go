@@ -76,10 +76,11 @@ func Play(ctx context.Context, dev *vk.Device, a, b Side, games int, seed uint32
 	}
 	m := Match{Env: a.Run.cfg.Run.Env, Seed: seed, Games: games, Sides: [2]Place{a.place(), b.place()}}
 	for i, own := range of.Returns[0] {
-		switch other := of.Others[0][i]; {
-		case own > other:
+		other := of.Others[0][i]
+		switch mine, theirs := math.IsNaN(float64(own)), math.IsNaN(float64(other)); { // NaN: the policy is broken, and loses
+		case mine == theirs && own > other, theirs && !mine:
 			m.Won++
-		case own < other:
+		case mine == theirs && own < other, mine && !theirs:
 			m.Lost++
 		default:
 			m.Drew++

@@ -97,6 +97,9 @@ func writeEvaluation(cmd *cobra.Command, e evorl.Evaluation) error {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "%s of %s %s ± %s over %s%s\n", e.Measure, of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over, againText(e.BestAgain))
+	if e.Broken > 0 {
+		fmt.Fprintf(&b, "not in it: %s whose policies gave numbers that are not finite\n", plural(e.Broken, "episode"))
+	}
 	if e.SeatReturns != nil {
 		b.WriteString("by seat")
 		for seat, mean := range e.SeatReturns {

@@ -6,7 +6,7 @@ func hopper() Spec {
 	return robot("Hopper-v5", "hop forward on one leg of four links", "hopper_v5.py; Erez, Tassa, Todorov 2011",
 		[]string{"x", "z", "angle", "thigh", "leg", "foot"}, nil, 11, 1, 3).
 		seen(&hopperModel, 4, Camera{Body: 1, LookAt: [3]float64{0, 0, 0.75}, Distance: 2.7, Azimuth: 70, Elevation: -12}).
-		choosing(DefaultHopperOptions())
+		choosing(DefaultHopperOptions()).solved(3800)
 }
 
 func walker2d() Spec {
@@ -22,14 +22,14 @@ func halfCheetah() Spec {
 		[]string{"x", "z", "angle", "bthigh", "bshin", "bfoot", "fthigh", "fshin", "ffoot"}, nil, 17, 1, 6).
 		seen(&halfCheetahModel, 5, Camera{Body: 1, LookAt: [3]float64{0, 0, 0.45}, Distance: 2.6, Azimuth: 75, Elevation: -14}).
 		standing(feet{model: &halfCheetahModel, shapes: []string{"bfoot", "ffoot"}, hidden: 1}).
-		choosing(DefaultHalfCheetahOptions())
+		choosing(DefaultHalfCheetahOptions()).solved(4800)
 }
 
 func swimmer() Spec {
 	return robot("Swimmer-v5", "swim forward by three links in a viscous fluid", "swimmer_v5.py; Coulom 2002",
 		[]string{"x", "y", "angle", "motor1", "motor2"}, nil, 8, 1, 2).
 		seen(&swimmerModel, 4, Camera{Body: 1, LookAt: [3]float64{0, 0, 0}, Distance: 4, Azimuth: 90, Elevation: -50}).
-		choosing(DefaultSwimmerOptions())
+		choosing(DefaultSwimmerOptions()).solved(360)
 }
 
 func ant() Spec {
@@ -40,7 +40,7 @@ func ant() Spec {
 		standing(feet{
 			model: &antModel, shapes: []string{"left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom"}, margin: 0.02, hidden: 2,
 		}).
-		withCooperative(11804, &antTables).choosing(DefaultAntOptions())
+		withCooperative(11804, &antTables).choosing(DefaultAntOptions()).solved(6000)
 }
 
 func humanoid() Spec {

@@ -140,7 +140,7 @@ func TestMatchesInherit(t *testing.T) {
 func TestMatchesScores(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(6))
 	w := sampleWorld(t)
-	const members, environments = 3, 43
+	const members, environments, poison = 3, 43, float32(-1)
 	s := eng.NewState()
 	defer s.Close()
 	m, err := NewMatches(s, w.env, MatchConfig{Members: members, Environments: environments, Count: members, Seat: AnySeat, Peers: 1})
@@ -157,16 +157,24 @@ func TestMatchesScores(t *testing.T) {
 	for i := range want {
 		own := dice.IntN(2)
 		gained[2*i], gained[2*i+1] = float32(dice.IntN(3)), float32(dice.IntN(3))
+		broken := [2]bool{i%11 == 3 || i%11 == 5, i%11 == 4 || i%11 == 5} // the member's policy, the other one's
+		for k, seat := range []int{own, 1 - own} {
+			if broken[k] {
+				gained[2*i+seat] = float32(math.NaN())
+			}
+		}
 		rows[2*i+own], rows[2*i+1-own] = uint32(i/environments), uint32(i/environments+1)%members
 		switch mine, other := gained[2*i+own], gained[2*i+1-own]; {
-		case mine > other:
+		case broken[0]:
+			want[i] = poison
+		case broken[1] || mine > other:
 			want[i] = 1
 		case mine == other:
 			want[i] = 0.5
 		}
 	}
 	for _, err := range []error{
-		returns.WriteFloat32(t.Context(), gained), m.rows.WriteUint32(t.Context(), rows), scores.Fill(t.Context(), float32(math.NaN())),
+		returns.WriteFloat32(t.Context(), gained), m.rows.WriteUint32(t.Context(), rows), scores.Fill(t.Context(), -2),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -180,7 +188,13 @@ func TestMatchesScores(t *testing.T) {
 	if err := p.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := scores.ReadFloat32(t.Context()); err != nil || !slices.Equal(got, want) {
-		t.Errorf("scores %v, %v; want %v", got, err, want)
+	got, err := scores.ReadFloat32(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, score := range got {
+		if score != want[i] && !(want[i] == poison && math.IsNaN(float64(score))) {
+			t.Errorf("score %d of returns %v is %g; want %g, %g for NaN", i, gained[2*i:2*i+2], score, want[i], float64(poison))
+		}
 	}
 }

@@ -152,7 +152,8 @@ func (m *Matches) inherit(r *engine.Recorder, source *engine.Tensor) {
 	}.call(groups, 1, 1))
 }
 
-// recordScores records the members' scores [M, E] in games of two with the given returns [M, E, 2]: 1 for the greater return, 1/2 for equal ones, 0.
+// recordScores records the members' scores [M, E] in games of two with the given returns [M, E, 2]: 1 for the greater return, 1/2 for equal ones, 0;
+// NaN for a member whose own return is NaN, and 1 against one whose is.
 func (m *Matches) recordScores(r *engine.Recorder, returns, scores *engine.Tensor) {
 	size, groups := r.Invocations(scores.Len())
 	r.Dispatch(matchesScoreKernel{

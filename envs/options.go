@@ -105,6 +105,9 @@ func (o Options) resolved(spec Spec) (Options, error) {
 	if f := float64(o.RewardScale); math.IsNaN(f) || math.IsInf(f, 0) {
 		errs = append(errs, fmt.Errorf("RewardScale is %g; want a finite number", f))
 	}
+	if o.AutoReset == Fast && len(spec.Sets) > 0 {
+		errs = append(errs, fmt.Errorf("AutoReset is %v in an environment that records what is met from episode to episode; want %v", o.AutoReset, Normal))
+	}
 	if spec.outside && (o.ActionRepeat > 1 || o.SparseReward) {
 		errs = append(errs, fmt.Errorf("ActionRepeat is %d, and SparseReward %t; want neither where the host steps: a Stepper may have them",
 			o.ActionRepeat, o.SparseReward))

@@ -44,6 +44,12 @@ func numbered(name string, n int) []string {
 	return out
 }
 
+// solved adds the mean return at which the source calls the environment solved.
+func (s Spec) solved(mean float64) Spec {
+	s.RewardThreshold = Solved(mean)
+	return s
+}
+
 // choosing adds options to a Spec.
 func (s Spec) choosing(options any) Spec {
 	s.Options = options

@@ -39,7 +39,9 @@ type Model struct {
 
 	Senses        []string `json:"-"` // outputs of a forward pass: see builtInSenses
 	SensedAtReset bool     `json:"-"` // also at a reset
-	GroundOnly    bool     `json:"-"` // see Restrict
+	// AbsoluteSenses: no position that senses depend on is relative to the beginning of an environment step (TRAVEL). Far from the origin rewards lose digits.
+	AbsoluteSenses bool `json:"-"`
+	GroundOnly     bool `json:"-"` // see Restrict
 }
 
 // Restrict sets which contacts of a model are computed: all (the default, also ""), or ground: only contacts of

@@ -104,7 +104,7 @@ func (p *solver) body() (string, error) {
 	s, m, t := p.s, p.s.Model, p.touching
 	after := symbolic.NewBlock(s.block) // after the solver's loop
 	rates := p.rates(after)
-	seen, err := p.sense(after)
+	seen, starts, err := p.sense(after)
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +112,7 @@ func (p *solver) body() (string, error) {
 	if forces && t.params.condim == 3 {
 		return "", fmt.Errorf("sense forces: links that touch each other in slots have condim 3; want condim 1")
 	}
-	atReset, err := p.senseAtReset()
+	atReset, places, err := p.senseAtReset(starts)
 	if err != nil {
 		return "", err
 	}
@@ -122,8 +122,13 @@ func (p *solver) body() (string, error) {
 		p.iteration: append(append(append([]expr{p.slope}, p.step...), p.moved...), p.passed...),
 		after:       rates,
 	}
-	travel := p.travel(s.g.NewEmitter(roots)) // unlike the rest, senses depend on those positions
-	roots = with(roots, after, seen)
+	sensing := with(roots, after, seen)
+	counted := roots // senses may depend on positions that the rest does not
+	if m.AbsoluteSenses {
+		counted = sensing
+	}
+	travel := p.travel(s.g.NewEmitter(counted))
+	roots = sensing
 	constrained := p.searches()
 	if constrained {
 		roots[p.search] = []expr{p.rise, p.curvature, p.changed}
@@ -248,7 +253,7 @@ func (p *solver) body() (string, error) {
 	if forces {
 		out.WriteString(t.forces(s, em))
 	}
-	out.WriteString(p.sensing(em, seen, forces))
+	out.WriteString(p.sensing(em, seen, starts, forces))
 	say("}")
 	if len(atReset) > 0 {
 		em := s.g.NewEmitterWith(map[*symbolic.Block][]expr{s.block: atReset}, all)
@@ -257,7 +262,7 @@ func (p *solver) body() (string, error) {
 		say("    [[unroll]] for (uint i = 0u; i < SENSES; i++) sensed[i] = 0.0;")
 		out.WriteString(em.Block(s.block, "    "))
 		for i, e := range atReset {
-			say("    sensed[%d] = %s;", i, em.Ref(e))
+			say("    sensed[%d] = %s;", places[i], em.Ref(e))
 		}
 		say("}")
 	}

@@ -38,42 +38,65 @@ var builtInSenses = map[string][]string{
 // builtInResets lists the models of environments that observe senses at a reset.
 var builtInResets = map[string]bool{"humanoid": true, "humanoidstandup": true, "pusher": true, "reacher": true}
 
-// sense returns the expressions of a model's senses, in a block after the solver has found the accelerations.
-func (p *solver) sense(after *symbolic.Block) ([]expr, error) {
-	return p.senses(after, p.s.Model.Senses)
+// sense returns the expressions of a model's senses, in a block after the solver has found the accelerations, and where each sense begins among them.
+func (p *solver) sense(after *symbolic.Block) (list []expr, starts []int, err error) {
+	for _, text := range p.s.Model.Senses {
+		if text == "forces" && slices.Contains(p.s.Model.Senses[:len(starts)], text) {
+			return nil, nil, fmt.Errorf("sense %q: it is in the list twice; want it once", text)
+		}
+		values, err := p.valuesOf(after, text)
+		if err != nil {
+			return nil, nil, err
+		}
+		starts = append(starts, len(list))
+		list = append(list, values...)
+	}
+	return list, starts, nil
 }
 
-// senseAtReset returns the senses that depend only on positions and velocities, if needed at a reset; they come
-// first.
-func (p *solver) senseAtReset() ([]expr, error) {
+// senseAtReset returns the senses that depend only on positions and velocities, if needed at a reset, and their places among all senses, which begin at starts.
+func (p *solver) senseAtReset(starts []int) (list []expr, places []int, err error) {
 	if !p.s.Model.SensedAtReset {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return p.senses(nil, p.s.Model.kinematicSenses())
+	for i, text := range p.s.Model.Senses {
+		if !kinematic(text) {
+			continue
+		}
+		values, err := p.valuesOf(nil, text)
+		if err != nil {
+			return nil, nil, err
+		}
+		for k := range values {
+			places = append(places, starts[i]+k)
+		}
+		list = append(list, values...)
+	}
+	return list, places, nil
+}
+
+// kinematic reports whether a sense depends only on positions and velocities.
+func kinematic(sense string) bool {
+	return sense != "forces" && !strings.HasPrefix(sense, "constraint")
 }
 
 // kinematicSenses returns the senses that depend only on positions and velocities.
 func (m *Model) kinematicSenses() []string {
-	return slices.DeleteFunc(slices.Clone(m.Senses), func(text string) bool {
-		return text == "forces" || strings.HasPrefix(text, "constraint")
-	})
+	return slices.DeleteFunc(slices.Clone(m.Senses), func(text string) bool { return !kinematic(text) })
 }
 
-func (p *solver) senses(after *symbolic.Block, texts []string) ([]expr, error) {
-	var all []expr
-	for _, text := range texts {
-		words := strings.Fields(text)
-		err := wellFormed(words)
-		var values []expr
-		if err == nil {
-			values, err = p.sensed(after, words)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("sense %q: %w", text, err)
-		}
-		all = append(all, values...)
+// valuesOf returns the expressions of a sense.
+func (p *solver) valuesOf(after *symbolic.Block, text string) ([]expr, error) {
+	words := strings.Fields(text)
+	err := wellFormed(words)
+	var values []expr
+	if err == nil {
+		values, err = p.sensed(after, words)
 	}
-	return all, nil
+	if err != nil {
+		return nil, fmt.Errorf("sense %q: %w", text, err)
+	}
+	return values, nil
 }
 
 // senseWords lists the number of words of each sense.
@@ -247,16 +270,19 @@ func (p *solver) sensedText() string {
 	return "There is nothing in sensed."
 }
 
-// sensing returns the code that fills `sensed`. With contacts in slots, touch_force holds their part of the forces.
-func (p *solver) sensing(em *symbolic.Emitter, list []expr, touches bool) string {
+// sensing returns the code that fills `sensed` with senses that begin at starts. With contacts in slots, touch_force holds their part of the forces.
+func (p *solver) sensing(em *symbolic.Emitter, list []expr, starts []int, touches bool) string {
 	var out strings.Builder
 	if len(list) == 0 {
 		out.WriteString("    sensed[0] = 0.0;\n")
 	}
-	forces := len(list) - 6*(len(p.s.bodies)-1) // the last sense
+	forces, count := 0, 0 // of the list
+	if touches {
+		forces, count = starts[slices.Index(p.s.Model.Senses, "forces")], 6*(len(p.s.bodies)-1)
+	}
 	for i, e := range list {
 		text := em.Ref(e)
-		if touches && i >= forces {
+		if i >= forces && i < forces+count {
 			text += fmt.Sprintf(" + touch_force[%d]", i-forces)
 		}
 		fmt.Fprintf(&out, "    sensed[%d] = %s;\n", i, text)

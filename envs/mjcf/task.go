@@ -58,7 +58,7 @@ func (t Task) Environment(m *Model) (string, error) {
 		return "", err
 	}
 	sensing := *m // the model's own senses are the task's
-	sensing.Senses, sensing.SensedAtReset = names.senses, len(names.senses) > 0
+	sensing.Senses, sensing.SensedAtReset, sensing.AbsoluteSenses = names.senses, len(names.senses) > 0, true
 	dynamics, err := Embedded(&sensing)
 	if err != nil {
 		return "", err

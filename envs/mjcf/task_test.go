@@ -128,6 +128,13 @@ func TestTask(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if state, err = b.State(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const far = 5 // along x, where the next step begins
+	for e := range rows {
+		state.Env[e] = far
+	}
 	ended := 0
 	for e := range rows {
 		at := func(k int) float64 { return float64(got.NextObs[e*width+k]) }
@@ -149,6 +156,27 @@ func TestTask(t *testing.T) {
 	}
 	if ended == 0 || ended == rows {
 		t.Errorf("%d of %d episodes ended; want some", ended, rows)
+	}
+	if err := b.SetState(t.Context(), state); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = b.StepContinuous(t.Context(), control); err != nil {
+		t.Fatal(err)
+	}
+	if state, err = b.State(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for e := range rows { // places are those in the world, not relative to where the step began
+		if got.Done[e] != 0 {
+			continue
+		}
+		q := make([]float32, m.NQ)
+		for i := range q {
+			q[i] = state.Env[i*rows+e]
+		}
+		if x, want := float64(got.NextObs[e*width+3]), view.Poses(q)[foot].Pos[0]; math.Abs(x-want) > 0.1 || math.Abs(want-far) > 1 {
+			t.Errorf("row %d: the foot is observed at %g; it is at %g", e, x, want)
+		}
 	}
 }
 

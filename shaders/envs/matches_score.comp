@@ -1,6 +1,9 @@
 #version 450
 
-// Scores of the members' seats in games of two: 1 for the greater return, 1/2 for equal ones, 0. Groups: x = ceil(worlds / local size).
+// Scores of the members' seats in games of two: 1 for the greater return, 1/2 for equal ones, 0. NaN if the member's own return is NaN, as that of a policy that
+// is broken; against such a one 1. Groups: x = ceil(worlds / local size).
+
+#include "engine/finite.glsl"
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 
@@ -17,6 +20,6 @@ void main() {
     uint at = gl_GlobalInvocationID.x;
     if (at >= members * environments) return;
     uint seat = rows[2u * at] == at / environments ? 0u : 1u;
-    float difference = returns[2u * at + seat] - returns[2u * at + 1u - seat];
-    scores[at] = difference > 0.0 ? 1.0 : difference < 0.0 ? 0.0 : 0.5;
+    float own = returns[2u * at + seat], other = returns[2u * at + 1u - seat];
+    scores[at] = m_isnan(own) ? own : m_isnan(other) || own > other ? 1.0 : own < other ? 0.0 : 0.5;
 }
