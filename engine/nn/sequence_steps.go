@@ -39,7 +39,7 @@ func (q *Sequence) stepsBackward(r *engine.Recorder, b batch) {
 		r.Dispatch(k.call(groups, uint32(c.networks), 1))
 		Gemm{
 			Members: c.networks, M: q.rows, N: c.Out, K: c.units(), A: c.rows(q.product, q.rows, c.units()), B: c.recurrent(b), TransposeB: true,
-			C: c.rows(q.carried, q.rows, c.Out), Precision: c.Precision, ScaleA: gradientScale(q.rows),
+			C: c.rows(q.carried, q.rows, c.Out), Precision: c.Precision, ScaleA: gradientScale(q.steps * q.rows), // losses are means over all steps
 		}.Record(r)
 	})
 }

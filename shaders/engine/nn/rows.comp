@@ -34,8 +34,9 @@ void main() {
     uint i = gl_GlobalInvocationID.x, network = gl_WorkGroupID.z, size = inner * features;
     uint at = (block + gl_WorkGroupID.y) * size + i - first * features; // element of the network's rows; wraps below 0
     if (i >= size || at >= count * features) return;
-    uint from = ((block + gl_WorkGroupID.y) * (gl_NumWorkGroups.z / shared_by) + network / shared_by) * size + i, feature = i % features;
-    if (ELEMENT != ELEMENT_FLOATS) from = from / features * element_words(features) + feature / ELEMENTS;
+    uint row = ((block + gl_WorkGroupID.y) * (gl_NumWorkGroups.z / shared_by) + network / shared_by) * inner + i / features, feature = i % features;
+    // In words, since there may be 2^32 packed elements and more.
+    uint from = ELEMENT == ELEMENT_FLOATS ? row * features + feature : row * element_words(features) + feature / ELEMENTS;
     float x = element_value(LOAD(source, source_texels, from), feature);
     if (HAS_NORMALIZER) {
         uint f = network / normalizer_shared * 2u * features + feature;
