@@ -22,7 +22,7 @@ func (s *State) LoadMembers(ctx context.Context, c *checkpoint.Checkpoint, from 
 			return fail("there is no member %d; want 0 to %d", m, from-1)
 		}
 	}
-	if err := s.checkTensors(c, fail); err != nil {
+	if err := s.checkTensors(c, nil, len(s.all.named), fail); err != nil {
 		return err
 	}
 	for _, d := range c.Manifest.Tensors {
@@ -30,7 +30,7 @@ func (s *State) LoadMembers(ctx context.Context, c *checkpoint.Checkpoint, from 
 			return fail("tensor %q of %d members is %v; this run's of %d is %v", d.Name, from, d.Shape, len(members), t)
 		}
 	}
-	return s.load(ctx, c, func(t *Tensor, data []byte) []byte { return t.choose(data, from, members) })
+	return s.load(ctx, c, nil, func(t *Tensor, data []byte) []byte { return t.choose(data, from, members) })
 }
 
 // FitsMembers reports whether the states of one workflow with different numbers of members differ in nothing but the lengths of their member axes, so that

@@ -84,34 +84,48 @@ func (r *tensorReader) Read(p []byte) (int, error) {
 }
 
 // Load sets all saved tensors from a verified checkpoint. The checkpoint must hold exactly the state's tensors, with their
-// types and shapes. Otherwise the error names the difference and nothing is changed.
+// types and shapes, or other parts of the same whole ones (Part). Otherwise the error names the difference and nothing is changed.
 func (s *State) Load(ctx context.Context, c *checkpoint.Checkpoint) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("engine: checkpoint %s is of another configuration: "+format, append([]any{c.Path}, args...)...)
 	}
-	if err := s.checkTensors(c, fail); err != nil {
+	parts := s.divided(c)
+	of, to := map[string]*divided{}, len(s.all.named) // the parts of the checkpoint; the state's tensors that are no such parts
+	for _, d := range parts {
+		to -= len(d.to)
+		for _, from := range d.from {
+			of[from.Name] = d
+		}
+	}
+	if err := s.checkTensors(c, of, to, fail); err != nil {
 		return err
 	}
 	for _, d := range c.Manifest.Tensors {
+		if of[d.Name] != nil {
+			continue
+		}
 		if t := s.all.index[d.Name]; !slices.Equal(d.Shape, t.shape()) {
 			return fail("its tensor %q is %s%v; this run's is %v", d.Name, d.DType, d.Shape, t)
 		}
 	}
-	return s.load(ctx, c, func(_ *Tensor, data []byte) []byte { return data })
+	return s.load(ctx, c, of, func(_ *Tensor, data []byte) []byte { return data })
 }
 
-// checkTensors checks names and types of a checkpoint's tensors; fail makes the error.
-func (s *State) checkTensors(c *checkpoint.Checkpoint, fail func(format string, args ...any) error) error {
+// checkTensors checks names and types of a checkpoint's tensors but for parts, of which the state has `to` others; fail makes the error.
+func (s *State) checkTensors(c *checkpoint.Checkpoint, parts map[string]*divided, to int, fail func(format string, args ...any) error) error {
 	if err := Require(map[string]any{"checkpoint": c}); err != nil {
 		return fmt.Errorf("engine: loading a state: %w", err)
 	}
 	if err := s.Err(); err != nil {
 		return err
 	}
-	if len(c.Manifest.Tensors) != len(s.all.named) {
+	if len(c.Manifest.Tensors)-len(parts) != to {
 		return fail("it holds %d tensors; this run has %d", len(c.Manifest.Tensors), len(s.all.named))
 	}
 	for _, d := range c.Manifest.Tensors {
+		if parts[d.Name] != nil {
+			continue
+		}
 		t := s.all.index[d.Name]
 		if t == nil {
 			return fail("it holds tensor %q, which this run does not have", d.Name)
@@ -123,13 +137,16 @@ func (s *State) checkTensors(c *checkpoint.Checkpoint, fail func(format string, 
 	return nil
 }
 
-// load writes a checkpoint's tensors, which were checked, by what of returns for the bytes of each.
-func (s *State) load(ctx context.Context, c *checkpoint.Checkpoint, of func(t *Tensor, data []byte) []byte) error {
+// load writes a checkpoint's tensors, which were checked, by what of returns for the bytes of each, and parts as the state divides them.
+func (s *State) load(ctx context.Context, c *checkpoint.Checkpoint, parts map[string]*divided, of func(t *Tensor, data []byte) []byte) error {
 	s.all.begun, s.all.torn, s.all.next, s.all.resumed = true, 0, int(c.Manifest.Step), true
 	return c.Load(func(from checkpoint.Tensor) error {
 		data, err := io.ReadAll(from.Data)
 		if err != nil {
 			return fmt.Errorf("engine: checkpoint %s: tensor %q: %w", c.Path, from.Name, err)
+		}
+		if d := parts[from.Name]; d != nil {
+			return d.take(ctx, from.Name, data)
 		}
 		t := s.all.index[from.Name]
 		return t.WriteBytes(ctx, of(t, data))

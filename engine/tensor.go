@@ -58,9 +58,10 @@ type Tensor struct {
 	typ    DType
 	dims   []Dim
 	block  *block
-	at     int64 // byte offset in the block
-	stride int   // elements to the next tensor of a stack
-	own    bool  // see Own
+	at     int64  // byte offset in the block
+	stride int    // elements to the next tensor of a stack
+	own    bool   // see Own
+	part   string // see Part
 }
 
 // absent stands for a nil tensor: it has no elements, so that recording with it fails.

@@ -54,7 +54,7 @@ func (s *Slices) adopt() error {
 			s.State().Elsewhere(name, t.Type(), engine.Elsewhere{
 				Read:  func(ctx context.Context) ([]byte, error) { return s.gather(ctx, name) },
 				Write: func(ctx context.Context, data []byte) error { return s.scatter(ctx, name, data) },
-			}, dims...)
+			}, dims...).Part(t.PartAxis())
 		}
 		s.tensors[name] = true
 	}

@@ -16,7 +16,8 @@ type replayPart struct {
 	action      *engine.Tensor // [rings, rows, D]: words of the trajectory's type; nil: no rows
 }
 
-// makeParts makes the tensors of observations and actions, in parts of at most `most` bytes per tensor. The last part has all tails.
+// makeParts makes the tensors of observations and actions, in parts of at most `most` bytes per tensor. The last part has all tails. Checkpoints with
+// other parts, of a device with other limits or of members in slices, are loaded all the same.
 func (y *Replay) makeParts(s *engine.State, actions engine.DType, most uint64) error {
 	words, tails := y.store.words(), y.own.lanes
 	all := y.cfg.Capacity + y.ends.slots + tails
@@ -32,9 +33,9 @@ func (y *Replay) makeParts(s *engine.State, actions engine.DType, most uint64) e
 			name = fmt.Sprintf("/%d", len(y.parts))
 		}
 		part := replayPart{first: first, size: last - first, rows: max(min(y.cfg.Capacity, last)-first, 0)}
-		part.obs = y.tensor(s, "obs"+name, typ, engine.Axis("row", part.size), word)
+		part.obs = y.tensor(s, "obs"+name, typ, engine.Axis("row", part.size), word).Part("row")
 		if part.rows > 0 {
-			part.action = y.tensor(s, "action"+name, actions, engine.Axis("row", part.rows), action)
+			part.action = y.tensor(s, "action"+name, actions, engine.Axis("row", part.rows), action).Part("row")
 		}
 		y.parts = append(y.parts, part)
 	}
