@@ -84,12 +84,8 @@ const (
 func (e *emogi) build(p *PBT, s *engine.State) (err error) {
 	n := p.fitness.Len()
 	members := engine.Members(n)
-	inherited := p.State().Inherited()
-	if p.ranking.coverage != nil {
-		inherited = append(inherited, p.ranking.coverage)
-	}
 	s = s.Sub("emogi")
-	for _, t := range append(inherited, p.fitness) {
+	for _, t := range append(p.State().Inherited(), p.ranking.second(), p.fitness) {
 		e.carried = append(e.carried, pair{t, s.Sub("parents").Tensor(t.Name(), t.Type(), t.Dims()...).Own()})
 	}
 	e.kept = s.Tensor("objectives", engine.Float32, members, engine.Axis("objective", 2)).Own()
@@ -193,7 +189,7 @@ func (e *emogi) renew(r *engine.Recorder, p *PBT) {
 	p.ranking.recordFitness(r, p)
 	r.Copy(e.kept, p.ranking.objectives)
 	for _, t := range e.carried {
-		if t.child == p.fitness || t.child == p.ranking.coverage {
+		if t.child == p.fitness || t.child == p.ranking.second() {
 			r.Copy(t.parent, t.child)
 		}
 	}

@@ -326,6 +326,57 @@ func TestEMOGIRenews(t *testing.T) {
 	}
 }
 
+// TestEMOGISteadiness: fitness and steadiness that metrics show are the objectives of the policy at the member's place: of parents and children that survive,
+// of parents that are evaluated again, and of children, whose mothers they are.
+func TestEMOGISteadiness(t *testing.T) {
+	const members, episodes = 5, 3
+	cfg := DefaultEMOGI()
+	cfg.Episodes, cfg.Search = episodes, map[string]Prior{"discount": {Horizon, 2, 6}}
+	p := made(t)(NewEMOGI(t.Context(), newPPO(t, 5, "CartPole-v1", small(members)), cfg))
+	initialized(t, p)
+	p.ranking.evaluate = func(*engine.Recorder, *engine.Tensor) {}
+	e, dice := p.emogi, rand.New(rand.NewPCG(3, 4))
+	check := func(after string, source func(place int) int) {
+		t.Helper()
+		objectives, fitness, steadiness := values(t, e.kept), values(t, p.fitness), values(t, p.ranking.steadiness)
+		for place := range members {
+			if want := objectives[2*source(place):][:2]; fitness[place] != want[0] || steadiness[place] != want[1] {
+				t.Errorf("after %s member %d has fitness %g and steadiness %g; want %v", after, place, fitness[place], steadiness[place], want)
+			}
+		}
+	}
+	itself := func(place int) int { return place }
+	children, parents := 0, 0
+	for i := range 4 {
+		writeFloats(t, p.ranking.returns, func(int) float32 { return float32(dice.IntN(100)) })
+		run(t, p, func(r *engine.Recorder) {
+			p.ranking.recordFitness(r, p)
+			e.settle(r, p)
+		})
+		check("a selection", itself)
+		for _, child := range words(t, e.source) {
+			switch {
+			case i == 0: // all are children
+			case child < members:
+				children++
+			default:
+				parents++
+			}
+		}
+		if i == 2 {
+			writeFloats(t, p.ranking.returns, func(int) float32 { return float32(dice.IntN(100)) })
+			run(t, p, func(r *engine.Recorder) { e.renew(r, p) })
+			check("new episodes", itself)
+		}
+		run(t, p, func(r *engine.Recorder) { e.breed(r, p) })
+		mothers := words(t, p.parent)
+		check("breeding", func(place int) int { return int(mothers[place]) })
+	}
+	if children == 0 || parents == 0 {
+		t.Errorf("%d children and %d parents survive; want both", children, parents)
+	}
+}
+
 // TestEMOGIReplays: in replays that members keep, a row is followed by the next observation of its episode, whatever parents came back in the meantime.
 func TestEMOGIReplays(t *testing.T) {
 	const members = 3

@@ -94,6 +94,7 @@ func (l *league) recordEntries(r *engine.Recorder, p *SelfPlay, first bool) {
 	for _, t := range l.first {
 		engine.Renew(r, l.resets, t.now, t.first)
 	}
+	p.opponents.Refresh(r) // or those that begin anew would act as before in the next iteration
 }
 
 // ofLeague returns whether a payoff matrix is that of a league with the given entries: a square one of all players.

@@ -427,11 +427,16 @@ func TestLeagueEntries(t *testing.T) {
 	if !slices.Equal(numbers(t, p.recent), l.recent) {
 		t.Error("recent scores differ from the rules'")
 	}
+	copy(rows, numbers(t, agent.Actor())) // members act as they are, those that begin anew too
 	got := numbers(t, p.opponents.Rows())
 	for i := range got { // contents are any bits
 		if math.Float32bits(got[i]) != math.Float32bits(rows[i]) {
 			t.Fatalf("rows differ from the rules' at %d of row %d", i%width, i/width)
 		}
+	}
+	moments, own := numbers(t, agent.Policy().Normalizer), numbers(t, p.State().Lookup("opponents/normalizers"))
+	if !slices.Equal(own[:len(moments)], moments) {
+		t.Error("members act by other moments of observations than they have")
 	}
 	for of, data := range now {
 		after, err := of.ReadBytes(t.Context())

@@ -83,6 +83,14 @@ func (k *ranking) cover(ctx context.Context, p *PBT, s *engine.State) (err error
 	return err
 }
 
+// second returns the metric [M] of the second objective, by which it is computed; nil: no objective.
+func (k *ranking) second() *engine.Tensor {
+	if k.coverage != nil {
+		return k.coverage
+	}
+	return k.steadiness
+}
+
 // recordFitness records the members' evaluation.
 func (k *ranking) recordFitness(r *engine.Recorder, p *PBT) {
 	if k.returns == nil {

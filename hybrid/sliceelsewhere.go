@@ -125,7 +125,7 @@ func (s *Slices) try(ctx context.Context, tasks []*task) error {
 			}
 		}
 	}
-	began, late := time.Now(), newLate()
+	began, late := time.Now(), newLate(s.patience)
 	all := groups(tasks)
 	var wait sync.WaitGroup
 	for _, g := range all {
@@ -136,7 +136,9 @@ func (s *Slices) try(ctx context.Context, tasks []*task) error {
 				g.err = s.there(ctx, g, late)
 			}
 			g.took = time.Since(began)
-			late.one()
+			if g.err == nil { // one that fails at once says nothing of how long slices take
+				late.one()
+			}
 		})
 	}
 	wait.Wait()

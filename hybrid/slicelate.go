@@ -9,12 +9,14 @@ import (
 
 // late gives up workers that take much longer than the first group of a try that is done.
 type late struct {
-	began time.Time
-	once  sync.Once
-	timer *time.Timer
-	alarm chan struct{}
+	began    time.Time
+	patience time.Duration // see latePatience
+	once     sync.Once
+	timer    *time.Timer
+	alarm    chan struct{}
 }
 
+// A worker that takes latePatience more than lateFactor times as long as the first group that is done is given up.
 const (
 	lateFactor   = 4
 	latePatience = time.Minute
@@ -22,12 +24,14 @@ const (
 
 var errLate = errors.New("it has not finished its slices long after others had")
 
-func newLate() *late { return &late{began: time.Now(), alarm: make(chan struct{})} }
+func newLate(patience time.Duration) *late {
+	return &late{began: time.Now(), patience: patience, alarm: make(chan struct{})}
+}
 
-// one notes that a group is done.
+// one notes that a group is done, without an error.
 func (l *late) one() {
 	l.once.Do(func() {
-		l.timer = time.AfterFunc(latePatience+lateFactor*time.Since(l.began), func() { close(l.alarm) })
+		l.timer = time.AfterFunc(l.patience+lateFactor*time.Since(l.began), func() { close(l.alarm) })
 	})
 }
 

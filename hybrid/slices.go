@@ -39,6 +39,8 @@ type Slices struct {
 	homed   time.Time              // when all states came here
 	homing  time.Duration          // how long it took
 
+	patience time.Duration // with workers, see latePatience
+
 	mu     sync.Mutex
 	lost   []error // of the engine's devices; nil: it is not
 	counts []int   // slices that each of them has
@@ -59,7 +61,7 @@ func NewSlices(ctx context.Context, eng *engine.Engine, members, slice int, buil
 	if members < 1 || slice < 1 {
 		return nil, fmt.Errorf("hybrid: slices of %d of %d members; want at least 1", slice, members)
 	}
-	s := &Slices{tensors: map[string]bool{}}
+	s := &Slices{tensors: map[string]bool{}, patience: latePatience}
 	if err := s.build(ctx, eng, members, slice, build); err != nil {
 		return nil, errors.Join(fmt.Errorf("hybrid: members in slices of %d: %w", slice, err), s.Close())
 	}

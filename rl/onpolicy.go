@@ -414,7 +414,7 @@ func (o *onPolicy) begin(ctx context.Context) error {
 	begin, err := o.State().Engine().Record(o.name+": first episodes", func(r *engine.Recorder) {
 		o.collector.RecordFirst(r)
 		if o.opponents != nil {
-			o.opponents.refresh(r)
+			o.opponents.Refresh(r)
 		}
 		o.collector.RecordWeights(r)
 	})

@@ -76,7 +76,7 @@ func (o *Opponents) Scores(ctx context.Context, ev *envs.Evaluator, s *engine.St
 // Size returns the number of places in a member's pool.
 func (o *Opponents) Size() int { return o.size }
 
-// Rows returns the parameters [M + M·n, row]: the members' own, as at the end of the last iteration, then those of each member's pool.
+// Rows returns the parameters [M + M·n, row]: the members' own, as at the last Refresh, which ends each iteration, then those of each member's pool.
 func (o *Opponents) Rows() *engine.Tensor { return o.rows }
 
 // Matches returns the draws of opponents, with their weights and the results of games.
@@ -120,8 +120,8 @@ func (o *Opponents) copied() (of []struct{ from, to *engine.Tensor }) {
 	return of
 }
 
-// refresh records that the members' own rows are as they are now.
-func (o *Opponents) refresh(r *engine.Recorder) { o.copy(r, nil) }
+// Refresh records that the members' own rows, by which they act, are as they are now. A method that changes members between iterations records it after.
+func (o *Opponents) Refresh(r *engine.Recorder) { o.copy(r, nil) }
 
 // inherit records that copied members take over the rows and pools of their sources, [M] u32.
 func (o *Opponents) inherit(r *engine.Recorder, source *engine.Tensor) {

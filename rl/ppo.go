@@ -183,7 +183,7 @@ func (p *PPO) Record(r *engine.Recorder, rows func(*engine.Recorder)) {
 	p.collector.Finish(r)
 	p.recordMetrics(r)
 	if p.opponents != nil {
-		p.opponents.refresh(r)
+		p.opponents.Refresh(r)
 	}
 	p.End(r, rows, p.cfg.RolloutLength)
 }
