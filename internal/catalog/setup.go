@@ -250,7 +250,7 @@ func (s *Setup) Check(environment envs.Options) error {
 	case environment.AutoReset == envs.Disabled:
 		return config.Invalid("environment.auto_reset", "%q loses transitions that learning needs: want \"normal\" or \"fast\"", environment.AutoReset)
 	case environment.AutoReset == envs.Fast && len(s.Env.Sets) > 0:
-		return config.Invalid("environment.auto_reset", "%q records what is met from episode to episode, and each would begin without it: want \"normal\"", s.Env.Name)
+		return config.Invalid("environment.auto_reset", "%q records what is met in all episodes, and each would begin without: want \"normal\"", s.Env.Name)
 	case s.Env.SteppedByHost() && environment.ActionRepeat > 1:
 		return config.Invalid("environment.action_repeat", "%s is stepped by another program, which may repeat actions itself: want 1", s.Place)
 	case s.Env.SteppedByHost() && environment.SparseReward:

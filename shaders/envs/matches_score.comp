@@ -1,7 +1,7 @@
 #version 450
 
-// Scores of the members' seats in games of two: 1 for the greater return, 1/2 for equal ones, 0. NaN if the member's own return is NaN, as that of a policy that
-// is broken; against such a one 1. Groups: x = ceil(worlds / local size).
+// Scores of the members' seats in games of two: 1 for the greater return, 1/2 for equal ones, 0. NaN if the member's own return is NaN, as that of a broken
+// policy; against such a one 1. Groups: x = ceil(worlds / local size).
 
 #include "engine/finite.glsl"
 
