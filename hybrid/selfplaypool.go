@@ -15,8 +15,8 @@ import (
 // from the member, and the ratings of all members' pools are of one scale.
 type Pool struct {
 	Opponents []Opponent // oldest first; in a league a member begins with none unless it is a main agent
-	// Learner is the member's rating since its last entry, in the scale of the opponents'; before its first game since then that of the entry. NaN: neither
-	// has played anybody.
+	// Learner is the member's rating since its last entry, in the scale of the opponents'; before the first game since then that compares it with them, that
+	// of the entry. NaN: neither has a rating.
 	Learner float64
 }
 
@@ -24,7 +24,7 @@ type Pool struct {
 type Opponent struct {
 	Number  int     // of its entry, from 1
 	Entered int     // iterations after which it entered
-	Rating  float64 // by Ratings of all games that are known; NaN: it has played nobody
+	Rating  float64 // by Ratings of all games that are known; NaN: these do not compare it with most others
 	Results Results // of the learner's games against it since the learner's last entry
 }
 
@@ -146,7 +146,7 @@ func ratingsOf(players []int, between func(row, column int) Results) []float64 {
 	return Ratings(wins)
 }
 
-// Standings returns by how much each member's rating is above that of the oldest opponent in its pool; NaN before their first games.
+// Standings returns by how much each member's rating is above that of the oldest opponent in its pool; NaN if no games compare them yet, see Ratings.
 func (p *SelfPlay) Standings(ctx context.Context) ([]float64, error) {
 	pools, err := p.Pools(ctx)
 	if err != nil {
