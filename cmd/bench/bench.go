@@ -35,8 +35,8 @@ type Case struct {
 	GPU bool
 	// Rank orders the cases of a suite by importance, the most important at 0, for Options.Budget. Cases of a rank are in the suite's order.
 	Rank int
-	// Least is the time that must remain of Options.Budget for the case to start, because its compilation is long and
-	// cannot be stopped.
+	// Least is the time that must remain of Options.Budget for the case to start on a software driver, because its compilation there is long
+	// and cannot be stopped.
 	Least time.Duration
 
 	run func(context.Context, *bench) (figure, error)
@@ -119,6 +119,10 @@ type bench struct {
 	eng     *engine.Engine
 	time    time.Duration
 	profile bool
+	gpu     bool
+
+	limit func(context.Context) (float64, error) // measures the peak; nil: as flops
+	peak  float64                                // of a GPU, once it has been measured
 
 	placed map[int]map[envs.Placement]float64 // environment steps per second, by the number of environments
 }
@@ -131,19 +135,21 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run measures a suite on a device and reports each measurement as it is made.
+// Run measures a suite on a device and reports each measurement as it is made. A case that fails does not keep it from measuring the others,
+// unless the context has ended or the device is lost.
 //
-// Errors: a budget for several repetitions, a case that fails, and report's.
+// Errors: a budget for several repetitions, all cases that fail, and report's.
 func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(Measurement) error) error {
 	o = o.withDefaults()
 	if o.Budget > 0 && o.Repetitions > 1 {
 		return fmt.Errorf("bench: a budget of %v for %d repetitions; want one repetition, or no budget", o.Budget, o.Repetitions)
 	}
-	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time, profile: o.Profile, placed: map[int]map[envs.Placement]float64{}}
+	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time, profile: o.Profile, gpu: dev.Info().Type.GPU(), placed: map[int]map[envs.Placement]float64{}}
 	cases := slices.DeleteFunc(s.Cases(), func(c Case) bool { return c.GPU && !dev.Info().Type.GPU() || o.Match != nil && !o.Match(c) })
 	within := o.budget()
 	within.order(cases)
 	figures := map[string][]figure{}
+	var failed error
 	for repetition := range o.Repetitions {
 		clear(b.placed)
 		for i, c := range cases {
@@ -160,18 +166,22 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 				}
 				continue
 			case err != nil:
-				return fmt.Errorf("bench: %s: %w", c.Name, err)
+				failed = errors.Join(failed, fmt.Errorf("bench: %s: %w", c.Name, err))
+				if ctx.Err() != nil || errors.Is(err, vk.ErrDeviceLost) {
+					return failed
+				}
+				continue
 			}
 			figures[c.Name] = append(figures[c.Name], f)
 			if repetition < o.Repetitions-1 {
 				continue
 			}
 			if err := report(s.measurement(dev.Info().Name, c, figures[c.Name])); err != nil {
-				return err
+				return errors.Join(failed, err)
 			}
 		}
 	}
-	return nil
+	return failed
 }
 
 // measurement combines the figures of a case.

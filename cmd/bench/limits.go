@@ -35,17 +35,29 @@ func (b *bench) largest(ctx context.Context, limit func(context.Context) (float6
 	return most, nil
 }
 
-// around runs f between two measurements of the device's peak and returns the larger one, since other load on the machine changes from
-// second to second.
+// around runs f and returns the device's peak. A GPU's is measured once. A software driver's is measured before f and after it, and the larger
+// one returned, since other load on the machine changes from second to second.
 func (b *bench) around(ctx context.Context, f func() error) (peak float64, err error) {
-	before, err := b.flops(ctx)
+	limit := b.limit
+	if limit == nil {
+		limit = b.flops
+	}
+	if b.gpu {
+		if b.peak == 0 {
+			if b.peak, err = limit(ctx); err != nil {
+				return 0, err
+			}
+		}
+		return b.peak, f()
+	}
+	before, err := limit(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if err := f(); err != nil {
 		return 0, err
 	}
-	after, err := b.flops(ctx)
+	after, err := limit(ctx)
 	return max(before, after), err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,14 +76,50 @@ func report(records []record) string {
 		s := summarize(of)
 		if m := s.machine; m != nil {
 			fmt.Fprintf(&b, "\n## %s, driver %s\n\n%s; Vulkan %s; evorl %s; %s, %d cores of %s, load averages %s at the beginning.\n", m.Device.Name, m.Device.Driver,
-				m.Date.Format("2 January 2006 15:04 MST"), m.Device.API, m.Evorl, m.System, m.Cores, m.Processor, m.Load)
+				m.Date.Format("2 January 2006 15:04 MST"), m.Device.API, m.Device.Evorl, m.System, m.Cores, m.Processor, m.Load)
 		}
-		s.writeFailures(&b)
-		s.writeTests(&b)
-		s.writePeers(&b)
+		s.writeMost(&b)
 		s.writeFigures(&b)
 	}
 	return b.String()
+}
+
+// brief returns what matters most, of the device that was measured last: for readers who see only the end of a long output.
+func brief(records []record) string {
+	var last *machine
+	for _, r := range records {
+		last = cmp.Or(r.Machine, last)
+	}
+	var b strings.Builder
+	for _, of := range byDevice(records) {
+		if s := summarize(of); s.machine == last {
+			b.WriteString("\n# In short\n")
+			s.writeMost(&b)
+		}
+	}
+	return b.String()
+}
+
+// writeMost writes everything but the figures of evorl alone.
+func (s summary) writeMost(b *strings.Builder) {
+	s.writeAbout(b)
+	s.writeFailures(b)
+	s.writeTests(b)
+	s.writePeers(b)
+}
+
+// writeAbout writes which of the peers' packages there are.
+func (s summary) writeAbout(b *strings.Builder) {
+	line := s.peers[importPart]
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(line)) {
+		if text, ok := line[name].(string); ok {
+			words = append(words, name+" "+text)
+		}
+	}
+	if len(words) > 0 {
+		fmt.Fprintf(b, "\nPeers: %s.\n", strings.Join(words, ", "))
+	}
 }
 
 // writePeers writes the figures that both have. A ratio above 1 means that evorl is faster.
@@ -104,16 +141,28 @@ func (s summary) writePeers(b *strings.Builder) {
 			if at >= 0 {
 				f := s.figures[at]
 				ours = quantity(f.Value, f.Unit)
-				if of.time != "" {
-					ratio = strconv.FormatFloat(theirs/f.Value, 'g', 3, 64) + " ×"
-				} else {
-					ratio = strconv.FormatFloat(f.Value/theirs, 'g', 3, 64) + " ×"
-				}
+				ratio = s.ratio(of, line, f.Value, theirs)
 			}
 			table.row(of.what, ours, quantity(theirs, unit), ratio, version(line), ranOn(line, p.script))
 		}
 	}
 	table.write(b, "Beside peers")
+}
+
+// ratio returns how much faster evorl is, or why the figures cannot be compared.
+func (s summary) ratio(of beside, line map[string]any, ours, theirs float64) string {
+	finite, told := line["finite"].(bool)
+	switch {
+	case told && !finite:
+		return "none: the peer's results are not finite"
+	case line["platform"] == "cpu" && s.machine != nil && s.machine.Device.gpu():
+		return "none: the peer ran on the processor"
+	case !(theirs > 0) || !(ours > 0):
+		return "none: no figure"
+	case of.time != "":
+		ours, theirs = theirs, ours
+	}
+	return strconv.FormatFloat(ours/theirs, 'g', 3, 64) + " ×"
 }
 
 // version describes the version of a peer.
@@ -124,6 +173,9 @@ func version(line map[string]any) string {
 	}
 	if v, ok := line["jax"].(string); ok {
 		words = append(words, "JAX "+v)
+	}
+	if v, ok := line["precision"].(string); ok {
+		words = append(words, "precision "+v)
 	}
 	return strings.Join(words, ", ")
 }
@@ -164,33 +216,47 @@ func (s summary) writeFigures(b *strings.Builder) {
 
 // writeTests writes the test results.
 func (s summary) writeTests(b *strings.Builder) {
-	table := newTable("tests of", "passed", "failed", "skipped", "which failed")
+	table := newTable("tests of", "passed", "failed", "skipped", "stopped", "not reached", "which did neither pass nor were skipped")
 	for _, part := range s.order {
 		results, ok := s.tests[part]
 		if !ok {
 			continue
 		}
 		names := map[string][]string{}
-		for name, result := range results {
-			names[result] = append(names[result], name)
+		for _, name := range slices.Sorted(maps.Keys(results)) {
+			names[results[name]] = append(names[results[name]], name)
 		}
-		slices.SortFunc(names["FAIL"], cmp.Compare)
-		table.row(strings.TrimPrefix(part, "test "),
-			strconv.Itoa(len(names["PASS"])), strconv.Itoa(len(names["FAIL"])), strconv.Itoa(len(names["SKIP"])),
-			strings.Join(names["FAIL"], ", "))
+		var which []string
+		for _, of := range []struct{ result, word string }{{"FAIL", ""}, {stoppedTest, "stopped: "}, {unreached, "not reached: "}} {
+			if len(names[of.result]) > 0 {
+				which = append(which, of.word+strings.Join(names[of.result], ", "))
+			}
+		}
+		cells := []string{strings.TrimPrefix(part, "test ")}
+		for _, result := range []string{"PASS", "FAIL", "SKIP", stoppedTest, unreached} {
+			cells = append(cells, strconv.Itoa(len(names[result])))
+		}
+		table.row(append(cells, strings.Join(which, "; "))...)
 	}
 	table.write(b, "Tests on the device")
 }
 
-// writeFailures writes the parts that did not finish.
+// writeFailures writes the parts that did not finish, and in one line those that found no time.
 func (s summary) writeFailures(b *strings.Builder) {
 	table := newTable("part", "seconds", "failure")
+	var left []string
 	for _, part := range s.order {
-		if o := s.outcomes[part]; !o.Finished {
+		switch o := s.outcomes[part]; {
+		case o.Left:
+			left = append(left, part)
+		case !o.Finished:
 			table.row(part, fmt.Sprintf("%.0f", o.Seconds), o.Said)
 		}
 	}
 	table.write(b, "Not finished")
+	if len(left) > 0 {
+		fmt.Fprintf(b, "\nLeft out, since no time was left: %s.\n", strings.Join(left, ", "))
+	}
 }
 
 // table is a Markdown table.

@@ -65,7 +65,8 @@ def main():
     import numpy
 
     device = jax.devices()[0]
-    about = {"peer": "JAX", "platform": device.platform, "device": device.device_kind, "jax": jax.__version__}
+    about = {"peer": "JAX", "platform": device.platform, "device": device.device_kind, "jax": jax.__version__,
+             "precision": jax.config.jax_default_matmul_precision or "default"}
     for environments in args.environments:
         line = about | measure(jax, jnp, numpy, environments, args.steps or max(64, 2**22 // environments))
         if args.json:

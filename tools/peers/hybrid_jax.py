@@ -219,7 +219,8 @@ def measure(population):
     return {
         "peer": "jax", "algorithm": args.algorithm, "population": population, "hidden": args.hidden, "batch": args.batch, "updates": args.updates,
         "seconds": sum(times) / len(times), "best_seconds": min(times), "cpu_seconds": sum(processor) / len(times), "best_cpu_seconds": min(processor),
-        "compile_seconds": compiled, "device": jax.devices()[0].device_kind, "jax": jax.__version__, "flags": os.environ.get("XLA_FLAGS", ""),
+        "compile_seconds": compiled, "device": jax.devices()[0].device_kind, "platform": jax.devices()[0].platform,
+        "precision": jax.config.jax_default_matmul_precision or "default", "jax": jax.__version__, "flags": os.environ.get("XLA_FLAGS", ""),
     }
 
 

@@ -189,6 +189,7 @@ def main():
         "load_average": round(os.getloadavg()[0], 2),
         "mean_fitness": [round(float(first), 2), round(float(fitness), 2)],
         "platform": platform,
+        "precision": jax.config.jax_default_matmul_precision or "default",
         "device": devices[0].device_kind,
         "devices": count,
         "correction": args.correction,

@@ -269,6 +269,7 @@ def measure(jax, numpy, args, members, updates, cpu):
         "peer": "jax", "algorithm": args.algorithm, "members": members, "hidden": args.hidden, "batch": args.batch, "updates_a_call": updates,
         "milliseconds": 1e3 * sum(times) / n, "best_milliseconds": 1e3 * best, "cpu_milliseconds": 1e3 * processor / n,
         "compile_seconds": compile_seconds, "devices": count, "chunk": chunk, "unroll": args.unroll,
+        "platform": jax.devices()[0].platform, "precision": jax.config.jax_default_matmul_precision or "default",
         "device": jax.devices()[0].device_kind, "jax": jax.__version__, "flags": os.environ["XLA_FLAGS"],
     }
 

@@ -1,0 +1,113 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/evorl/evorl/internal/vktest"
+	"github.com/evorl/evorl/vk"
+)
+
+// A case that fails does not keep the others from being measured, unless the device is lost.
+func TestFailingCase(t *testing.T) {
+	dev := vktest.Open(t, vk.Validate(false))
+	wrong := errors.New("wrong")
+	fails := func(context.Context, *bench) (figure, error) { return figure{}, wrong }
+	lost := func(context.Context, *bench) (figure, error) { return figure{}, vk.ErrDeviceLost }
+	works := func(context.Context, *bench) (figure, error) { return figure{value: 1}, nil }
+	suite := Suite{cases: func() []Case {
+		return []Case{{Name: "fails", run: fails}, {Name: "works", run: works}, {Name: "lost", run: lost}, {Name: "late", run: works}}
+	}}
+	var measured []string
+	err := suite.Run(t.Context(), dev, Options{}, func(m Measurement) error { measured = append(measured, m.Case); return nil })
+	if !errors.Is(err, wrong) || !errors.Is(err, vk.ErrDeviceLost) || !strings.Contains(err.Error(), "bench: fails: wrong") || !slices.Equal(measured, []string{"works"}) {
+		t.Errorf("measured %q, error %v; want the case that works, and both errors", measured, err)
+	}
+}
+
+// A GPU's peak is measured once for all cases, a software driver's around each.
+func TestPeakOnce(t *testing.T) {
+	for _, gpu := range []bool{true, false} {
+		measured := 0
+		b := &bench{gpu: gpu, limit: func(context.Context) (float64, error) { measured++; return float64(measured), nil }}
+		var peaks []float64
+		for range 2 {
+			peak, err := b.around(t.Context(), func() error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			peaks = append(peaks, peak)
+		}
+		want, times := []float64{1, 1}, 1
+		if !gpu {
+			want, times = []float64{2, 4}, 4
+		}
+		if !slices.Equal(peaks, want) || measured != times {
+			t.Errorf("GPU %v: peaks %v in %d measurements; want %v in %d", gpu, peaks, measured, want, times)
+		}
+	}
+}
+
+// Of a robot, the forms that take the longest to compile come last, and few steps are for software drivers alone.
+func TestPhysicsOrder(t *testing.T) {
+	most, forms := 0, 0
+	for _, c := range physics() {
+		if c.GPU {
+			forms++
+			if c.Rank != 4 {
+				t.Errorf("%s has rank %d; want the last, 4", c.Name, c.Rank)
+			}
+			continue
+		}
+		most = max(most, c.Rank)
+	}
+	if forms == 0 || most >= 4 {
+		t.Errorf("%d forms; the other cases have ranks up to %d; want less than 4", forms, most)
+	}
+	for _, c := range []struct {
+		gpu                 bool
+		environments, steps int
+	}{{true, 4096, 16}, {true, 65536, 16}, {false, 4096, 16}, {false, 65536, 2}} {
+		if got := (&bench{gpu: c.gpu}).physicsSteps(c.environments); got != c.steps {
+			t.Errorf("GPU %v, %d environments: %d steps; want %d", c.gpu, c.environments, got, c.steps)
+		}
+	}
+}
+
+// On a GPU a case starts as long as there is time: what its compilation takes on a software driver says nothing.
+func TestLeastTime(t *testing.T) {
+	works := func(context.Context, *bench) (figure, error) { return figure{value: 1}, nil }
+	w := Options{Budget: time.Minute, Time: time.Second}.budget()
+	for _, gpu := range []bool{true, false} {
+		_, err := w.run(t.Context(), &bench{gpu: gpu}, Case{Least: time.Hour, run: works}, 1)
+		if gpu != (err == nil) || !gpu && !errors.Is(err, errBudget) {
+			t.Errorf("GPU %v: error %v", gpu, err)
+		}
+	}
+}
+
+// A device without pipeline caches is opened with none of the drivers' either; afterwards the environment is as before.
+func TestUncachedEnvironment(t *testing.T) {
+	const kept, other = "MESA_SHADER_CACHE_DISABLE", "__GL_SHADER_DISK_CACHE"
+	t.Setenv(kept, "max")
+	t.Setenv(other, "")
+	if err := os.Unsetenv(other); err != nil {
+		t.Fatal(err)
+	}
+	if err := withoutDriverCaches(func() error {
+		if a, b := os.Getenv(kept), os.Getenv(other); a != "max" || b != "0" {
+			t.Errorf("%s=%q, %s=%q; want what was set, and 0", kept, a, other, b)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if value, set := os.LookupEnv(other); set {
+		t.Errorf("%s=%q stays", other, value)
+	}
+}
