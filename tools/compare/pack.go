@@ -1,7 +1,6 @@
 package main
 
 import (
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/gob"
 	"errors"
@@ -11,14 +10,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // packName is the file that holds the packed programs, beside compare.
-const packName = "programs.gz"
+const packName = "programs.zst"
 
-// A pack is a gzip stream of files in gob's encoding. Every program contains the same compiled kernels, 17 MB, which gzip does not find
-// again beyond its 32 KiB, and which the copy of the repository has that travels with the pack. So files are cut into pieces where their
-// content says so, wherever it lies, and a piece that was there before, or that the repository's kernels have, is its number.
+// A pack is a Zstandard stream of files in gob's encoding. Every program contains the same compiled kernels, 17 MB, which the copy of the
+// repository has that travels with the pack. So files are cut into pieces where their content says so, wherever it lies, and a piece that was
+// there before, or that the repository's kernels have, is its number. What is left are the same functions at other addresses, which
+// Zstandard finds again within its window.
 
 // seed is the content that both sides of a pack have: the pieces of a folder's files.
 type seed struct {
@@ -66,6 +68,9 @@ type piece struct {
 	Same int    // index of that piece, among those of the seed and those with data
 }
 
+// window is larger than all that is left of the programs.
+const window = 128 << 20
+
 // Sizes of pieces in bytes: a cut where the low bits of the hash are zero, after 640 bytes on average, so that a piece that overlaps a kernel's
 // end costs little.
 const (
@@ -98,7 +103,7 @@ func cut(data []byte) int {
 
 // pack writes files of a folder, in their order.
 func pack(to io.Writer, folder string, names []string, from seed) error {
-	compressed, err := gzip.NewWriterLevel(to, gzip.BestCompression)
+	compressed, err := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
 	}
@@ -137,10 +142,11 @@ func pack(to io.Writer, folder string, names []string, from seed) error {
 
 // unpack writes the files of a pack into a folder, as programs.
 func unpack(from io.Reader, folder string, has seed) error {
-	compressed, err := gzip.NewReader(from)
+	compressed, err := zstd.NewReader(from, zstd.WithDecoderMaxWindow(window))
 	if err != nil {
 		return err
 	}
+	defer compressed.Close()
 	in := gob.NewDecoder(compressed)
 	var of header
 	if err := in.Decode(&of); err != nil {

@@ -2,13 +2,14 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/gob"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // A pack holds the files' bytes, and what files have in common once, wherever it lies in them.
@@ -112,7 +113,10 @@ func TestUnpackRefuses(t *testing.T) {
 		`"../x" is no name`: {Name: "../x"}, "piece 3 of 0": {Name: "x", Pieces: []piece{{Same: 3}}}, "piece -1": {Name: "x", Pieces: []piece{{Same: -1}}},
 	} {
 		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
+		z, err := zstd.NewWriter(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
 		to := gob.NewEncoder(z)
 		for _, x := range []any{header{}, file} {
 			if err := to.Encode(x); err != nil {
