@@ -123,6 +123,7 @@ type bench struct {
 
 	limit func(context.Context) (float64, error) // measures the peak; nil: as flops
 	peak  float64                                // of a GPU, once it has been measured
+	now   func() time.Time                       // nil: time.Now
 
 	placed map[int]map[envs.Placement]float64 // environment steps per second, by the number of environments
 }
@@ -212,23 +213,74 @@ func lessIsBetter(unit string) bool {
 	return unit == "s" || unit == "ms" || unit == "µs" || unit == "MB"
 }
 
-// rate calls f repeatedly for the time of a case and returns the work per second. Each call does the given work and waits for it.
-// The preceding calls are warm-up.
-func (b *bench) rate(ctx context.Context, work float64, f func() error) (float64, error) {
-	for range 2 { // compiles, and lets vk measure the program's time
-		if err := f(); err != nil {
-			return 0, err
-		}
+// waiter is work that was submitted.
+type waiter interface{ Wait(context.Context) error }
+
+// rate calls submit repeatedly for the time of a case and returns the work per second. Each call submits the given work. On a GPU several calls
+// follow each other before the last one is waited for, so many that they take at least roundTrips: otherwise the host would be measured, not the
+// device. The preceding calls are warm-up.
+func (b *bench) rate(ctx context.Context, work float64, submit func() (waiter, error)) (float64, error) {
+	now := b.now
+	if now == nil {
+		now = time.Now
 	}
-	runs, begin := 0, time.Now()
-	for runs == 0 || time.Since(begin) < b.time {
+	several := func(n int) error {
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return err
 		}
-		if err := f(); err != nil {
-			return 0, err
+		var last waiter
+		for range n {
+			var err error
+			if last, err = submit(); err != nil {
+				return err
+			}
 		}
-		runs++
+		return last.Wait(ctx)
 	}
-	return work * float64(runs) / time.Since(begin).Seconds(), nil
+	for range 2 { // compiles, and lets vk measure the program's time
+		if err := several(1); err != nil {
+			return 0, err
+		}
+	}
+	each := 1
+	for b.gpu && each < mostSubmitted {
+		begin := now()
+		if err := several(each); err != nil {
+			return 0, err
+		}
+		if now().Sub(begin) >= roundTrips {
+			break
+		}
+		each *= 2
+	}
+	runs, begin := 0, now()
+	for runs == 0 || now().Sub(begin) < b.time {
+		if err := several(each); err != nil {
+			return 0, err
+		}
+		runs += each
+	}
+	return work * float64(runs) / now().Sub(begin).Seconds(), nil
+}
+
+const (
+	roundTrips    = 10 * time.Millisecond // a hundred times what a submission and waiting for it take
+	mostSubmitted = 1 << 12
+)
+
+// waited is work that is done when it has been submitted.
+type waited struct{}
+
+func (waited) Wait(context.Context) error { return nil }
+
+// eachWaited returns what calls f, which waits for its work itself.
+func eachWaited(f func() error) func() (waiter, error) {
+	return func() (waiter, error) { return waited{}, f() }
+}
+
+// submitted returns what submits a program.
+func submitted(ctx context.Context, p interface {
+	Submit(context.Context) (*vk.Ticket, error)
+}) func() (waiter, error) {
+	return func() (waiter, error) { return p.Submit(ctx) }
 }

@@ -120,7 +120,7 @@ func rolloutPlaced(name string, members, environments, horizon int, network bool
 		defer p.Free()
 		var rate, limit float64
 		measure := func() error {
-			rate, err = b.rate(ctx, float64(members*environments*horizon), func() error { return p.Run(ctx) })
+			rate, err = b.rate(ctx, float64(members*environments*horizon), submitted(ctx, p))
 			return err
 		}
 		if network {
@@ -169,15 +169,24 @@ func ppo(members int) func(context.Context, *bench) (figure, error) {
 	})
 }
 
+// steps returns a function that submits the next iteration.
+func steps(ctx context.Context, w engine.Workflow) func() (waiter, error) {
+	done := 0
+	return func() (waiter, error) {
+		t, err := w.Step(ctx, done)
+		done++
+		return t, err
+	}
+}
+
 // step returns a function that runs the next iteration.
 func step(ctx context.Context, w engine.Workflow) func() error {
-	done := 0
+	next := steps(ctx, w)
 	return func() error {
-		t, err := w.Step(ctx, done)
+		t, err := next()
 		if err != nil {
 			return err
 		}
-		done++
 		return t.Wait(ctx)
 	}
 }
@@ -251,7 +260,7 @@ func pbt(members int) func(context.Context, *bench) (figure, error) {
 		}
 		var rate float64
 		peak, err := b.around(ctx, func() error {
-			rate, err = b.rate(ctx, 1, step(ctx, p))
+			rate, err = b.rate(ctx, 1, eachWaited(step(ctx, p)))
 			return err
 		})
 		if err != nil {

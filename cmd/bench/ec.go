@@ -83,9 +83,9 @@ func generationTime(hidden []int, population, rank int) func(context.Context, *b
 		}
 		defer s.Close()
 		var rate float64
-		done, one := 0, step(ctx, s)
+		done, next := 0, steps(ctx, s)
 		peak, err := b.around(ctx, func() error {
-			rate, err = b.rate(ctx, 1, func() error { done++; return one() })
+			rate, err = b.rate(ctx, 1, func() (waiter, error) { done++; return next() })
 			return err
 		})
 		if err != nil {
@@ -170,14 +170,14 @@ func covarianceTime(ctx context.Context, b *bench) (figure, error) {
 	}
 	defer s.Close()
 	one := step(ctx, s)
-	rate, err := b.rate(ctx, matrixGenerations, func() error {
+	rate, err := b.rate(ctx, matrixGenerations, eachWaited(func() error {
 		for range matrixGenerations {
 			if err := one(); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}))
 	return figure{value: 1 / rate}, err
 }
 

@@ -76,7 +76,7 @@ func (b *bench) iterations(ctx context.Context, w engine.Workflow) (_ figure, er
 	if err := w.Init(ctx); err != nil {
 		return figure{}, err
 	}
-	rate, err := b.rate(ctx, 1, step(ctx, w))
+	rate, err := b.rate(ctx, 1, eachWaited(step(ctx, w)))
 	if err != nil {
 		return figure{}, err
 	}

@@ -74,7 +74,7 @@ func learning(of maker) func(context.Context, *bench) (figure, error) {
 		}
 		var rate float64
 		peak, err := b.around(ctx, func() error {
-			rate, err = b.rate(ctx, float64(p.Describe().StepsPerIter), step(ctx, p))
+			rate, err = b.rate(ctx, float64(p.Describe().StepsPerIter), steps(ctx, p))
 			return err
 		})
 		if err != nil {

@@ -66,7 +66,7 @@ func offPolicySteps(ctx context.Context, b *bench) (figure, error) {
 			return figure{}, err
 		}
 	}
-	rate, err := b.rate(ctx, float64(w.Describe().StepsPerIter), one)
+	rate, err := b.rate(ctx, float64(w.Describe().StepsPerIter), eachWaited(one))
 	return figure{value: rate}, err
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/internal/vktest"
 	"github.com/evorl/evorl/vk"
 )
@@ -49,6 +51,44 @@ func TestPeakOnce(t *testing.T) {
 		}
 		if !slices.Equal(peaks, want) || measured != times {
 			t.Errorf("GPU %v: peaks %v in %d measurements; want %v in %d", gpu, peaks, measured, want, times)
+		}
+	}
+}
+
+// imitated is a device whose clock goes on by what its work and waiting for it take.
+type imitated struct {
+	now, busy       time.Time // the host's time, and until when the device works
+	work, roundTrip time.Duration
+}
+
+func (d *imitated) submit() (waiter, error) {
+	if d.busy.Before(d.now) {
+		d.busy = d.now
+	}
+	d.busy = d.busy.Add(d.work)
+	return d, nil
+}
+
+func (d *imitated) Wait(context.Context) error {
+	if d.now.Before(d.busy) {
+		d.now = d.busy
+	}
+	d.now = d.now.Add(d.roundTrip)
+	return nil
+}
+
+// On a GPU the rate is that of the device, however long the host waits for short work.
+func TestRateOfShortWork(t *testing.T) {
+	for _, gpu := range []bool{true, false} {
+		d := &imitated{now: time.Unix(1, 0), work: 50 * time.Microsecond, roundTrip: 50 * time.Microsecond}
+		b := &bench{gpu: gpu, time: time.Second, now: func() time.Time { return d.now }}
+		rate, err := b.rate(t.Context(), 1, d.submit)
+		want := 20_000.0
+		if !gpu {
+			want = 10_000
+		}
+		if err != nil || rate < 0.95*want || rate > want {
+			t.Errorf("GPU %v: %v runs a second, %v; want %v, or at most 5%% less", gpu, rate, err, want)
 		}
 	}
 }
@@ -109,5 +149,22 @@ func TestUncachedEnvironment(t *testing.T) {
 	}
 	if value, set := os.LookupEnv(other); set {
 		t.Errorf("%s=%q stays", other, value)
+	}
+}
+
+// Iterations that are submitted before the one before them has ended are measured too, as on a GPU.
+func TestIterationsAhead(t *testing.T) {
+	dev := vktest.Open(t, vk.Validate(false))
+	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: time.Millisecond, gpu: true}
+	for _, c := range []Case{
+		{Name: "ppo/p1", run: ppo(1)},
+		{Name: "openes/16x16/p8", run: generationTime([]int{16, 16}, 8, 0)},
+		{Name: "gemm", run: gemm(nn.Gemm{Members: 2, M: 16, N: 16, K: 16})},
+	} {
+		f, err := c.run(t.Context(), b)
+		if err != nil || !(f.value > 0) {
+			t.Errorf("%s: %+v, %v", c.Name, f, err)
+		}
+		t.Logf("%s: %.4g", c.Name, f.value)
 	}
 }
