@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -49,6 +50,7 @@ var errSkip = errors.New("left out")
 type figure struct {
 	value, limit float64
 	kernels      []Kernel
+	low, high    float64 // of the stretches of its time; 0: unknown
 }
 
 // Measurement is one case on one device.
@@ -59,9 +61,9 @@ type Measurement struct {
 	Device   string    `json:"device"`
 	Value    float64   `json:"value"`             // the median of the repetitions, the lower of two
 	Samples  []float64 `json:"samples,omitempty"` // of several repetitions, in the order of measurement
-	Min      float64   `json:"min"`
+	Min      float64   `json:"min"`               // of the repetitions; of one repetition, of the tenths of its time where they are known
 	Max      float64   `json:"max"`
-	Spread   float64   `json:"spread"` // (max - min) / value
+	Spread   float64   `json:"spread"` // (max - min) / value of the repetitions
 	Unit     string    `json:"unit"`
 	Limit    *float64  `json:"limit"`             // the limit of the device, in the same unit; null: unknown
 	Fraction *float64  `json:"fraction_of_limit"` // value / limit, or limit / value if less is better
@@ -125,6 +127,8 @@ type bench struct {
 	peak  float64                                // of a GPU, once it has been measured
 	now   func() time.Time                       // nil: time.Now
 
+	slowest, fastest float64 // rates of the stretches of the last measurement, as fractions of the rate; 0: none yet
+
 	placed map[int]map[envs.Placement]float64 // environment steps per second, by the number of environments
 }
 
@@ -157,6 +161,7 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 			if o.Began != nil {
 				o.Began(c, repetition)
 			}
+			b.slowest, b.fastest = 0, 0
 			f, err := within.run(ctx, b, c, len(cases)-i)
 			switch {
 			case errors.Is(err, errSkip):
@@ -172,6 +177,9 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 					return failed
 				}
 				continue
+			}
+			if f.low, f.high = f.value*b.slowest, f.value*b.fastest; b.slowest > 0 && lessIsBetter(c.Unit) {
+				f.low, f.high = f.value/b.fastest, f.value/b.slowest
 			}
 			figures[c.Name] = append(figures[c.Name], f)
 			if repetition < o.Repetitions-1 {
@@ -198,6 +206,9 @@ func (s Suite) measurement(device string, c Case, figures []figure) Measurement 
 	m.Value, m.Min, m.Max, m.Kernels = f.value, figures[0].value, figures[len(figures)-1].value, f.kernels
 	if f.value > 0 {
 		m.Spread = (m.Max - m.Min) / m.Value
+	}
+	if len(figures) == 1 && f.low > 0 {
+		m.Min, m.Max = f.low, f.high
 	}
 	if f.limit > 0 {
 		fraction := f.value / f.limit
@@ -253,14 +264,23 @@ func (b *bench) rate(ctx context.Context, work float64, submit func() (waiter, e
 		}
 		each *= 2
 	}
-	runs, begin := 0, now()
+	begin, runs := now(), 0
+	stretch, before := begin, 0
+	slowest, fastest := math.Inf(1), 0.0
 	for runs == 0 || now().Sub(begin) < b.time {
 		if err := several(each); err != nil {
 			return 0, err
 		}
 		runs += each
+		if took := now().Sub(stretch); took >= b.time/10 {
+			rate := float64(runs-before) / took.Seconds()
+			slowest, fastest = min(slowest, rate), max(fastest, rate)
+			stretch, before = now(), runs
+		}
 	}
-	return work * float64(runs) / now().Sub(begin).Seconds(), nil
+	rate := float64(runs) / now().Sub(begin).Seconds()
+	b.slowest, b.fastest = min(slowest/rate, 1), max(fastest/rate, 1)
+	return work * rate, nil
 }
 
 const (

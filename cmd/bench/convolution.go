@@ -102,7 +102,7 @@ func convolution(preset nn.Preset, image nn.Shape, outputs, members, rows int, l
 			return figure{}, err
 		}
 		kernels, err := b.kernels(ctx, p)
-		return figure{rate, peak / 1e9, kernels}, err
+		return figure{value: rate, limit: peak / 1e9, kernels: kernels}, err
 	}
 }
 

@@ -133,7 +133,7 @@ func rolloutPlaced(name string, members, environments, horizon int, network bool
 			return figure{}, err
 		}
 		kernels, err := b.kernels(ctx, p)
-		return figure{rate, limit, kernels}, err
+		return figure{value: rate, limit: limit, kernels: kernels}, err
 	}
 }
 
@@ -272,6 +272,6 @@ func pbt(members int) func(context.Context, *bench) (figure, error) {
 		// Evaluation episodes have no fixed length, so the limit excludes them.
 		least := smallTraining(inner.Environment(), cfg) * float64(inner.Describe().StepsPerIter) / peak
 		kernels, err := b.recorded(ctx, "iteration", func(r *engine.Recorder) { inner.Record(r, nil) }) // the exchange is not profiled
-		return figure{1 / rate, least, kernels}, err
+		return figure{value: 1 / rate, limit: least, kernels: kernels}, err
 	}
 }

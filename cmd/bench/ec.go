@@ -101,7 +101,7 @@ func generationTime(hidden []int, population, rank int) func(context.Context, *b
 			return figure{}, err
 		}
 		kernels, err := b.recorded(ctx, "generation", func(r *engine.Recorder) { s.Record(r, nil) })
-		return figure{1 / rate, least, kernels}, err
+		return figure{value: 1 / rate, limit: least, kernels: kernels}, err
 	}
 }
 

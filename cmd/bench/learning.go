@@ -81,7 +81,7 @@ func learning(of maker) func(context.Context, *bench) (figure, error) {
 			return figure{}, err
 		}
 		kernels, err := b.recorded(ctx, "iteration", func(r *engine.Recorder) { p.Record(r, nil) })
-		return figure{rate, peak / operations, kernels}, err
+		return figure{value: rate, limit: peak / operations, kernels: kernels}, err
 	}
 }
 

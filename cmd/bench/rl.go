@@ -207,6 +207,6 @@ func updateTime(s updateShape, build updateMaker, operations float64) func(conte
 		if s.precision != nn.Float32 {
 			limit = 0
 		}
-		return figure{1e3 / rate, limit, kernels}, err
+		return figure{value: 1e3 / rate, limit: limit, kernels: kernels}, err
 	}
 }

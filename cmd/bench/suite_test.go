@@ -93,6 +93,45 @@ func TestRateOfShortWork(t *testing.T) {
 	}
 }
 
+// A measurement of one repetition tells how its tenths differ, whichever way its unit counts.
+func TestSpreadWithin(t *testing.T) {
+	dev := vktest.Open(t, vk.Validate(false))
+	d := &imitated{now: time.Unix(1, 0), work: time.Millisecond}
+	slower := func() (waiter, error) {
+		if d.now.After(time.Unix(1, 0).Add(500 * time.Millisecond)) {
+			d.work = 2 * time.Millisecond
+		}
+		return d.submit()
+	}
+	suite := Suite{cases: func() []Case {
+		of := func(less bool) func(context.Context, *bench) (figure, error) {
+			return func(ctx context.Context, b *bench) (figure, error) {
+				d.now, d.busy, d.work = time.Unix(1, 0), time.Time{}, time.Millisecond
+				b.now = func() time.Time { return d.now }
+				rate, err := b.rate(ctx, 1, slower)
+				if less {
+					rate = 1 / rate
+				}
+				return figure{value: rate}, err
+			}
+		}
+		return []Case{{Name: "rate", Unit: "env steps/s", run: of(false)}, {Name: "time", Unit: "s", run: of(true)}}
+	}}
+	near := func(got, want float64) bool { return got > 0.98*want && got < 1.02*want }
+	if err := suite.Run(t.Context(), dev, Options{Time: time.Second}, func(m Measurement) error {
+		low, high := 500.0, 1000.0
+		if m.Unit == "s" {
+			low, high = 1/high, 1/low
+		}
+		if !near(m.Min, low) || !near(m.Max, high) || !(m.Min < m.Value && m.Value < m.Max) || m.Spread != 0 {
+			t.Errorf("%+v; want from %g to %g", m, low, high)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Of a robot, the forms that take the longest to compile come last, and few steps are for software drivers alone.
 func TestPhysicsOrder(t *testing.T) {
 	most, forms := 0, 0

@@ -302,7 +302,7 @@ func TestPeerEnvironment(t *testing.T) {
 	}
 }
 
-// Every script of peers tells with which precision and on which platform it ran, and MJX counts from the start of its process.
+// Every script of peers tells with which precision and on which platform it ran, and all that it measured; MJX counts from the start of its process.
 func TestPeerLines(t *testing.T) {
 	scripts := map[string]bool{}
 	for _, p := range peers {
@@ -319,6 +319,9 @@ func TestPeerLines(t *testing.T) {
 			if jax >= 0 && !strings.Contains(text, field) {
 				t.Errorf("%s: its line has no field %s", name, field)
 			}
+		}
+		if !strings.Contains(text, `"samples":`) || name == "ppo_jax.py" && !strings.Contains(text, `"first_run_seconds":`) {
+			t.Errorf("%s: its line lacks samples, or the time of PPO's first run", name)
 		}
 		if begin := strings.Index(text, "SCRIPT_START = time.time()"); name == "mjx_rollout.py" && (begin < 0 || begin > jax || !strings.Contains(text, "def seconds_since_process_start")) {
 			t.Errorf("%s does not count from the start of its process", name)
@@ -386,14 +389,15 @@ func TestUsage(t *testing.T) {
 func TestNoRatio(t *testing.T) {
 	for want, peer := range map[string]string{
 		"| 3 × |": `{"steps_per_second": 100, "platform": "gpu", "finite": true}`,
-		"| none: the peer ran on the processor |":        `{"steps_per_second": 100, "platform": "cpu"}`,
-		"| none: the peer's results are not finite |":    `{"steps_per_second": 100, "platform": "gpu", "finite": false}`,
-		"| 0 env steps/s | none: no figure |":            `{"platform": "gpu"}`,
-		"| 100 env steps/s | 3 × | precision highest | ": `{"steps_per_second": 100, "precision": "highest"}`,
+		"| none: the peer ran on the processor |":                              `{"steps_per_second": 100, "platform": "cpu"}`,
+		"| none: the peer's results are not finite |":                          `{"steps_per_second": 100, "platform": "gpu", "finite": false}`,
+		"| 300 env steps/s (290 to 310) | 100 env steps/s (90 to 110) | 3 × |": `{"steps_per_second": 100, "samples": [110, 90, 100]}`,
+		"| 0 env steps/s | none: no figure |":                                  `{"platform": "gpu"}`,
+		"| 100 env steps/s | 3 × | precision highest | ":                       `{"steps_per_second": 100, "precision": "highest"}`,
 	} {
 		text := report([]record{
 			{Machine: &machine{Device: device{Name: "Voodoo", Type: "discrete"}}},
-			{Part: "bench ppo", Line: json.RawMessage(`{"case": "ppo/p1", "suite": "core", "value": 300, "unit": "env steps/s"}`)},
+			{Part: "bench ppo", Line: json.RawMessage(`{"case": "ppo/p1", "suite": "core", "value": 300, "min": 290, "max": 310, "unit": "env steps/s"}`)},
 			{Part: "jax ppo p1", Line: json.RawMessage(peer)},
 		})
 		if !strings.Contains(text, want) || strings.Contains(text, "Inf") {

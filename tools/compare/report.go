@@ -15,6 +15,8 @@ type figure struct {
 	Suite    string   `json:"suite"`
 	Case     string   `json:"case"`
 	Value    float64  `json:"value"`
+	Min      float64  `json:"min"` // of the tenths of its time
+	Max      float64  `json:"max"`
 	Unit     string   `json:"unit"`
 	Fraction *float64 `json:"fraction_of_limit"`
 	Kernels  []struct {
@@ -140,13 +142,38 @@ func (s summary) writePeers(b *strings.Builder) {
 			unit, ours, ratio := cmp.Or(of.time, "env steps/s"), "", ""
 			if at >= 0 {
 				f := s.figures[at]
-				ours = quantity(f.Value, f.Unit)
+				ours = spread(quantity(f.Value, f.Unit), f.Min, f.Max)
 				ratio = s.ratio(of, line, f.Value, theirs)
 			}
-			table.row(of.what, ours, quantity(theirs, unit), ratio, version(line), ranOn(line, p.script))
+			peers := quantity(theirs, unit)
+			if slices.Equal(of.fields, p.beside[0].fields) {
+				peers = spread(peers, samples(line)...)
+			}
+			table.row(of.what, ours, peers, ratio, version(line), ranOn(line, p.script))
 		}
 	}
 	table.write(b, "Beside peers")
+}
+
+// samples returns what a peer measured each time, in the unit of its main figure, of which its figure is the median.
+func samples(line map[string]any) (all []float64) {
+	list, _ := line["samples"].([]any)
+	for _, x := range list {
+		if x, ok := x.(float64); ok {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// spread adds the least and the largest of several measurements to a figure.
+func spread(figure string, of ...float64) string {
+	if len(of) < 2 || slices.Min(of) == slices.Max(of) {
+		return figure
+	}
+	low, _, _ := strings.Cut(quantity(slices.Min(of), ""), " ")
+	high, _, _ := strings.Cut(quantity(slices.Max(of), ""), " ")
+	return fmt.Sprintf("%s (%s to %s)", figure, low, high)
 }
 
 // ratio returns how much faster evorl is, or why the figures cannot be compared.
@@ -209,7 +236,7 @@ func (s summary) writeFigures(b *strings.Builder) {
 		for _, k := range f.Kernels[:min(3, len(f.Kernels))] {
 			most = append(most, fmt.Sprintf("%s %.0f%%", k.Label, 100*k.Seconds/all))
 		}
-		table.row(f.Suite, f.Case, quantity(f.Value, f.Unit), limit, strings.Join(most, ", "))
+		table.row(f.Suite, f.Case, spread(quantity(f.Value, f.Unit), f.Min, f.Max), limit, strings.Join(most, ", "))
 	}
 	table.write(b, "Measured")
 }
