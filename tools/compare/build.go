@@ -127,6 +127,16 @@ func sayTravels(ctx context.Context, folder string, stderr io.Writer) error {
 	return err
 }
 
+// complete returns an error if a pack lacks programs.
+func complete(folder, pack string, tests bool) error {
+	for _, name := range names(tests) {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			return fmt.Errorf("%s has no %s: it was built with -tests=false; want -tests=false here too, or a pack that was built without it", pack, name)
+		}
+	}
+	return nil
+}
+
 // programs returns a temporary folder with the programs, which done removes: from the pack beside this program if there is one,
 // else newly built.
 func programs(ctx context.Context, tests bool, stderr io.Writer) (folder string, done func(), err error) {
@@ -144,6 +154,8 @@ func programs(ctx context.Context, tests bool, stderr io.Writer) (folder string,
 		err = build(ctx, folder, tests, stderr)
 	case err != nil:
 		err = fmt.Errorf("%s: %w", beside, err)
+	default:
+		err = complete(folder, beside, tests)
 	}
 	if err != nil {
 		done()

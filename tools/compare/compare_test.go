@@ -323,7 +323,8 @@ func TestPeerLines(t *testing.T) {
 		if !strings.Contains(text, `"samples":`) || name == "ppo_jax.py" && !strings.Contains(text, `"first_run_seconds":`) {
 			t.Errorf("%s: its line lacks samples, or the time of PPO's first run", name)
 		}
-		if begin := strings.Index(text, "SCRIPT_START = time.time()"); name == "mjx_rollout.py" && (begin < 0 || begin > jax || !strings.Contains(text, "def seconds_since_process_start")) {
+		begin := strings.Index(text, "SCRIPT_START = time.time()")
+		if name == "mjx_rollout.py" && (begin < 0 || begin > jax || !strings.Contains(text, "def seconds_since_process_start")) {
 			t.Errorf("%s does not count from the start of its process", name)
 		}
 	}

@@ -135,3 +135,17 @@ func TestUnpackRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A pack without tests serves only where none are wanted.
+func TestPackWithoutTests(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, measureName), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := complete(folder, "pack", false); err != nil {
+		t.Error(err)
+	}
+	if err := complete(folder, "pack", true); err == nil || !strings.Contains(err.Error(), "-tests=false") {
+		t.Errorf("error %v; want one that names -tests=false", err)
+	}
+}
