@@ -8,14 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	suites "github.com/evorl/evorl/cmd/bench"
 )
 
 // childEnv makes the test binary a program to run. Its value selects the behaviour.
@@ -140,90 +136,6 @@ func TestReport(t *testing.T) {
 }
 
 // The parts refer to existing cases of evorl bench, scripts and tests.
-func TestPartsExist(t *testing.T) {
-	root := filepath.Join("..", "..")
-	cases := map[string]bool{}
-	for _, s := range suites.Suites() {
-		for _, c := range s.Cases() {
-			cases[s.Name+" "+c.Name] = true
-		}
-	}
-	ranks := map[string]int{}
-	for _, s := range suites.Suites() {
-		for _, c := range s.Cases() {
-			ranks[s.Name+" "+c.Name] = c.Rank
-		}
-	}
-	names := map[string]bool{}
-	for _, p := range peers {
-		if names[p.name] {
-			t.Errorf("two parts %q", p.name)
-		}
-		names[p.name] = true
-		if _, err := os.Stat(filepath.Join(root, "tools", "peers", p.script)); err != nil {
-			t.Error(err)
-		}
-		for _, b := range p.beside {
-			of, ok := benchOf(b.bench, p.quick)
-			rank, exists := ranks[of.suite+" "+b.bench]
-			switch {
-			case !ok:
-				t.Errorf("%s: no bench measures %q", p.name, b.bench)
-			case !exists:
-				t.Errorf("%s: suite %s has no case %q", p.name, of.suite, b.bench)
-			case rank > 1 && !p.quick:
-				t.Errorf("%s: the case %s has rank %d; want 0 or 1, so that it is measured early", p.name, b.bench, rank)
-			}
-		}
-	}
-	for _, b := range benches {
-		for only := range strings.SplitSeq(strings.Trim(b.only+","+b.quick, ","), ",") {
-			found := false
-			for name := range cases {
-				found = found || strings.HasPrefix(name, b.suite+" "+only)
-			}
-			if !found {
-				t.Errorf("%s: suite %s has no case that begins with %q", b.name, b.suite, only)
-			}
-		}
-	}
-	for _, s := range suites.Suites() {
-		if !slices.ContainsFunc(benches, func(b benchRun) bool { return b.suite == s.Name }) {
-			t.Errorf("no bench is of suite %s", s.Name)
-		}
-		for _, c := range s.Cases() {
-			var by []string
-			for _, b := range benches {
-				if b.suite == s.Name && b.measures(c.Name, false) {
-					by = append(by, b.name)
-				}
-			}
-			if len(by) > 1 {
-				t.Errorf("%s is measured by %q; want one", c.Name, by)
-			}
-		}
-	}
-	for _, p := range tested {
-		files, err := filepath.Glob(filepath.Join(root, p.pkg, "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text strings.Builder
-		for _, f := range files {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text.Write(b)
-		}
-		for pattern := range strings.SplitSeq(p.run, "|") {
-			if !regexp.MustCompile(`(?m)^func Test\w*` + strings.ReplaceAll(pattern, "$", `\(`)).MatchString(text.String()) {
-				t.Errorf("%s has no test that matches %s", p.pkg, pattern)
-			}
-		}
-	}
-}
-
 // The device is the one that the program opens; one that is not opened in time is an error.
 func TestFindDevice(t *testing.T) {
 	self, err := os.Executable()
@@ -262,109 +174,8 @@ func TestBudgetOfBench(t *testing.T) {
 }
 
 // Peers multiply as evorl does, on the device on which it runs.
-func TestPeerEnvironment(t *testing.T) {
-	t.Setenv(precisionVariable, "")
-	if err := os.Unsetenv(precisionVariable); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		on        device
-		precision string
-		want, not []string
-	}{
-		{device{Type: "cpu", Vendor: "Mesa"}, "", []string{"JAX_PLATFORMS=cpu", "MUJOCO_GL=disable"}, []string{precisionVariable}},
-		{device{Type: "discrete", Vendor: "NVIDIA"}, "", []string{"JAX_PLATFORMS=cuda", precisionVariable + "=highest"}, nil},
-		{device{Type: "discrete", Vendor: "NVIDIA"}, "default", []string{precisionVariable + "=default"}, []string{"highest"}},
-		{device{Type: "discrete", Vendor: "AMD"}, "", []string{precisionVariable + "=highest"}, []string{"JAX_PLATFORMS"}},
-	} {
-		env := strings.Join(peerEnv(c.on, c.precision), " ")
-		for _, want := range c.want {
-			if !strings.Contains(env, want) {
-				t.Errorf("%+v: no %s in %s", c.on, want, env)
-			}
-		}
-		for _, not := range c.not {
-			if strings.Contains(env, not) {
-				t.Errorf("%+v: %s in %s", c.on, not, env)
-			}
-		}
-	}
-	precisions := map[string]bool{}
-	for _, p := range parts(options{}, "", device{Type: "discrete", Vendor: "NVIDIA"}) {
-		for _, e := range p.env {
-			if of, ok := strings.CutPrefix(e, precisionVariable+"="); ok {
-				precisions[of] = true
-			}
-		}
-	}
-	if len(precisions) != 2 || !precisions["highest"] || !precisions["default"] {
-		t.Errorf("peers have the precisions %v; want highest and default", precisions)
-	}
-}
-
 // Every script of peers tells with which precision and on which platform it ran, and all that it measured; MJX counts from the start of its process.
-func TestPeerLines(t *testing.T) {
-	scripts := map[string]bool{}
-	for _, p := range peers {
-		scripts[p.script] = true
-	}
-	for name := range scripts {
-		b, err := os.ReadFile(filepath.Join("..", "peers", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := string(b)
-		jax := strings.Index(text, "import jax\n")
-		for _, field := range []string{`"precision":`, `"platform":`} {
-			if jax >= 0 && !strings.Contains(text, field) {
-				t.Errorf("%s: its line has no field %s", name, field)
-			}
-		}
-		if !strings.Contains(text, `"samples":`) || name == "ppo_jax.py" && !strings.Contains(text, `"first_run_seconds":`) {
-			t.Errorf("%s: its line lacks samples, or the time of PPO's first run", name)
-		}
-		begin := strings.Index(text, "SCRIPT_START = time.time()")
-		if name == "mjx_rollout.py" && (begin < 0 || begin > jax || !strings.Contains(text, "def seconds_since_process_start")) {
-			t.Errorf("%s does not count from the start of its process", name)
-		}
-	}
-	if first := parts(options{}, "", device{})[0]; first.name != importPart {
-		t.Errorf("the first part is %s; want %s", first.name, importPart)
-	}
-}
-
 // Figures belong to the device and driver that they were measured with, whichever were measured later in the same folder.
-func TestReportByDevice(t *testing.T) {
-	on := func(name, driver string) record {
-		return record{Machine: &machine{Device: device{Name: name, Driver: driver}, Processor: "Abacus"}}
-	}
-	figure := func(value int) record {
-		return record{Part: "bench ppo", Line: json.RawMessage(fmt.Sprintf(`{"case": "ppo/p1", "suite": "core", "value": %d, "unit": "env steps/s"}`, value))}
-	}
-	peer := record{Part: "jax ppo p1", Line: json.RawMessage(`{"steps_per_second": 100}`)}
-	text := report([]record{
-		on("Voodoo", "1.0"), figure(300), peer, on("llvmpipe", "2.0"), figure(200), on("Voodoo", "1.1"), figure(400), on("Voodoo", "1.0"), figure(500),
-	})
-	sections := strings.Split(text, "\n## ")
-	if len(sections) != 4 {
-		t.Fatalf("%d sections; want 3 after the title:\n%s", len(sections), text)
-	}
-	for i, want := range [][]string{
-		{"Voodoo, driver 1.0\n", "| core | ppo/p1 | 500 env steps/s |", "| 500 env steps/s | 100 env steps/s | 5 × |"},
-		{"llvmpipe, driver 2.0\n", "| core | ppo/p1 | 200 env steps/s |"},
-		{"Voodoo, driver 1.1\n", "| core | ppo/p1 | 400 env steps/s |"},
-	} {
-		for _, w := range want {
-			if !strings.Contains(sections[i+1], w) {
-				t.Errorf("no %q in section %d:\n%s", w, i, sections[i+1])
-			}
-		}
-		if beside := strings.Contains(sections[i+1], "Beside peers"); beside != (i == 0) {
-			t.Errorf("section %d has a table of peers: %v", i, beside)
-		}
-	}
-}
-
 // A pattern that matches no part is refused before anything is built, with the parts that there are.
 func TestOnlyMatchesNothing(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
@@ -387,26 +198,6 @@ func TestUsage(t *testing.T) {
 }
 
 // There is no ratio where the figures cannot be compared.
-func TestNoRatio(t *testing.T) {
-	for want, peer := range map[string]string{
-		"| 3 × |": `{"steps_per_second": 100, "platform": "gpu", "finite": true}`,
-		"| none: the peer ran on the processor |":                              `{"steps_per_second": 100, "platform": "cpu"}`,
-		"| none: the peer's results are not finite |":                          `{"steps_per_second": 100, "platform": "gpu", "finite": false}`,
-		"| 300 env steps/s (290 to 310) | 100 env steps/s (90 to 110) | 3 × |": `{"steps_per_second": 100, "samples": [110, 90, 100]}`,
-		"| 0 env steps/s | none: no figure |":                                  `{"platform": "gpu"}`,
-		"| 100 env steps/s | 3 × | precision highest | ":                       `{"steps_per_second": 100, "precision": "highest"}`,
-	} {
-		text := report([]record{
-			{Machine: &machine{Device: device{Name: "Voodoo", Type: "discrete"}}},
-			{Part: "bench ppo", Line: json.RawMessage(`{"case": "ppo/p1", "suite": "core", "value": 300, "min": 290, "max": 310, "unit": "env steps/s"}`)},
-			{Part: "jax ppo p1", Line: json.RawMessage(peer)},
-		})
-		if !strings.Contains(text, want) || strings.Contains(text, "Inf") {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-}
-
 // stopped runs a part that takes forever, until the process is told to end.
 func stopped() {
 	ctx, stop := signals()
@@ -461,12 +252,3 @@ func TestStopped(t *testing.T) {
 }
 
 // A figure without kernels and an unexpected line do not break the page.
-func TestReportOfLittle(t *testing.T) {
-	text := report([]record{
-		{Part: "bench core", Line: json.RawMessage(`{"case": "fma_peak", "value": 12345, "unit": "GFLOP/s"}`)},
-		{Part: "jax ppo p1", Line: json.RawMessage(`[]`)},
-	})
-	if !strings.Contains(text, "12.3k GFLOP/s") || strings.Contains(text, "Beside") {
-		t.Error(text)
-	}
-}
