@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -116,16 +115,9 @@ func (f *benchFlags) options(cmd *cobra.Command) (bench.Suite, bench.Options, er
 	if folder := filepath.Dir(f.out); f.out != "" && (!isFolder(folder) || isFolder(f.out)) { // before minutes of measuring
 		return fail("--out %s: want a file in a folder that exists", f.out)
 	}
-	match := func(c bench.Case) bool {
-		return f.only == "" || slices.ContainsFunc(strings.Split(f.only, ","), func(pattern string) bool {
-			ok, _ := path.Match(pattern, c.Name)
-			return ok || strings.HasPrefix(c.Name, pattern)
-		})
-	}
-	for pattern := range strings.SplitSeq(f.only, ",") {
-		if _, err := path.Match(pattern, ""); err != nil || f.only != "" && pattern == "" {
-			return fail("--only %q: want patterns with commas between them, such as ppo/*,cartpole", f.only)
-		}
+	match, err := bench.Matching(f.only)
+	if err != nil {
+		return fail("--only %v", err)
 	}
 	if !slices.ContainsFunc(suite.Cases(), match) {
 		return fail("--only %q: suite %s has no such case: %s", f.only, suite.Name, elsewhere(suite, match))

@@ -61,7 +61,7 @@ func waterWorldTime(population, episodes, limit int) func(context.Context, *benc
 		if err := s.Init(ctx); err != nil {
 			return figure{}, err
 		}
-		rate, err := b.rate(ctx, 1, step(ctx, s))
+		rate, err := b.rate(ctx, 1, steps(ctx, s))
 		if err != nil {
 			return figure{}, err
 		}

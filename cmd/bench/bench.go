@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -35,8 +36,8 @@ type Case struct {
 	GPU bool
 	// Rank orders the cases of a suite by importance, the most important at 0, for Options.Budget. Cases of a rank are in the suite's order.
 	Rank int
-	// Least is the time that must remain of Options.Budget for the case to start, because its compilation is long and
-	// cannot be stopped.
+	// Least is the time that must remain of Options.Budget for the case to start on a software driver, because its compilation there is long
+	// and cannot be stopped.
 	Least time.Duration
 
 	run func(context.Context, *bench) (figure, error)
@@ -49,6 +50,7 @@ var errSkip = errors.New("left out")
 type figure struct {
 	value, limit float64
 	kernels      []Kernel
+	low, high    float64 // of the stretches of its time; 0: unknown
 }
 
 // Measurement is one case on one device.
@@ -59,9 +61,9 @@ type Measurement struct {
 	Device   string    `json:"device"`
 	Value    float64   `json:"value"`             // the median of the repetitions, the lower of two
 	Samples  []float64 `json:"samples,omitempty"` // of several repetitions, in the order of measurement
-	Min      float64   `json:"min"`
+	Min      float64   `json:"min"`               // of the repetitions; of one repetition, of the tenths of its time where they are known
 	Max      float64   `json:"max"`
-	Spread   float64   `json:"spread"` // (max - min) / value
+	Spread   float64   `json:"spread"` // (max - min) / value of the repetitions
 	Unit     string    `json:"unit"`
 	Limit    *float64  `json:"limit"`             // the limit of the device, in the same unit; null: unknown
 	Fraction *float64  `json:"fraction_of_limit"` // value / limit, or limit / value if less is better
@@ -119,6 +121,13 @@ type bench struct {
 	eng     *engine.Engine
 	time    time.Duration
 	profile bool
+	gpu     bool
+
+	limit func(context.Context) (float64, error) // measures the peak; nil: as flops
+	peak  float64                                // of a GPU, once it has been measured
+	now   func() time.Time                       // nil: time.Now
+
+	slowest, fastest float64 // rates of the stretches of the last measurement, as fractions of the rate; 0: none yet
 
 	placed map[int]map[envs.Placement]float64 // environment steps per second, by the number of environments
 }
@@ -131,25 +140,28 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Run measures a suite on a device and reports each measurement as it is made.
+// Run measures a suite on a device and reports each measurement as it is made. A case that fails does not keep it from measuring the others,
+// unless the context has ended or the device is lost.
 //
-// Errors: a budget for several repetitions, a case that fails, and report's.
+// Errors: a budget for several repetitions, all cases that fail, and report's.
 func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(Measurement) error) error {
 	o = o.withDefaults()
 	if o.Budget > 0 && o.Repetitions > 1 {
 		return fmt.Errorf("bench: a budget of %v for %d repetitions; want one repetition, or no budget", o.Budget, o.Repetitions)
 	}
-	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time, profile: o.Profile, placed: map[int]map[envs.Placement]float64{}}
+	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time, profile: o.Profile, gpu: dev.Info().Type.GPU(), placed: map[int]map[envs.Placement]float64{}}
 	cases := slices.DeleteFunc(s.Cases(), func(c Case) bool { return c.GPU && !dev.Info().Type.GPU() || o.Match != nil && !o.Match(c) })
 	within := o.budget()
 	within.order(cases)
 	figures := map[string][]figure{}
+	var failed error
 	for repetition := range o.Repetitions {
 		clear(b.placed)
 		for i, c := range cases {
 			if o.Began != nil {
 				o.Began(c, repetition)
 			}
+			b.slowest, b.fastest = 0, 0
 			f, err := within.run(ctx, b, c, len(cases)-i)
 			switch {
 			case errors.Is(err, errSkip):
@@ -160,18 +172,25 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 				}
 				continue
 			case err != nil:
-				return fmt.Errorf("bench: %s: %w", c.Name, err)
+				failed = errors.Join(failed, fmt.Errorf("bench: %s: %w", c.Name, err))
+				if ctx.Err() != nil || errors.Is(err, vk.ErrDeviceLost) {
+					return failed
+				}
+				continue
+			}
+			if f.low, f.high = f.value*b.slowest, f.value*b.fastest; b.slowest > 0 && lessIsBetter(c.Unit) {
+				f.low, f.high = f.value/b.fastest, f.value/b.slowest
 			}
 			figures[c.Name] = append(figures[c.Name], f)
 			if repetition < o.Repetitions-1 {
 				continue
 			}
 			if err := report(s.measurement(dev.Info().Name, c, figures[c.Name])); err != nil {
-				return err
+				return errors.Join(failed, err)
 			}
 		}
 	}
-	return nil
+	return failed
 }
 
 // measurement combines the figures of a case.
@@ -188,6 +207,9 @@ func (s Suite) measurement(device string, c Case, figures []figure) Measurement 
 	if f.value > 0 {
 		m.Spread = (m.Max - m.Min) / m.Value
 	}
+	if len(figures) == 1 && f.low > 0 {
+		m.Min, m.Max = f.low, f.high
+	}
 	if f.limit > 0 {
 		fraction := f.value / f.limit
 		if lessIsBetter(c.Unit) {
@@ -202,23 +224,83 @@ func lessIsBetter(unit string) bool {
 	return unit == "s" || unit == "ms" || unit == "µs" || unit == "MB"
 }
 
-// rate calls f repeatedly for the time of a case and returns the work per second. Each call does the given work and waits for it.
-// The preceding calls are warm-up.
-func (b *bench) rate(ctx context.Context, work float64, f func() error) (float64, error) {
-	for range 2 { // compiles, and lets vk measure the program's time
-		if err := f(); err != nil {
-			return 0, err
-		}
+// waiter is work that was submitted.
+type waiter interface{ Wait(context.Context) error }
+
+// rate calls submit repeatedly for the time of a case and returns the work per second. Each call submits the given work. On a GPU several calls
+// follow each other before the last one is waited for, so many that they take at least roundTrips: otherwise the host would be measured, not the
+// device. The preceding calls are warm-up.
+func (b *bench) rate(ctx context.Context, work float64, submit func() (waiter, error)) (float64, error) {
+	now := b.now
+	if now == nil {
+		now = time.Now
 	}
-	runs, begin := 0, time.Now()
-	for runs == 0 || time.Since(begin) < b.time {
+	several := func(n int) error {
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return err
 		}
-		if err := f(); err != nil {
-			return 0, err
+		var last waiter
+		for range n {
+			var err error
+			if last, err = submit(); err != nil {
+				return err
+			}
 		}
-		runs++
+		return last.Wait(ctx)
 	}
-	return work * float64(runs) / time.Since(begin).Seconds(), nil
+	for range 2 { // compiles, and lets vk measure the program's time
+		if err := several(1); err != nil {
+			return 0, err
+		}
+	}
+	each := 1
+	for b.gpu && each < mostSubmitted {
+		begin := now()
+		if err := several(each); err != nil {
+			return 0, err
+		}
+		if now().Sub(begin) >= roundTrips {
+			break
+		}
+		each *= 2
+	}
+	begin, runs := now(), 0
+	stretch, before := begin, 0
+	slowest, fastest := math.Inf(1), 0.0
+	for runs == 0 || now().Sub(begin) < b.time {
+		if err := several(each); err != nil {
+			return 0, err
+		}
+		runs += each
+		if took := now().Sub(stretch); took >= b.time/10 {
+			rate := float64(runs-before) / took.Seconds()
+			slowest, fastest = min(slowest, rate), max(fastest, rate)
+			stretch, before = now(), runs
+		}
+	}
+	rate := float64(runs) / now().Sub(begin).Seconds()
+	b.slowest, b.fastest = min(slowest/rate, 1), max(fastest/rate, 1)
+	return work * rate, nil
+}
+
+const (
+	roundTrips    = 10 * time.Millisecond // a hundred times what a submission and waiting for it take
+	mostSubmitted = 1 << 12
+)
+
+// waited is work that is done when it has been submitted.
+type waited struct{}
+
+func (waited) Wait(context.Context) error { return nil }
+
+// eachWaited returns what calls f, which waits for its work itself.
+func eachWaited(f func() error) func() (waiter, error) {
+	return func() (waiter, error) { return waited{}, f() }
+}
+
+// submitted returns what submits a program.
+func submitted(ctx context.Context, p interface {
+	Submit(context.Context) (*vk.Ticket, error)
+}) func() (waiter, error) {
+	return func() (waiter, error) { return p.Submit(ctx) }
 }

@@ -39,7 +39,7 @@ func (w budget) run(ctx context.Context, b *bench, c Case, cases int) (figure, e
 		return c.run(ctx, b)
 	}
 	left := time.Until(w.end)
-	if left <= c.Least {
+	if left <= 0 || !b.gpu && left <= c.Least {
 		return figure{}, errBudget
 	}
 	b.time = min(w.time, left/time.Duration(2*cases))

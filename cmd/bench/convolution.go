@@ -95,14 +95,14 @@ func convolution(preset nn.Preset, image nn.Shape, outputs, members, rows int, l
 		}
 		var rate float64
 		peak, err := b.around(ctx, func() error {
-			rate, err = b.rate(ctx, operations/1e9, func() error { return p.Run(ctx) })
+			rate, err = b.rate(ctx, operations/1e9, submitted(ctx, p))
 			return err
 		})
 		if err != nil {
 			return figure{}, err
 		}
 		kernels, err := b.kernels(ctx, p)
-		return figure{rate, peak / 1e9, kernels}, err
+		return figure{value: rate, limit: peak / 1e9, kernels: kernels}, err
 	}
 }
 

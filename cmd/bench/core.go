@@ -45,7 +45,7 @@ func core() []Case {
 		{Name: "ppo/p1", Summary: "PPO on CartPole-v1, one member of 4 environments × 128 steps", Unit: "env steps/s", run: ppo(1)},
 		{Name: "ppo/p256", Summary: "the same, 256 members", Unit: "env steps/s", Least: 15 * time.Second, run: ppo(256)},
 		{Name: "ppo/p2048", Summary: "the same, 2048 members", Unit: "env steps/s", GPU: true, run: ppo(2048)},
-		{Name: "ppo/p256/start", Summary: "from opening the device to the end of the first iteration, no pipeline cached", Unit: "s", Rank: 2,
+		{Name: "ppo/p256/start", Summary: "from opening the device to the end of the first iteration, no pipeline cached", Unit: "s", Rank: 1,
 			Least: 20 * time.Second, run: start(256)},
 		{Name: "pbt/p32", Summary: "an iteration of PBT over PPO with an exchange, 32 members", Unit: "s", Rank: 1, Least: 10 * time.Second, run: pbt(32)},
 	}, convolutions()...)
@@ -120,7 +120,7 @@ func rolloutPlaced(name string, members, environments, horizon int, network bool
 		defer p.Free()
 		var rate, limit float64
 		measure := func() error {
-			rate, err = b.rate(ctx, float64(members*environments*horizon), func() error { return p.Run(ctx) })
+			rate, err = b.rate(ctx, float64(members*environments*horizon), submitted(ctx, p))
 			return err
 		}
 		if network {
@@ -133,7 +133,7 @@ func rolloutPlaced(name string, members, environments, horizon int, network bool
 			return figure{}, err
 		}
 		kernels, err := b.kernels(ctx, p)
-		return figure{rate, limit, kernels}, err
+		return figure{value: rate, limit: limit, kernels: kernels}, err
 	}
 }
 
@@ -169,15 +169,24 @@ func ppo(members int) func(context.Context, *bench) (figure, error) {
 	})
 }
 
+// steps returns a function that submits the next iteration.
+func steps(ctx context.Context, w engine.Workflow) func() (waiter, error) {
+	done := 0
+	return func() (waiter, error) {
+		t, err := w.Step(ctx, done)
+		done++
+		return t, err
+	}
+}
+
 // step returns a function that runs the next iteration.
 func step(ctx context.Context, w engine.Workflow) func() error {
-	done := 0
+	next := steps(ctx, w)
 	return func() error {
-		t, err := w.Step(ctx, done)
+		t, err := next()
 		if err != nil {
 			return err
 		}
-		done++
 		return t.Wait(ctx)
 	}
 }
@@ -206,16 +215,27 @@ func start(members int) func(context.Context, *bench) (figure, error) {
 	}
 }
 
-// uncached opens the device again without pipeline caches, neither evorl's nor Mesa's.
-func (b *bench) uncached() (*vk.Device, error) {
-	const variable = "MESA_SHADER_CACHE_DISABLE"
-	if _, set := os.LookupEnv(variable); !set {
-		if err := os.Setenv(variable, "true"); err != nil {
-			return nil, err
+// uncached opens the device again without pipeline caches, neither evorl's nor the driver's.
+func (b *bench) uncached() (dev *vk.Device, err error) {
+	err = withoutDriverCaches(func() error {
+		dev, err = vk.Open(vk.Index(b.eng.Device().Info().Index), vk.CacheDir(""))
+		return err
+	})
+	return dev, err
+}
+
+// withoutDriverCaches calls f with the caches of Mesa's and NVIDIA's drivers off, unless the environment sets them.
+func withoutDriverCaches(f func() error) error {
+	for _, of := range []struct{ variable, value string }{{"MESA_SHADER_CACHE_DISABLE", "true"}, {"__GL_SHADER_DISK_CACHE", "0"}} {
+		if _, set := os.LookupEnv(of.variable); set {
+			continue
 		}
-		defer func() { _ = os.Unsetenv(variable) }()
+		if err := os.Setenv(of.variable, of.value); err != nil {
+			return err
+		}
+		defer func() { _ = os.Unsetenv(of.variable) }()
 	}
-	return vk.Open(vk.Index(b.eng.Device().Info().Index), vk.CacheDir(""))
+	return f()
 }
 
 // cached opens the device again with pipeline caches, as evorl run does.
@@ -240,7 +260,7 @@ func pbt(members int) func(context.Context, *bench) (figure, error) {
 		}
 		var rate float64
 		peak, err := b.around(ctx, func() error {
-			rate, err = b.rate(ctx, 1, step(ctx, p))
+			rate, err = b.rate(ctx, 1, eachWaited(step(ctx, p)))
 			return err
 		})
 		if err != nil {
@@ -252,6 +272,6 @@ func pbt(members int) func(context.Context, *bench) (figure, error) {
 		// Evaluation episodes have no fixed length, so the limit excludes them.
 		least := smallTraining(inner.Environment(), cfg) * float64(inner.Describe().StepsPerIter) / peak
 		kernels, err := b.recorded(ctx, "iteration", func(r *engine.Recorder) { inner.Record(r, nil) }) // the exchange is not profiled
-		return figure{1 / rate, least, kernels}, err
+		return figure{value: 1 / rate, limit: least, kernels: kernels}, err
 	}
 }

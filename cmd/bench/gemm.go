@@ -45,7 +45,7 @@ func gemm(g nn.Gemm) func(context.Context, *bench) (figure, error) {
 		operations := 2 * float64(g.Members) * float64(g.M) * float64(g.N) * float64(g.K)
 		var rate float64
 		peak, err := b.around(ctx, func() error {
-			rate, err = b.rate(ctx, productsPerSubmission*operations/1e9, func() error { return p.Run(ctx) })
+			rate, err = b.rate(ctx, productsPerSubmission*operations/1e9, submitted(ctx, p))
 			return err
 		})
 		return figure{value: rate, limit: peak / 1e9}, err

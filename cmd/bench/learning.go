@@ -74,14 +74,14 @@ func learning(of maker) func(context.Context, *bench) (figure, error) {
 		}
 		var rate float64
 		peak, err := b.around(ctx, func() error {
-			rate, err = b.rate(ctx, float64(p.Describe().StepsPerIter), step(ctx, p))
+			rate, err = b.rate(ctx, float64(p.Describe().StepsPerIter), steps(ctx, p))
 			return err
 		})
 		if err != nil {
 			return figure{}, err
 		}
 		kernels, err := b.recorded(ctx, "iteration", func(r *engine.Recorder) { p.Record(r, nil) })
-		return figure{rate, peak / operations, kernels}, err
+		return figure{value: rate, limit: peak / operations, kernels: kernels}, err
 	}
 }
 

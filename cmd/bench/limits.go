@@ -35,17 +35,29 @@ func (b *bench) largest(ctx context.Context, limit func(context.Context) (float6
 	return most, nil
 }
 
-// around runs f between two measurements of the device's peak and returns the larger one, since other load on the machine changes from
-// second to second.
+// around runs f and returns the device's peak. A GPU's is measured once. A software driver's is measured before f and after it, and the larger
+// one returned, since other load on the machine changes from second to second.
 func (b *bench) around(ctx context.Context, f func() error) (peak float64, err error) {
-	before, err := b.flops(ctx)
+	limit := b.limit
+	if limit == nil {
+		limit = b.flops
+	}
+	if b.gpu {
+		if b.peak == 0 {
+			if b.peak, err = limit(ctx); err != nil {
+				return 0, err
+			}
+		}
+		return b.peak, f()
+	}
+	before, err := limit(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if err := f(); err != nil {
 		return 0, err
 	}
-	after, err := b.flops(ctx)
+	after, err := limit(ctx)
 	return max(before, after), err
 }
 
@@ -55,7 +67,30 @@ func (b *bench) flops(ctx context.Context) (float64, error) {
 	if b.eng.Device().Info().Type == vk.CPU {
 		return hostFlops(ctx)
 	}
-	return b.kernelFlops(ctx, 8192, 256, 16)
+	rounds := 16
+	for ; rounds < 1<<16; rounds *= 2 {
+		short := *b
+		short.time, short.gpu = 0, false // a dispatch at a time
+		rate, err := short.kernelFlops(ctx, flopGroups, flopLanes, rounds)
+		if err != nil {
+			return 0, err
+		}
+		if flopWork(flopGroups, flopLanes, rounds) >= rate*longDispatch.Seconds() {
+			break
+		}
+	}
+	return b.kernelFlops(ctx, flopGroups, flopLanes, rounds)
+}
+
+// The kernel's sizes on GPUs. Its dispatches take so long that what begins and ends them does not count.
+const (
+	flopGroups, flopLanes = 8192, 256
+	longDispatch          = 5 * time.Millisecond
+)
+
+// flopWork returns the operations of a dispatch.
+func flopWork(groups, local, rounds int) float64 {
+	return 2 * float64(groups*local) * float64(rounds) * fmaStep * fmaChains
 }
 
 // kernelFlops measures them with a kernel: `groups` workgroups of `local` invocations that each compute `rounds`
@@ -75,11 +110,11 @@ func (b *bench) kernelFlops(ctx context.Context, groups, local, rounds int) (flo
 		return 0, err
 	}
 	defer p.Free()
-	work, peak := 2*float64(groups*local)*float64(rounds)*fmaStep*fmaChains, 0.0
+	work, peak := flopWork(groups, local, rounds), 0.0
 	for range stretches {
 		short := *b
 		short.time = b.time / 20
-		rate, err := short.rate(ctx, work, func() error { return p.Run(ctx) })
+		rate, err := short.rate(ctx, work, submitted(ctx, p))
 		if err != nil {
 			return 0, err
 		}
@@ -122,7 +157,7 @@ func copyBandwidth(ctx context.Context, b *bench) (figure, error) {
 	if err := c.Build(); err != nil {
 		return figure{}, err
 	}
-	rate, err := b.rate(ctx, 2*float64(bytes)/1e9, func() error { return c.Run(ctx) })
+	rate, err := b.rate(ctx, 2*float64(bytes)/1e9, submitted(ctx, c))
 	return figure{value: rate}, err
 }
 
@@ -141,12 +176,12 @@ func submitLatency(ctx context.Context, b *bench) (figure, error) {
 		return figure{}, err
 	}
 	var times []time.Duration
-	if _, err := b.rate(ctx, 1, func() error {
+	if _, err := b.rate(ctx, 1, eachWaited(func() error {
 		begin := time.Now()
 		err := p.Run(ctx)
 		times = append(times, time.Since(begin))
 		return err
-	}); err != nil {
+	})); err != nil {
 		return figure{}, err
 	}
 	if len(times) == 0 {

@@ -82,7 +82,7 @@ func placed(placement envs.Placement, environments int) func(context.Context, *b
 				return figure{}, err
 			}
 			defer p.Free()
-			if rates[chosen], err = b.rate(ctx, float64(members*environments*horizon), func() error { return p.Run(ctx) }); err != nil {
+			if rates[chosen], err = b.rate(ctx, float64(members*environments*horizon), submitted(ctx, p)); err != nil {
 				return figure{}, err
 			}
 		}

@@ -196,7 +196,7 @@ func updateTime(s updateShape, build updateMaker, operations float64) func(conte
 		defer p.Free()
 		var rate float64
 		peak, err := b.around(ctx, func() error {
-			rate, err = b.rate(ctx, float64(s.updates), func() error { return p.Run(ctx) })
+			rate, err = b.rate(ctx, float64(s.updates), submitted(ctx, p))
 			return err
 		})
 		if err != nil {
@@ -207,6 +207,6 @@ func updateTime(s updateShape, build updateMaker, operations float64) func(conte
 		if s.precision != nn.Float32 {
 			limit = 0
 		}
-		return figure{1e3 / rate, limit, kernels}, err
+		return figure{value: 1e3 / rate, limit: limit, kernels: kernels}, err
 	}
 }

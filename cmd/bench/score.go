@@ -39,7 +39,7 @@ func generationSteps(hidden []int, population int) func(context.Context, *bench)
 			return figure{}, err
 		}
 		steps := float64(population) * episodeSteps
-		return figure{steps / f.value, steps / f.limit, f.kernels}, nil
+		return figure{value: steps / f.value, limit: steps / f.limit, kernels: f.kernels}, nil
 	}
 }
 
@@ -66,7 +66,7 @@ func offPolicySteps(ctx context.Context, b *bench) (figure, error) {
 			return figure{}, err
 		}
 	}
-	rate, err := b.rate(ctx, float64(w.Describe().StepsPerIter), one)
+	rate, err := b.rate(ctx, float64(w.Describe().StepsPerIter), eachWaited(one))
 	return figure{value: rate}, err
 }
 

@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
-
-	suites "github.com/evorl/evorl/cmd/bench"
 )
 
 // childEnv makes the test binary a program to run. Its value selects the behaviour.
@@ -28,10 +28,29 @@ func TestMain(m *testing.M) {
 		fmt.Println("=== RUN   TestA\n--- PASS: TestA (0.00s)\n    --- FAIL: TestB/part (0.00s)\n--- FAIL: TestB (0.00s)\n--- SKIP: TestC (0.00s)")
 		os.Exit(0)
 	case "slow":
-		fmt.Println("--- PASS: TestA (0.00s)\n=== RUN   TestSlow")
+		switch arguments := strings.Join(os.Args[1:], " "); {
+		case strings.Contains(arguments, "-test.list"):
+			fmt.Println("TestA\nTestSlow\nTestBehind\nTestNever\nok")
+			os.Exit(0)
+		case strings.Contains(arguments, "-test.skip ^(TestA|TestSlow)$"):
+			fmt.Println("=== RUN   TestBehind\n--- PASS: TestBehind (0.00s)")
+			fmt.Fprintln(os.Stderr, "a crash between tests")
+			os.Exit(2)
+		}
+		fmt.Println("--- PASS: TestA (0.00s)\n=== RUN   TestSlow\n=== RUN   TestSlow/part")
 		fmt.Fprint(os.Stderr, "panic: test timed out after 3s\n\trunning tests:\n\t\tTestSlow (2s)\n\t\tTestSlow/part (1s)\n\n")
 		fmt.Fprintln(os.Stderr, "goroutine 7 [running]:\nf.go:1 +0x1")
 		os.Exit(2)
+	case "arguments":
+		text, _ := json.Marshal(os.Args[1:]) // of texts
+		fmt.Printf("{\"case\": \"arguments\", \"suite\": \"core\", \"arguments\": %s}\n", text)
+		os.Exit(0)
+	case "silent":
+		fmt.Println(`{"steps_per_second": NaN}`)
+		os.Exit(0)
+	case "stopped":
+		stopped()
+		os.Exit(0)
 	case "forever":
 		fmt.Println(`{"steps_per_second": 100, "jax": "1.2", "device": "Abacus"}`)
 		time.Sleep(time.Hour)
@@ -54,9 +73,19 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	limit := 4 * time.Second
-	children := map[string]string{"figures": "bench ppo", "tests": "test rl", "slow": "test envs", "forever": "jax ppo p1"}
-	for child, name := range children {
-		p := part{name: name, argv: []string{self}, env: []string{childEnv + "=" + child}}
+	for _, of := range []struct {
+		child, name string
+		kind        kind
+	}{
+		{"figures", "bench ppo", benchKind},
+		{"tests", "test rl", testKind},
+		{"slow", "test envs", testKind},
+		{"forever", "jax ppo p1", peerKind},
+		{"silent", "jax ppo p256", peerKind},
+		{"tests", "bench dqn", benchKind},
+	} {
+		p := part{name: of.name, kind: of.kind, argv: []string{self, "-test.run", "x"}, env: []string{childEnv + "=" + of.child}}
+		name := of.name
 		out := p.run(t.Context(), limit, r)
 		if err := r.add(record{Part: name, Outcome: &out}); err != nil {
 			t.Fatal(err)
@@ -86,16 +115,20 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"Voodoo",
 		"| PPO on CartPole, 1 member | 300 env steps/s | 100 env steps/s | 3 × | JAX 1.2 | Abacus |",
-		"| core | ppo/p1 | 300 env steps/s |", "| rl | 1 | 1 | 1 | TestB |",
+		"| core | ppo/p1 | 300 env steps/s |", "| rl | 1 | 1 | 1 | 0 | 0 | TestB |",
+		"| envs | 2 | 0 | 0 | 1 | 1 | stopped: TestSlow; not reached: TestNever |",
 		"| exit status 3: out of memory |", "| stopped after 4 s |",
-		"| exit status 2: panic: test timed out after 3s in TestSlow (2s) |", "| late | 0 | left out: no time was left |",
+		"| exit status 2: panic: test timed out after 3s in TestSlow (2s) |",
+		"| jax ppo p256 | 0 | no figure |", "| bench dqn | 0 | no figure |", "\nLeft out, since no time was left: late.\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "| test rl |") {
-		t.Errorf("a part that finished is among those that did not:\n%s", text)
+	for _, not := range []string{"| test rl |", "| late |"} {
+		if strings.Contains(text, not) {
+			t.Errorf("%q is among what did not finish:\n%s", not, text)
+		}
 	}
 	if log, err := os.ReadFile(filepath.Join(folder, "log.txt")); err != nil || !strings.Contains(string(log), "warming up") {
 		t.Errorf("the log: %q, %v", log, err)
@@ -103,118 +136,46 @@ func TestReport(t *testing.T) {
 }
 
 // The parts refer to existing cases of evorl bench, scripts and tests.
-func TestPartsExist(t *testing.T) {
-	root := filepath.Join("..", "..")
-	cases := map[string]bool{}
-	for _, s := range suites.Suites() {
-		for _, c := range s.Cases() {
-			cases[s.Name+" "+c.Name] = true
-		}
+// The device is the one that the program opens; one that is not opened in time is an error.
+func TestFindDevice(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
-	has := func(name string) bool {
-		for _, s := range suites.Suites() {
-			if cases[s.Name+" "+name] {
-				return true
-			}
-		}
-		return false
-	}
-	names := map[string]bool{}
-	for _, p := range peers {
-		if names[p.name] {
-			t.Errorf("two parts %q", p.name)
-		}
-		names[p.name] = true
-		if _, err := os.Stat(filepath.Join(root, "tools", "peers", p.script)); err != nil {
-			t.Error(err)
-		}
-		for _, b := range p.beside {
-			if !has(b.bench) {
-				t.Errorf("%s: evorl bench has no case %q", p.name, b.bench)
-			}
-		}
-	}
-	for _, b := range benches {
-		for only := range strings.SplitSeq(strings.Trim(b.only+","+b.quick, ","), ",") {
-			found := false
-			for name := range cases {
-				found = found || strings.HasPrefix(name, b.suite+" "+only)
-			}
-			if !found {
-				t.Errorf("%s: suite %s has no case that begins with %q", b.name, b.suite, only)
-			}
-		}
-	}
-	for _, p := range tested {
-		files, err := filepath.Glob(filepath.Join(root, p.pkg, "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text strings.Builder
-		for _, f := range files {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text.Write(b)
-		}
-		for pattern := range strings.SplitSeq(p.run, "|") {
-			if !regexp.MustCompile(`(?m)^func Test\w*` + strings.ReplaceAll(pattern, "$", `\(`)).MatchString(text.String()) {
-				t.Errorf("%s has no test that matches %s", p.pkg, pattern)
-			}
+	for _, c := range []struct {
+		child, want string
+		within      time.Duration
+	}{{"arguments", "", time.Minute}, {"figures", "out of memory", time.Minute}, {"forever", "not opened within 1s", time.Second}} {
+		t.Setenv(childEnv, c.child)
+		begin := time.Now()
+		_, err := findDevice(t.Context(), []string{self}, c.within)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) || time.Since(begin) > 30*time.Second {
+			t.Errorf("%s: error %v after %v; want %q", c.child, err, time.Since(begin), c.want)
 		}
 	}
 }
 
-func TestPick(t *testing.T) {
-	found := []device{{0, "llvmpipe", "cpu", "", ""}, {1, "Voodoo 2", "discrete", "", ""}, {2, "Voodoo 3", "discrete", "", ""}}
-	for want, index := range map[string]int{"": 1, "0": 0, "2": 2, "voodoo": 1, "LLVM": 0, "oo 3": 2} {
-		if d, err := pick(found, want); err != nil || d.Index != index {
-			t.Errorf("%q: %+v, %v; want %d", want, d, err, index)
-		}
+// A bench is told how long it may take, so that it measures the most important cases first and ends by itself.
+func TestBudgetOfBench(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if d, err := pick(found[:1], ""); err != nil || d.Index != 0 {
-		t.Errorf("a software driver alone: %+v, %v", d, err)
+	r, err := openResults(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, wrong := range []string{"3", "Banshee"} {
-		if d, err := pick(found, wrong); err == nil || !strings.Contains(err.Error(), "Voodoo 3") {
-			t.Errorf("%q: %+v, %v", wrong, d, err)
-		}
+	defer r.close()
+	p := benches[0].part(options{}, "", device{}, true)
+	p.argv[0], p.env = self, append(p.env, childEnv+"=arguments")
+	if out := p.run(t.Context(), 30*time.Second, r); !out.Finished || len(r.records) != 1 || !strings.Contains(string(r.records[0].Line), `"-budget","25s"`) {
+		t.Errorf("%+v, %+v; want -budget 25s", out, r.records)
 	}
 }
 
+// Peers multiply as evorl does, on the device on which it runs.
+// Every script of peers tells with which precision and on which platform it ran, and all that it measured; MJX counts from the start of its process.
 // Figures belong to the device and driver that they were measured with, whichever were measured later in the same folder.
-func TestReportByDevice(t *testing.T) {
-	on := func(name, driver string) record {
-		return record{Machine: &machine{Device: device{Name: name, Driver: driver}, Processor: "Abacus"}}
-	}
-	figure := func(value int) record {
-		return record{Part: "bench ppo", Line: json.RawMessage(fmt.Sprintf(`{"case": "ppo/p1", "suite": "core", "value": %d, "unit": "env steps/s"}`, value))}
-	}
-	peer := record{Part: "jax ppo p1", Line: json.RawMessage(`{"steps_per_second": 100}`)}
-	text := report([]record{
-		on("Voodoo", "1.0"), figure(300), peer, on("llvmpipe", "2.0"), figure(200), on("Voodoo", "1.1"), figure(400), on("Voodoo", "1.0"), figure(500),
-	})
-	sections := strings.Split(text, "\n## ")
-	if len(sections) != 4 {
-		t.Fatalf("%d sections; want 3 after the title:\n%s", len(sections), text)
-	}
-	for i, want := range [][]string{
-		{"Voodoo, driver 1.0\n", "| core | ppo/p1 | 500 env steps/s |", "| 500 env steps/s | 100 env steps/s | 5 × |"},
-		{"llvmpipe, driver 2.0\n", "| core | ppo/p1 | 200 env steps/s |"},
-		{"Voodoo, driver 1.1\n", "| core | ppo/p1 | 400 env steps/s |"},
-	} {
-		for _, w := range want {
-			if !strings.Contains(sections[i+1], w) {
-				t.Errorf("no %q in section %d:\n%s", w, i, sections[i+1])
-			}
-		}
-		if beside := strings.Contains(sections[i+1], "Beside peers"); beside != (i == 0) {
-			t.Errorf("section %d has a table of peers: %v", i, beside)
-		}
-	}
-}
-
 // A pattern that matches no part is refused before anything is built, with the parts that there are.
 func TestOnlyMatchesNothing(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
@@ -236,13 +197,58 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A figure without kernels and an unexpected line do not break the page.
-func TestReportOfLittle(t *testing.T) {
-	text := report([]record{
-		{Part: "bench core", Line: json.RawMessage(`{"case": "fma_peak", "value": 12345, "unit": "GFLOP/s"}`)},
-		{Part: "jax ppo p1", Line: json.RawMessage(`[]`)},
-	})
-	if !strings.Contains(text, "12.3k GFLOP/s") || strings.Contains(text, "Beside") {
-		t.Error(text)
+// There is no ratio where the figures cannot be compared.
+// stopped runs a part that takes forever, until the process is told to end.
+func stopped() {
+	ctx, stop := signals()
+	defer stop()
+	folder, err := os.MkdirTemp("", "evorl-compare-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	r, err := openResults(folder)
+	if err != nil {
+		panic(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	p := part{name: "jax ppo p1", kind: peerKind, limit: time.Hour, argv: []string{self}, env: []string{childEnv + "=forever"}}
+	if err := r.measure(ctx, []part{p, p}, time.Now().Add(time.Hour), folder, os.Stdout, os.Stderr); err != nil {
+		panic(err)
 	}
 }
+
+// A run that is told to end prints what it has.
+func TestStopped(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	var out strings.Builder
+	cmd.Env, cmd.Stdout = append(os.Environ(), childEnv+"=stopped"), &out
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := said.Read(make([]byte, 1)); err != nil { // the part begins
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, said); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || !strings.Contains(out.String(), "# evorl beside its peers") || !strings.Contains(out.String(), "| jax ppo p1 |") {
+		t.Errorf("%v, printed %q; want the page", err, out.String())
+	}
+}
+
+// A figure without kernels and an unexpected line do not break the page.

@@ -7,21 +7,21 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/evorl/evorl/internal/host"
 )
 
-// device is a device as listed by evorl devices.
+// device is what the program measure tells of the device that it opens.
 type device struct {
 	Index  int    `json:"index"`
 	Name   string `json:"name"`
+	Vendor string `json:"vendor"`
 	Type   string `json:"type"` // cpu: a software driver
 	Driver string `json:"driver"`
 	API    string `json:"api"`
+	Evorl  string `json:"evorl"` // version
 }
 
 func (d device) gpu() bool { return d.Type != "cpu" && d.Type != "other" }
@@ -30,53 +30,40 @@ func (d device) gpu() bool { return d.Type != "cpu" && d.Type != "other" }
 type machine struct {
 	Date      time.Time `json:"date"`
 	Device    device    `json:"device"`
-	Evorl     string    `json:"evorl"` // version
 	System    string    `json:"system"`
 	Processor string    `json:"processor"`
 	Cores     int       `json:"cores"`
 	Load      string    `json:"load"` // averages over 1, 5 and 15 minutes, before the first part
 }
 
-// findDevice selects a device as evorl does: by index or part of a name, else the first GPU, else the first device.
-func findDevice(ctx context.Context, bin, want string) (device, error) {
-	out, err := exec.CommandContext(ctx, filepath.Join(bin, "evorl"), "devices", "--json").Output()
-	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			err = errors.New(strings.TrimSpace(string(exit.Stderr)))
-		}
-		return device{}, fmt.Errorf("evorl devices: %w", err)
+// findTime is how long a device may take to be opened: a driver that hangs would hang every part.
+const findTime = time.Minute
+
+// findDevice opens a device as evorl does, by index or part of a name, or else the default one, and describes it.
+func findDevice(ctx context.Context, argv []string, within time.Duration) (d device, err error) {
+	limited, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	cmd := exec.CommandContext(limited, argv[0], argv[1:]...)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		return d, fmt.Errorf("the device was not opened within %v; evorl devices tells what there is, -device N takes another one", within)
+	case errors.As(err, &exit):
+		return d, errors.New(strings.TrimSpace(string(exit.Stderr)))
+	case err != nil:
+		return d, err
 	}
-	var found []device
-	if err := json.Unmarshal(out, &found); err != nil {
-		return device{}, fmt.Errorf("evorl devices: %w", err)
+	if err := json.Unmarshal(out, &d); err != nil {
+		return d, fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
 	}
-	return pick(found, want)
+	return d, nil
 }
 
-func pick(found []device, want string) (device, error) {
-	var names []string
-	n, err := strconv.Atoi(want)
-	for _, d := range found {
-		switch {
-		case want == "" && d.gpu(), want != "" && err == nil && d.Index == n,
-			want != "" && err != nil && strings.Contains(strings.ToLower(d.Name), strings.ToLower(want)):
-			return d, nil
-		}
-		names = append(names, fmt.Sprintf("%d %s", d.Index, d.Name))
-	}
-	if want == "" && len(found) > 0 {
-		return found[0], nil
-	}
-	return device{}, fmt.Errorf("no device %q; there are: %s", want, strings.Join(names, ", "))
-}
-
-func describe(ctx context.Context, bin string, d device) *machine {
+func describe(d device) *machine {
 	of := host.This()
 	m := &machine{Date: time.Now().UTC().Truncate(time.Second), Device: d, System: of.System, Processor: of.Processor, Cores: of.Processors}
-	if out, err := exec.CommandContext(ctx, filepath.Join(bin, "evorl"), "--version").Output(); err == nil {
-		m.Evorl = strings.TrimSpace(strings.TrimPrefix(string(out), "evorl version "))
-	}
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
 		m.Load = strings.Join(strings.Fields(string(load))[:3], " ")
 	}

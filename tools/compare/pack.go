@@ -1,7 +1,6 @@
 package main
 
 import (
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/gob"
 	"errors"
@@ -10,14 +9,52 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // packName is the file that holds the packed programs, beside compare.
-const packName = "programs.gz"
+const packName = "programs.zst"
 
-// A pack is a gzip stream of files in gob's encoding. Every program contains the same compiled kernels, 25 MB, which gzip does not find
-// again beyond its 32 KiB. So files are cut into pieces where their content says so, wherever it lies, and a piece that was there
-// before is its number.
+// A pack is a Zstandard stream of files in gob's encoding. Every program contains the same compiled kernels, 17 MB, which the copy of the
+// repository has that travels with the pack. So files are cut into pieces where their content says so, wherever it lies, and a piece that was
+// there before, or that the repository's kernels have, is its number. What is left are the same functions at other addresses, which
+// Zstandard finds again within its window.
+
+// seed is the content that both sides of a pack have: the pieces of a folder's files.
+type seed struct {
+	pieces [][]byte
+	sum    [sha256.Size]byte // of all of them
+}
+
+// kernels is the folder, in the repository, whose files the programs contain.
+const kernels = "shaders"
+
+// readSeed cuts all files of a folder into pieces.
+func readSeed(folder string) (s seed, err error) {
+	whole := sha256.New()
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		_, _ = whole.Write(data) // has no error
+		for len(data) > 0 {
+			n := cut(data)
+			s.pieces, data = append(s.pieces, data[:n]), data[n:]
+		}
+		return nil
+	})
+	whole.Sum(s.sum[:0])
+	return s, err
+}
+
+// header begins a pack.
+type header struct{ Seed [sha256.Size]byte }
 
 // packed is a file of a pack.
 type packed struct {
@@ -28,17 +65,21 @@ type packed struct {
 // piece is a part of a file.
 type piece struct {
 	Data []byte // nil: it is an earlier piece of the pack
-	Same int    // index of that piece, among those with data
+	Same int    // index of that piece, among those of the seed and those with data
 }
 
-// Sizes of pieces in bytes: a cut where the low bits of the hash are zero, after 16 KiB on average.
+// window is larger than all that is left of the programs.
+const window = 128 << 20
+
+// Sizes of pieces in bytes: a cut where the low bits of the hash are zero, after 640 bytes on average, so that a piece that overlaps a kernel's
+// end costs little.
 const (
-	smallestPiece = 4 << 10
+	smallestPiece = 128
 	largestPiece  = 128 << 10
-	cutMask       = 16<<10 - 1
+	cutMask       = 512 - 1
 )
 
-// gear has a random number for each byte: the low 14 bits of the hash depend on the last 14 bytes.
+// gear has a random number for each byte: the low 9 bits of the hash depend on the last 9 bytes.
 var gear = func() (table [256]uint64) {
 	for i := range table {
 		sum := sha256.Sum256([]byte{byte(i)})
@@ -61,12 +102,19 @@ func cut(data []byte) int {
 }
 
 // pack writes files of a folder, in their order.
-func pack(to io.Writer, folder string, names []string) error {
-	compressed, err := gzip.NewWriterLevel(to, gzip.BestCompression)
+func pack(to io.Writer, folder string, names []string, from seed) error {
+	compressed, err := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(window), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
 	}
 	out, known := gob.NewEncoder(compressed), map[[sha256.Size]byte]int{}
+	pieces := len(from.pieces)
+	for i, p := range from.pieces {
+		known[sha256.Sum256(p)] = i
+	}
+	if err := out.Encode(header{from.sum}); err != nil {
+		return err
+	}
 	for _, name := range names {
 		data, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
@@ -79,7 +127,8 @@ func pack(to io.Writer, folder string, names []string) error {
 			if same, ok := known[sum]; ok {
 				file.Pieces = append(file.Pieces, piece{Same: same})
 			} else {
-				known[sum] = len(known)
+				known[sum] = pieces
+				pieces++
 				file.Pieces = append(file.Pieces, piece{Data: data[:n]})
 			}
 			data = data[n:]
@@ -92,13 +141,21 @@ func pack(to io.Writer, folder string, names []string) error {
 }
 
 // unpack writes the files of a pack into a folder, as programs.
-func unpack(from io.Reader, folder string) error {
-	compressed, err := gzip.NewReader(from)
+func unpack(from io.Reader, folder string, has seed) error {
+	compressed, err := zstd.NewReader(from, zstd.WithDecoderMaxWindow(window))
 	if err != nil {
 		return err
 	}
+	defer compressed.Close()
 	in := gob.NewDecoder(compressed)
-	var known [][]byte
+	var of header
+	if err := in.Decode(&of); err != nil {
+		return err
+	}
+	if of.Seed != has.sum {
+		return fmt.Errorf("it was built with other files in %s; want those of the repository in which -build ran", kernels)
+	}
+	known := slices.Clip(has.pieces)
 	for {
 		var file packed
 		if err := in.Decode(&file); errors.Is(err, io.EOF) {
@@ -127,11 +184,16 @@ func unpack(from io.Reader, folder string) error {
 	}
 }
 
-// unpackFile is unpack from a file. Its error wraps fs.ErrNotExist if there is no such file.
+// unpackFile is unpack from a file, in the root of the repository. Its error wraps fs.ErrNotExist if there is no such file.
 func unpackFile(name, folder string) error {
 	from, err := os.Open(name)
 	if err != nil {
 		return err
 	}
-	return errors.Join(unpack(from, folder), from.Close())
+	defer from.Close()
+	has, err := readSeed(kernels)
+	if err != nil {
+		return err
+	}
+	return unpack(from, folder, has)
 }

@@ -9,45 +9,70 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
+// kind is what a part does.
+type kind string
+
+const (
+	testKind  kind = "tests"
+	benchKind kind = "benches"
+	peerKind  kind = "peers"
+)
+
 // part is a program that runs for a limited time.
 type part struct {
 	name  string
-	limit time.Duration // of ten minutes; not of tests, see times
-	tests bool          // of a package
+	kind  kind
+	limit time.Duration // of ten minutes; 0: of tests that share their time, see times
+	first bool          // it must start, see times
 	argv  []string
 	dir   string
 	env   []string
 }
 
-// patience is how much earlier than its part a test ends that takes too long, so that the log names it.
+// least is the time in which no part does anything of use.
+const least = 3 * time.Second
+
+// patience is how much earlier than its part a test or a bench ends that takes too long, so that the log names it.
 func patience(limit time.Duration) time.Duration { return min(5*time.Second, limit/4) }
 
 // run runs the program within the limit and stores its output.
 func (p part) run(ctx context.Context, limit time.Duration, r *results) outcome {
-	if limit < 3*time.Second {
-		return outcome{Said: "left out: no time was left"}
+	if limit < least {
+		return outcome{Said: "no time was left", Left: true}
 	}
-	if p.tests {
-		p.argv = append(slices.Clip(p.argv), "-test.timeout", (limit - patience(limit)).String())
+	if p.kind == testKind {
+		return p.runTests(ctx, limit, r)
 	}
+	if p.kind == benchKind {
+		p.argv = append(slices.Clip(p.argv), "-budget", (limit - patience(limit)).String())
+	}
+	lines := &output{part: p.name, to: r}
+	out := p.start(ctx, limit, lines)
+	if out.Finished && lines.figures == 0 {
+		out.Finished, out.Said = false, "no figure"
+	}
+	return out
+}
+
+// start runs the program within the limit.
+func (p part) start(ctx context.Context, limit time.Duration, lines *output) outcome {
 	begin := time.Now()
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	fmt.Fprintf(r.log, "\n== %s: %s\n", p.name, strings.Join(p.argv, " "))
+	fmt.Fprintf(lines.to.log, "\n== %s: %s\n", p.name, strings.Join(p.argv, " "))
 	cmd := exec.CommandContext(timed, p.argv[0], p.argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = p.dir, append(os.Environ(), p.env...), 2*time.Second
 	complaint := &lastLine{}
-	cmd.Stderr = io.MultiWriter(r.log, complaint)
+	cmd.Stderr = io.MultiWriter(lines.to.log, complaint)
 	stdout, write := io.Pipe()
 	cmd.Stdout = write
 	read := make(chan error, 1)
-	go func() { read <- p.read(stdout, r) }()
+	go func() { read <- lines.read(stdout) }()
 	err := cmd.Run()
 	_ = write.Close() // a pipe's Close has no error
 	if e := <-read; err == nil {
@@ -65,23 +90,29 @@ func (p part) run(ctx context.Context, limit time.Duration, r *results) outcome 
 	return out
 }
 
-// ended matches the result line of a top-level test in the output of go test -v.
-var ended = regexp.MustCompile(`^--- (PASS|FAIL|SKIP): (\S+)`)
+// output stores what a part writes.
+type output struct {
+	part    string
+	to      *results
+	figures int     // lines of JSON
+	tests   testLog // of a Go program of tests
+}
 
 // read stores JSON lines and test results, and writes the rest to the log.
-func (p part) read(from io.Reader, r *results) error {
+func (o *output) read(from io.Reader) error {
 	lines := bufio.NewReader(from)
 	for {
 		line, err := lines.ReadString('\n')
 		if text := strings.TrimSpace(line); strings.HasPrefix(text, "{") && json.Valid([]byte(text)) {
-			if err := r.add(record{Part: p.name, Line: json.RawMessage(text)}); err != nil {
+			o.figures++
+			if err := o.to.add(record{Part: o.part, Line: json.RawMessage(text)}); err != nil {
 				return err
 			}
-		} else if _, err := io.WriteString(r.log, line); err != nil {
+		} else if _, err := io.WriteString(o.to.log, line); err != nil {
 			return err
 		}
-		if m := ended.FindStringSubmatch(line); m != nil {
-			if err := r.add(record{Part: p.name, Test: &testResult{Name: m[2], Result: m[1]}}); err != nil {
+		if result, ok := o.tests.line(line); ok {
+			if err := o.to.add(record{Part: o.part, Test: &result}); err != nil {
 				return err
 			}
 		}

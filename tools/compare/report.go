@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,8 @@ type figure struct {
 	Suite    string   `json:"suite"`
 	Case     string   `json:"case"`
 	Value    float64  `json:"value"`
+	Min      float64  `json:"min"` // of the tenths of its time
+	Max      float64  `json:"max"`
 	Unit     string   `json:"unit"`
 	Fraction *float64 `json:"fraction_of_limit"`
 	Kernels  []struct {
@@ -75,14 +78,50 @@ func report(records []record) string {
 		s := summarize(of)
 		if m := s.machine; m != nil {
 			fmt.Fprintf(&b, "\n## %s, driver %s\n\n%s; Vulkan %s; evorl %s; %s, %d cores of %s, load averages %s at the beginning.\n", m.Device.Name, m.Device.Driver,
-				m.Date.Format("2 January 2006 15:04 MST"), m.Device.API, m.Evorl, m.System, m.Cores, m.Processor, m.Load)
+				m.Date.Format("2 January 2006 15:04 MST"), m.Device.API, m.Device.Evorl, m.System, m.Cores, m.Processor, m.Load)
 		}
-		s.writeFailures(&b)
-		s.writeTests(&b)
-		s.writePeers(&b)
+		s.writeMost(&b)
 		s.writeFigures(&b)
 	}
 	return b.String()
+}
+
+// brief returns what matters most, of the device that was measured last: for readers who see only the end of a long output.
+func brief(records []record) string {
+	var last *machine
+	for _, r := range records {
+		last = cmp.Or(r.Machine, last)
+	}
+	var b strings.Builder
+	for _, of := range byDevice(records) {
+		if s := summarize(of); s.machine == last {
+			b.WriteString("\n# In short\n")
+			s.writeMost(&b)
+		}
+	}
+	return b.String()
+}
+
+// writeMost writes everything but the figures of evorl alone.
+func (s summary) writeMost(b *strings.Builder) {
+	s.writeAbout(b)
+	s.writeFailures(b)
+	s.writeTests(b)
+	s.writePeers(b)
+}
+
+// writeAbout writes which of the peers' packages there are.
+func (s summary) writeAbout(b *strings.Builder) {
+	line := s.peers[importPart]
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(line)) {
+		if text, ok := line[name].(string); ok {
+			words = append(words, name+" "+text)
+		}
+	}
+	if len(words) > 0 {
+		fmt.Fprintf(b, "\nPeers: %s.\n", strings.Join(words, ", "))
+	}
 }
 
 // writePeers writes the figures that both have. A ratio above 1 means that evorl is faster.
@@ -103,17 +142,54 @@ func (s summary) writePeers(b *strings.Builder) {
 			unit, ours, ratio := cmp.Or(of.time, "env steps/s"), "", ""
 			if at >= 0 {
 				f := s.figures[at]
-				ours = quantity(f.Value, f.Unit)
-				if of.time != "" {
-					ratio = strconv.FormatFloat(theirs/f.Value, 'g', 3, 64) + " ×"
-				} else {
-					ratio = strconv.FormatFloat(f.Value/theirs, 'g', 3, 64) + " ×"
-				}
+				ours = spread(quantity(f.Value, f.Unit), f.Min, f.Max)
+				ratio = s.ratio(of, line, f.Value, theirs)
 			}
-			table.row(of.what, ours, quantity(theirs, unit), ratio, version(line), ranOn(line, p.script))
+			peers := quantity(theirs, unit)
+			if slices.Equal(of.fields, p.beside[0].fields) {
+				peers = spread(peers, samples(line)...)
+			}
+			table.row(of.what, ours, peers, ratio, version(line), ranOn(line, p.script))
 		}
 	}
 	table.write(b, "Beside peers")
+}
+
+// samples returns what a peer measured each time, in the unit of its main figure, of which its figure is the median.
+func samples(line map[string]any) (all []float64) {
+	list, _ := line["samples"].([]any)
+	for _, x := range list {
+		if x, ok := x.(float64); ok {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// spread adds the least and the largest of several measurements to a figure.
+func spread(figure string, of ...float64) string {
+	if len(of) < 2 || slices.Min(of) == slices.Max(of) {
+		return figure
+	}
+	low, _, _ := strings.Cut(quantity(slices.Min(of), ""), " ")
+	high, _, _ := strings.Cut(quantity(slices.Max(of), ""), " ")
+	return fmt.Sprintf("%s (%s to %s)", figure, low, high)
+}
+
+// ratio returns how much faster evorl is, or why the figures cannot be compared.
+func (s summary) ratio(of beside, line map[string]any, ours, theirs float64) string {
+	finite, told := line["finite"].(bool)
+	switch {
+	case told && !finite:
+		return "none: the peer's results are not finite"
+	case line["platform"] == "cpu" && s.machine != nil && s.machine.Device.gpu():
+		return "none: the peer ran on the processor"
+	case !(theirs > 0) || !(ours > 0):
+		return "none: no figure"
+	case of.time != "":
+		ours, theirs = theirs, ours
+	}
+	return strconv.FormatFloat(ours/theirs, 'g', 3, 64) + " ×"
 }
 
 // version describes the version of a peer.
@@ -124,6 +200,9 @@ func version(line map[string]any) string {
 	}
 	if v, ok := line["jax"].(string); ok {
 		words = append(words, "JAX "+v)
+	}
+	if v, ok := line["precision"].(string); ok {
+		words = append(words, "precision "+v)
 	}
 	return strings.Join(words, ", ")
 }
@@ -157,81 +236,52 @@ func (s summary) writeFigures(b *strings.Builder) {
 		for _, k := range f.Kernels[:min(3, len(f.Kernels))] {
 			most = append(most, fmt.Sprintf("%s %.0f%%", k.Label, 100*k.Seconds/all))
 		}
-		table.row(f.Suite, f.Case, quantity(f.Value, f.Unit), limit, strings.Join(most, ", "))
+		table.row(f.Suite, f.Case, spread(quantity(f.Value, f.Unit), f.Min, f.Max), limit, strings.Join(most, ", "))
 	}
 	table.write(b, "Measured")
 }
 
 // writeTests writes the test results.
 func (s summary) writeTests(b *strings.Builder) {
-	table := newTable("tests of", "passed", "failed", "skipped", "which failed")
+	table := newTable("tests of", "passed", "failed", "skipped", "stopped", "not reached", "which did neither pass nor were skipped")
 	for _, part := range s.order {
 		results, ok := s.tests[part]
 		if !ok {
 			continue
 		}
 		names := map[string][]string{}
-		for name, result := range results {
-			names[result] = append(names[result], name)
+		for _, name := range slices.Sorted(maps.Keys(results)) {
+			names[results[name]] = append(names[results[name]], name)
 		}
-		slices.SortFunc(names["FAIL"], cmp.Compare)
-		table.row(strings.TrimPrefix(part, "test "),
-			strconv.Itoa(len(names["PASS"])), strconv.Itoa(len(names["FAIL"])), strconv.Itoa(len(names["SKIP"])),
-			strings.Join(names["FAIL"], ", "))
+		var which []string
+		for _, of := range []struct{ result, word string }{{"FAIL", ""}, {stoppedTest, "stopped: "}, {unreached, "not reached: "}} {
+			if len(names[of.result]) > 0 {
+				which = append(which, of.word+strings.Join(names[of.result], ", "))
+			}
+		}
+		cells := []string{strings.TrimPrefix(part, "test ")}
+		for _, result := range []string{"PASS", "FAIL", "SKIP", stoppedTest, unreached} {
+			cells = append(cells, strconv.Itoa(len(names[result])))
+		}
+		table.row(append(cells, strings.Join(which, "; "))...)
 	}
 	table.write(b, "Tests on the device")
 }
 
-// writeFailures writes the parts that did not finish.
+// writeFailures writes the parts that did not finish, and in one line those that found no time.
 func (s summary) writeFailures(b *strings.Builder) {
 	table := newTable("part", "seconds", "failure")
+	var left []string
 	for _, part := range s.order {
-		if o := s.outcomes[part]; !o.Finished {
+		switch o := s.outcomes[part]; {
+		case o.Left:
+			left = append(left, part)
+		case !o.Finished:
 			table.row(part, fmt.Sprintf("%.0f", o.Seconds), o.Said)
 		}
 	}
 	table.write(b, "Not finished")
-}
-
-// table is a Markdown table.
-type table struct{ rows []string }
-
-func newTable(columns ...string) *table {
-	t := &table{}
-	t.row(columns...)
-	t.rows = append(t.rows, strings.Repeat("|---", len(columns))+"|")
-	return t
-}
-
-func (t *table) row(cells ...string) {
-	for i, c := range cells {
-		cells[i] = strings.NewReplacer("|", "\\|", "\n", " ").Replace(c)
+	if len(left) > 0 {
+		fmt.Fprintf(b, "\nLeft out, since no time was left: %s.\n", strings.Join(left, ", "))
 	}
-	t.rows = append(t.rows, "| "+strings.Join(cells, " | ")+" |")
-}
-
-// write writes the table under a title, unless it is empty.
-func (t *table) write(b *strings.Builder, title string) {
-	if len(t.rows) > 2 {
-		fmt.Fprintf(b, "\n### %s\n\n%s\n", title, strings.Join(t.rows, "\n"))
-	}
-}
-
-// quantity formats a figure with three digits, large ones in thousands, millions or billions.
-func quantity(x float64, unit string) string {
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1e9, "G"}, {1e6, "M"}, {1e4, "k"}} {
-		if x >= u.size {
-			if u.name == "k" {
-				u.size = 1e3
-			}
-			return strconv.FormatFloat(x/u.size, 'g', 3, 64) + u.name + " " + unit
-		}
-	}
-	if x >= 100 {
-		return strconv.FormatFloat(x, 'f', 0, 64) + " " + unit
-	}
-	return strconv.FormatFloat(x, 'g', 3, 64) + " " + unit
 }

@@ -22,7 +22,7 @@ type record struct {
 // testResult is the result of a Go test.
 type testResult struct {
 	Name   string `json:"name"`
-	Result string `json:"result"` // PASS, FAIL, SKIP
+	Result string `json:"result"` // PASS, FAIL, SKIP, STOPPED, NOT REACHED
 }
 
 // outcome describes how a part ended.
@@ -30,6 +30,7 @@ type outcome struct {
 	Finished bool    `json:"finished"`
 	Said     string  `json:"said"` // "finished", or the reason why not
 	Seconds  float64 `json:"seconds"`
+	Left     bool    `json:"left,omitempty"` // it was left out, since no time was left
 }
 
 // results are the records of a folder. Each is written immediately, so that a later failure loses nothing.

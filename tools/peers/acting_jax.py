@@ -3,8 +3,8 @@
 
 One jitted lax.scan over steps, in it the policy (two layers of 64, tanh, then logits), a sampled action, and a step of all environments with
 a reset where an episode ends: what gymnax does (github.com/RobertTLange/gymnax), whose environments are written the same way; the dynamics are those of
-ppo_jax.py beside this file. Nothing is kept of a step but the observation, as there is no trajectory in the suite's cases either. The best of three
-runs counts; compiling is told by itself.
+ppo_jax.py beside this file. Nothing is kept of a step but the observation, as there is no trajectory in the suite's cases either. The median of three
+runs after a first one counts; compiling is told by itself.
 
     python tools/peers/acting_jax.py --environments 64 1024 16384 --json
 
@@ -13,6 +13,7 @@ HalfCheetah has no peer here: MJX's (mjx_rollout.py) takes random actions.
 
 import argparse
 import json
+import statistics
 import time
 
 from ppo_jax import RESET_RANGE, env_step, initial_params
@@ -41,13 +42,15 @@ def measure(jax, jnp, numpy, environments, steps):
     begin = time.perf_counter()
     compiled = jax.jit(rollout).lower(layers, state, age, jax.random.PRNGKey(0)).compile()
     compile_seconds = time.perf_counter() - begin
-    best = float("inf")
-    for run in range(3):
+    times = []
+    for run in range(4):
         begin = time.perf_counter()
         _, ended = jax.block_until_ready(compiled(layers, state, age, jax.random.PRNGKey(run)))
-        best = min(best, time.perf_counter() - begin)
+        times.append(time.perf_counter() - begin)
+    times = times[1:]
     return {
-        "environments": environments, "steps": steps, "steps_per_second": environments * steps / best, "compile_seconds": round(compile_seconds, 3),
+        "environments": environments, "steps": steps, "steps_per_second": environments * steps / statistics.median(times),
+        "samples": [environments * steps / x for x in times], "compile_seconds": round(compile_seconds, 3),
         "mean_length": environments * steps / max(1, int(ended.sum())),
     }
 
@@ -65,7 +68,8 @@ def main():
     import numpy
 
     device = jax.devices()[0]
-    about = {"peer": "JAX", "platform": device.platform, "device": device.device_kind, "jax": jax.__version__}
+    about = {"peer": "JAX", "platform": device.platform, "device": device.device_kind, "jax": jax.__version__,
+             "precision": jax.config.jax_default_matmul_precision or "default"}
     for environments in args.environments:
         line = about | measure(jax, jnp, numpy, environments, args.steps or max(64, 2**22 // environments))
         if args.json:

@@ -5,8 +5,8 @@
     /tmp/mjx/bin/python tools/peers/mjx_rollout.py --worlds 4096 HalfCheetah-v5 --json
 
 Every world begins at a reset of Gymnasium's and takes environment steps by uniformly random actions of its own, all of them in one jit: a scan over environment steps, in it a scan
-over MuJoCo's time steps, in it a vmap over the worlds. Integration alone, without observations, rewards and resets, which is to the peer's advantage. The best of three runs counts;
-compilation is told by itself. Humanoid's model asks for the solver PGS, which MJX lacks: it gets Newton's, as here.
+over MuJoCo's time steps, in it a vmap over the worlds. Integration alone, without observations, rewards and resets, which is to the peer's advantage. The median of three runs after a first one counts;
+compilation is told by itself, and start-up from the start of the process. Humanoid's model asks for the solver PGS, which MJX lacks: it gets Newton's, as here.
 
 --impl warp takes MJX's kernels for NVIDIA's GPUs in place of those in JAX (pip install warp-lang).
 """
@@ -15,13 +15,27 @@ import argparse
 import json
 import os
 import platform
+import statistics
 import sys
 import time
+
+SCRIPT_START = time.time()
 
 NAMES = ["HalfCheetah-v5", "Hopper-v5", "Ant-v5", "Humanoid-v5"]
 
 
-def measure(jax, mujoco, mjx, name, worlds, steps, impl):
+def seconds_since_process_start():
+    """Age of this process; where /proc is missing, time since this script began (without the interpreter's start)."""
+    try:
+        with open("/proc/self/stat") as f:
+            started = int(f.read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - started
+    except (OSError, AttributeError):
+        return time.time() - SCRIPT_START
+
+
+def measure(jax, mujoco, mjx, name, worlds, steps, impl, start):
+    """start: the seconds from the start of the process to the end of imports, which count for every measurement."""
     import gymnasium
     import jax.numpy as jnp
     import numpy as np
@@ -53,14 +67,17 @@ def measure(jax, mujoco, mjx, name, worlds, steps, impl):
     ready = time.perf_counter()
     compiled = jax.jit(rollout).lower(on_device, worlds_data, jax.random.PRNGKey(0)).compile()
     compile_seconds = time.perf_counter() - ready
-    best = float("inf")
-    for run in range(3):
-        start = time.perf_counter()
+    times = []
+    for run in range(4):
+        began = time.perf_counter()
         out = jax.block_until_ready(compiled(on_device, worlds_data, jax.random.PRNGKey(run)))
-        best = min(best, time.perf_counter() - start)
+        times.append(time.perf_counter() - began)
+    times = times[1:]
+    middle = statistics.median(times)
     return {
-        "environment": name, "worlds": worlds, "steps": steps, "impl": impl, "env_steps_per_second": worlds * steps / best, "physics_steps_per_second": worlds * steps * skip / best,
-        "start_up_seconds": round(ready - begin, 3), "compile_seconds": round(compile_seconds, 3), "finite": bool(jnp.isfinite(out.qpos).all()),
+        "environment": name, "worlds": worlds, "steps": steps, "impl": impl, "env_steps_per_second": worlds * steps / middle, "physics_steps_per_second": worlds * steps * skip / middle,
+        "samples": [worlds * steps / x for x in times],
+        "start_up_seconds": round(start + ready - begin, 3), "compile_seconds": round(compile_seconds, 3), "finite": bool(jnp.isfinite(out.qpos).all()),
     }
 
 
@@ -79,12 +96,13 @@ def main():
     from mujoco import mjx
 
     device = jax.devices()[0]
-    about = {"peer": f"MJX {mujoco.__version__}", "platform": device.platform, "device": device.device_kind, "jax": jax.__version__, "python": platform.python_version()}
+    start = seconds_since_process_start()
+    about = {"peer": f"MJX {mujoco.__version__}", "platform": device.platform, "device": device.device_kind, "jax": jax.__version__, "python": platform.python_version(), "precision": jax.config.jax_default_matmul_precision or "default"}
     failed = False
     for name in args.names:
         for worlds in args.worlds:
             try:
-                line = about | measure(jax, mujoco, mjx, name, worlds, args.steps, args.impl) | {"load_average": round(os.getloadavg()[0], 2)}
+                line = about | measure(jax, mujoco, mjx, name, worlds, args.steps, args.impl, start) | {"load_average": round(os.getloadavg()[0], 2)}
             except Exception as error:  # memory may end; the others are measured all the same
                 failed = True
                 print(f"mjx_rollout: {name}, {worlds} worlds: {type(error).__name__}: {error}", file=sys.stderr, flush=True)

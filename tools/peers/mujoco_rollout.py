@@ -4,12 +4,13 @@
     /tmp/mujoco/bin/python tools/peers/mujoco_rollout.py --json
 
 Every world begins at a reset of Gymnasium's and takes `--steps` environment steps by uniformly random actions of its own, by mujoco.rollout on all cores: integration alone, without
-observations, rewards and resets, which is to the peer's advantage. The best of three runs counts.
+observations, rewards and resets, which is to the peer's advantage. The median of three runs counts.
 """
 
 import argparse
 import json
 import os
+import statistics
 import time
 
 import gymnasium
@@ -39,13 +40,15 @@ def measure(name, worlds, steps, threads):
     data = [mujoco.MjData(model) for _ in range(threads)]
     state_out = np.zeros((worlds, steps * skip, size))
     sensor_out = np.zeros((worlds, steps * skip, model.nsensordata))
-    best = cpu = np.inf
+    times, cpu = [], []
     with mujoco.rollout.Rollout(nthread=threads) as rollout:
         for _ in range(3):
             begin, begin_cpu = time.perf_counter(), time.process_time()
             rollout.rollout(model, data, initial, control, state=state_out, sensordata=sensor_out)
-            best, cpu = min(best, time.perf_counter() - begin), min(cpu, time.process_time() - begin_cpu)
-    return worlds * steps / best, worlds * steps * skip / best, worlds * steps / cpu
+            times.append(time.perf_counter() - begin)
+            cpu.append(time.process_time() - begin_cpu)
+    middle = statistics.median(times)
+    return worlds * steps / middle, worlds * steps * skip / middle, worlds * steps / statistics.median(cpu), [worlds * steps / x for x in times]
 
 
 def main():
@@ -59,9 +62,9 @@ def main():
     for name in args.names:
         for worlds in args.worlds:
             steps = max(1, min(args.steps, 65536 // worlds))
-            env_steps, physics_steps, per_cpu = measure(name, worlds, steps, args.threads)
+            env_steps, physics_steps, per_cpu, samples = measure(name, worlds, steps, args.threads)
             line = {"peer": f"MuJoCo {mujoco.__version__}, mujoco.rollout", "threads": args.threads, "environment": name, "worlds": worlds, "steps": steps,
-                    "env_steps_per_second": env_steps, "physics_steps_per_second": physics_steps, "env_steps_per_cpu_second": per_cpu}
+                    "env_steps_per_second": env_steps, "samples": samples, "physics_steps_per_second": physics_steps, "env_steps_per_cpu_second": per_cpu}
             print(json.dumps(line) if args.json else f"{name:26} {worlds:6} worlds {env_steps:12.0f} env steps/s {physics_steps:12.0f} physics steps/s {per_cpu:12.0f} env steps a second of one core", flush=True)
 
 

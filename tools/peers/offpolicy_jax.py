@@ -17,6 +17,7 @@ vmap over all members, as it is on a GPU.
 import argparse
 import json
 import os
+import statistics
 import time
 
 
@@ -180,6 +181,12 @@ def main():
             report(measure(jax, numpy, args, members, updates, cpu), args.json)
 
 
+def tenths(times):
+    """Means of at most ten stretches of times, which are all of them where they are few."""
+    n = -(-len(times) // 10)
+    return [statistics.mean(times[i : i + n]) for i in range(0, len(times), n)]
+
+
 def measure(jax, numpy, args, members, updates, cpu):
     lax, tree = jax.lax, jax.tree_util
     count = args.devices or (len(jax.devices()) if cpu else 1)
@@ -259,6 +266,7 @@ def measure(jax, numpy, args, members, updates, cpu):
         i += 1
     processor = time.process_time() - processor
     n = updates * len(times)
+    samples = [1e3 * x for x in tenths([sum(times[j : j + len(compiled)]) / (updates * len(compiled)) for j in range(0, len(times), len(compiled))])]
     # The 20th part of the rounds is faster: for a machine that others use too.
     rounds = sorted(sum(times[j : j + len(compiled)]) / (updates * len(compiled)) for j in range(0, len(times), len(compiled)))
     best = rounds[len(rounds) // 20]
@@ -267,8 +275,9 @@ def measure(jax, numpy, args, members, updates, cpu):
         raise SystemExit("parameters are not finite")
     return {
         "peer": "jax", "algorithm": args.algorithm, "members": members, "hidden": args.hidden, "batch": args.batch, "updates_a_call": updates,
-        "milliseconds": 1e3 * sum(times) / n, "best_milliseconds": 1e3 * best, "cpu_milliseconds": 1e3 * processor / n,
+        "milliseconds": 1e3 * statistics.median(rounds), "samples": samples, "best_milliseconds": 1e3 * best, "cpu_milliseconds": 1e3 * processor / n,
         "compile_seconds": compile_seconds, "devices": count, "chunk": chunk, "unroll": args.unroll,
+        "platform": jax.devices()[0].platform, "precision": jax.config.jax_default_matmul_precision or "default",
         "device": jax.devices()[0].device_kind, "jax": jax.__version__, "flags": os.environ["XLA_FLAGS"],
     }
 

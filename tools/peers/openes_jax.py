@@ -23,6 +23,7 @@ One run prints one measurement, the time counted from the start of the process.
 import argparse
 import json
 import os
+import statistics
 import sys
 import time
 
@@ -188,14 +189,17 @@ def main():
     carry, first = jax.block_until_ready(compiled(carry, key))
     first_at = seconds_since_process_start()
     cpu = time.process_time()
+    times = []
     for g in range(args.generations):
+        begin = time.perf_counter()
         carry, fitness = jax.block_until_ready(compiled(carry, jax.random.fold_in(key, 1000 + g)))
-    finished = seconds_since_process_start()
-    each = (finished - first_at) / args.generations
+        times.append(time.perf_counter() - begin)
+    each = statistics.median(times)
     result = {
         "population": args.population,
         "hidden": args.hidden,
-        "generation_seconds": round(each, 4),
+        "generation_seconds": round(each, 6),
+        "samples": [round(x, 6) for x in times],
         "generation_cpu_seconds": round((time.process_time() - cpu) / args.generations, 4),
         "candidate_steps_per_second": round(args.population * STEPS / each, 1),
         "start_up_seconds": round(ready, 3),
@@ -204,6 +208,7 @@ def main():
         "load_average": round(os.getloadavg()[0], 2),
         "mean_fitness": [round(float(first), 2), round(float(fitness), 2)],
         "platform": platform,
+        "precision": jax.config.jax_default_matmul_precision or "default",
         "device": devices[0].device_kind,
         "devices": count,
         "chunk": chunk,

@@ -19,6 +19,7 @@ are spread: on a CPU both may take less time than one vmap over all members.
 import argparse
 import json
 import os
+import statistics
 import time
 
 DISCOUNT, TAU, RATE, GAE_LAMBDA, CLIP, ENTROPY, MAX_NORM = 0.99, 0.005, 3e-4, 0.95, 0.2, 0.01, 0.5
@@ -289,6 +290,12 @@ def begin(population, key):
     return s
 
 
+def tenths(times):
+    """Means of at most ten stretches of times, which are all of them where they are few."""
+    n = -(-len(times) // 10)
+    return [statistics.mean(times[i : i + n]) for i in range(0, len(times), n)]
+
+
 def measure(population):
     s = jax.jit(begin, static_argnums=0)(population, random.key(0))
     s = tree.tree_map(lambda x: x + 0, s)  # buffers of their own, to be donated
@@ -309,8 +316,9 @@ def measure(population):
         raise SystemExit("parameters are not finite")
     return {
         "peer": "jax", "algorithm": "pbt-" + args.algorithm, "population": population, "hidden": args.hidden, "chunk": args.chunk, "devices": args.devices,
-        "seconds": sum(times) / len(times), "best_seconds": min(times), "cpu_seconds": sum(processor) / len(times), "best_cpu_seconds": min(processor),
-        "compile_seconds": compiled, "device": jax.devices()[0].device_kind, "jax": jax.__version__, "flags": os.environ.get("XLA_FLAGS", ""),
+        "seconds": statistics.median(times), "samples": tenths(times), "best_seconds": min(times), "cpu_seconds": sum(processor) / len(times), "best_cpu_seconds": min(processor),
+        "compile_seconds": compiled, "device": jax.devices()[0].device_kind, "platform": jax.devices()[0].platform,
+        "precision": jax.config.jax_default_matmul_precision or "default", "jax": jax.__version__, "flags": os.environ.get("XLA_FLAGS", ""),
     }
 
 
