@@ -87,9 +87,6 @@ func (w EpisodeWord) Done() Done { return Done(w >> 30) }
 // MostActionRepeat returns the largest action repeat that an environment can have: the loops of a step are bounded.
 func (s *Spec) MostActionRepeat() int { return max(1, maxIterations/(1+s.Iterations)) }
 
-// HasCooperative reports whether an environment has a form in which the lanes of a subgroup compute it together.
-func (s *Spec) HasCooperative() bool { return s.cooperative != nil }
-
 // resolved checks the options against a Spec and fills in the defaults.
 func (o Options) resolved(spec Spec) (Options, error) {
 	var errs []error
@@ -115,7 +112,7 @@ func (o Options) resolved(spec Spec) (Options, error) {
 	if int(o.AutoReset) >= len(autoResetNames) {
 		errs = append(errs, fmt.Errorf("AutoReset is %d; want 0 (normal) to %d (disabled)", uint32(o.AutoReset), len(autoResetNames)-1))
 	}
-	if int(o.Mapping) >= len(mappingNames) || o.Mapping == Cooperative && !spec.HasCooperative() {
+	if int(o.Mapping) >= len(mappingNames) || o.Mapping == Cooperative && spec.cooperative == nil {
 		errs = append(errs, fmt.Errorf("Mapping is %v; want by-device or lane or, for environments that have that form, cooperative", o.Mapping))
 	}
 	if err := errors.Join(errs...); err != nil {
