@@ -360,6 +360,41 @@ type stepsKernel struct {
 // call dispatches x × y × z workgroups.
 func (k stepsKernel) call(x, y, z uint32) vk.Call { return vk.Pack(stepsShader, &k, x, y, z) }
 
+var sumShader = &vk.Shader{
+	Name:  "engine/sum",
+	SPIRV: shaders.Code("engine/sum"),
+	Bindings: []vk.Binding{
+		{Name: "Values", Index: 0, Access: vk.Read},
+		{Name: "values_texels", Index: 1, Access: vk.Read, Texel: vk.TexelFloat4, View: "Values"},
+		{Name: "Sum", Index: 2, Access: vk.Write},
+		{Name: "Sum4", Index: 3, Access: vk.Write, View: "Sum"},
+	},
+	PushBytes: 8,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "ALIGNED", ID: 1, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// sumKernel is shaders/engine/sum.comp.
+type sumKernel struct {
+	Values vk.Range // readonly vec4
+	Sum    vk.Range // writeonly float
+
+	Count uint32 // push constants, in order
+	Inner uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Aligned    bool   // default false
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k sumKernel) call(x, y, z uint32) vk.Call { return vk.Pack(sumShader, &k, x, y, z) }
+
 var takeShader = &vk.Shader{
 	Name:  "engine/take",
 	SPIRV: shaders.Code("engine/take"),

@@ -120,6 +120,15 @@ func (g Gemm) rowOfColumn() Gemm {
 }
 
 func (g Gemm) record(r *engine.Recorder, form gemmForm) {
+	terms := 0
+	if _, tiled := form.(tiledForm); tiled && g.lowRank == nil {
+		terms = 4 * int(r.Engine().Device().Info().Limits.MaxLoopIterations) // a loop takes four at once
+	}
+	g.recordWithin(r, form, terms)
+}
+
+// recordWithin records the product with sums of at most so many terms in a dispatch (within).
+func (g Gemm) recordWithin(r *engine.Recorder, form gemmForm, terms int) {
 	if err := g.check(); err != nil {
 		r.Fail(err)
 		return
@@ -140,8 +149,10 @@ func (g Gemm) record(r *engine.Recorder, form gemmForm) {
 		r.Fail(fmt.Errorf("nn: a product of %d × %d × %d of networks of low rank; only panels and tiles have them", g.M, g.K, g.N))
 		return
 	}
-	for _, call := range form.calls(g) {
-		r.Dispatch(call)
+	for _, part := range g.within(terms) {
+		for _, call := range form.calls(part) {
+			r.Dispatch(call)
+		}
 	}
 }
 
@@ -222,6 +233,10 @@ func (f tiledForm) calls(g Gemm) []vk.Call {
 	if g.lowRank != nil {
 		return []vk.Call{f.lowRankCall(g)}
 	}
+	return []vk.Call{f.call(g)}
+}
+
+func (f tiledForm) call(g Gemm) vk.Call {
 	k := gemmKernel{
 		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), C: g.C.Tensor.Range(),
 		M: uint32(g.M), N: uint32(g.N), K: uint32(g.K), Population: uint32(g.Members), Chunk: uint32(g.chunk()),
@@ -261,7 +276,7 @@ func (f tiledForm) calls(g Gemm) []vk.Call {
 	if f.form == formLanes {
 		call.Subgroup = f.workgroup
 	}
-	return []vk.Call{call}
+	return call
 }
 
 // optional returns the range of a tensor that a kernel may do without, an empty one for nil.

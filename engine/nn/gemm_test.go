@@ -68,6 +68,7 @@ type gemmCase struct {
 	blocks                 bool     // C's rows lie in blocks
 	padded                 bool     // C's rows may be written up to a multiple of eight columns
 	form                   gemmForm // nil: the device's choice
+	terms                  int      // of a dispatch's sums at most; 0: any number
 	precision              Precision
 	scaleA, scaleB         int // of float16
 }
@@ -182,7 +183,13 @@ func (c gemmCase) run(t *testing.T) {
 	if form == nil {
 		form = chooseGemm(s.Engine().Device().Info(), g)
 	}
-	record(t, s, func(r *engine.Recorder) { g.record(r, form) })
+	record(t, s, func(r *engine.Recorder) {
+		if c.terms > 0 {
+			g.recordWithin(r, form, c.terms)
+		} else {
+			g.record(r, form)
+		}
+	})
 	values := func(x *engine.Tensor) []float32 {
 		if x == nil {
 			return nil
@@ -376,6 +383,27 @@ func TestGemmPanel(t *testing.T) {
 	gemmCase{members: 2, m: 67, n: 128, k: 130, aligned: true, bias: true, activation: Tanh}.run(t)
 	gemmCase{members: 2, m: 64, n: 71, k: 259, transposeA: true, splits: 2}.run(t)
 	gemmCase{members: 2, m: 65, n: 23, k: 131, transposeB: true}.run(t)
+}
+
+// TestGemmTerms: sums that are longer than a dispatch may have are computed in parts, each split's by itself, which the device's loop limit asks for.
+func TestGemmTerms(t *testing.T) {
+	lanes, vector := tiledForm{form: formLanes, workgroup: 8, rows: 1, columns: 4}, tiledForm{form: formVector, workgroup: 64, width: 4}
+	if info := testState(t).Engine().Device().Info(); info.Type == vk.CPU {
+		lanes.workgroup = info.SubgroupSize
+	}
+	for _, aligned := range []bool{true, false} {
+		gemmCase{members: 2, m: 9, n: 13, k: 23, aligned: aligned, form: lanes, bias: true, activation: Tanh, terms: 8}.run(t)
+		gemmCase{members: 3, m: 5, n: 4, k: 24, aligned: aligned, form: lanes, transposeA: true, splits: 2, sharedA: 3, terms: 4}.run(t)
+		gemmCase{members: 2, m: 5, n: 7, k: 5, aligned: aligned, form: lanes, transposeA: true, transposeB: true, splits: 4, terms: 4}.run(t) // two without terms
+		gemmCase{members: 2, m: 9, n: 13, k: 17, aligned: aligned, form: lanes, transposeB: true, addend: true, slope: Swish, terms: 8}.run(t)
+		gemmCase{members: 2, m: 9, n: 13, k: 17, aligned: aligned, form: lanes, blocks: true, terms: 8}.run(t)
+		gemmCase{members: 2, m: 1, n: 13, k: 21, aligned: aligned, form: vector, bias: true, terms: 8}.run(t)
+	}
+	if testing.Short() {
+		return
+	}
+	gemmCase{members: 1, m: 5, n: 3, k: 4*65535 + 70, transposeA: true, splits: 1}.run(t)
+	gemmCase{members: 1, m: 1, n: 5, k: 4*65535 + 7}.run(t)
 }
 
 // TestGemmShared tests members that share an A or a B, with and without an addend, in every form.

@@ -2407,7 +2407,7 @@ var normShader = &vk.Shader{
 		{Name: "Hidden4", Index: 7, Access: vk.Write, View: "Hidden"},
 		{Name: "Rstd", Index: 8, Access: vk.Write},
 	},
-	PushBytes: 24,
+	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "WIDTH", ID: 1, Default: 1},
@@ -2433,6 +2433,7 @@ type normKernel struct {
 	Row      uint32
 	Scale    uint32
 	Shift    uint32
+	Begin    uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Width      uint32 // default 1
@@ -2462,7 +2463,7 @@ var normBackwardShader = &vk.Shader{
 		{Name: "Affine", Index: 11, Access: vk.Write},
 		{Name: "Affine4", Index: 12, Access: vk.Write, View: "Affine"},
 	},
-	PushBytes: 24,
+	PushBytes: 28,
 	Spec: []vk.SpecConstant{
 		{Name: "WORKGROUP", ID: 0, Default: 64},
 		{Name: "WIDTH", ID: 1, Default: 1},
@@ -2490,6 +2491,7 @@ type normBackwardKernel struct {
 	Row      uint32
 	Scale    uint32
 	Shift    uint32
+	Begin    uint32
 
 	Workgroup  uint32 // specialization constants, zero for their default 64
 	Width      uint32 // default 1
@@ -3387,7 +3389,7 @@ var rowsShader = &vk.Shader{
 		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
 		{Name: "Rows", Index: 4, Access: vk.Write},
 	},
-	PushBytes: 44,
+	PushBytes: 48,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
@@ -3415,6 +3417,7 @@ type rowsKernel struct {
 	Count            uint32
 	Capacity         uint32
 	Limit            float32
+	Begin            uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Element    uint32 // default 0

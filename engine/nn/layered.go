@@ -102,15 +102,9 @@ func (l *layered) places() int {
 	return most
 }
 
-// most returns the number of rows of every network that a binding has room for and whose products stay within the
-// device's loop limits.
+// most returns the number of rows of every network that a binding has room for.
 func (l *layered) most() int {
-	rows := int(l.info.Limits.MaxStorageRange) / (4 * l.networks * max(l.widest(), l.gatheredFloats()))
-	if loops := int(l.info.Limits.MaxLoopIterations); loops > 0 && l.patchFloats() > 0 {
-		const turn = 4 // rows that a loop of the products without panels takes at once
-		rows = min(rows, turn*loops/l.places())
-	}
-	return rows
+	return int(l.info.Limits.MaxStorageRange) / (4 * l.networks * max(l.widest(), l.gatheredFloats()))
 }
 
 // room returns a *vk.OutOfMemoryError if the given rows of every network exceed the size of a binding.
@@ -278,6 +272,14 @@ func line(info vk.Info) uint32 {
 	return 256
 }
 
+// spans divides count elements, of which a workgroup computes each, among dispatches of at most as many workgroups along x as the device allows.
+func (l *layered) spans(count, each int, record func(begin, groups uint32)) {
+	most := int(l.info.Limits.MaxGroups[0])
+	for begin := 0; begin < count; begin += most * each {
+		record(uint32(begin), uint32(min(most, ceil(count-begin, each))))
+	}
+}
+
 // matrix returns a layer's weights, beginning at input `from`.
 func (b batch) matrix(layer Layer, from int) Matrix {
 	return Matrix{Tensor: b.weights.Params, At: b.weights.Base + layer.Weight + from*layer.Out, Stride: b.row, Row: layer.Out}
@@ -311,7 +313,10 @@ func (l *layered) norm(r *engine.Recorder, b batch, kept *activations, i, rows i
 	if b.weights.Perturbation != nil {
 		networks = l.perturbNorm(r, b, layer, &k)
 	}
-	call := k.call((k.Rows*k.Width+k.Workgroup-1)/k.Workgroup, uint32(networks), 1)
-	call.Subgroup = l.info.SubgroupSize
-	r.Dispatch(call)
+	l.spans(int(k.Rows), int(k.Workgroup/k.Width), func(begin, groups uint32) {
+		k.Begin = begin
+		call := k.call(groups, uint32(networks), 1)
+		call.Subgroup = l.info.SubgroupSize
+		r.Dispatch(call)
+	})
 }

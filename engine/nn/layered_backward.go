@@ -182,9 +182,12 @@ func (l *layered) normBackward(r *engine.Recorder, b batch, kept *activations, i
 		Scale: uint32(b.weights.Base + layer.Scale), Shift: uint32(b.weights.Base + layer.Shift),
 		Workgroup: l.line(), Width: l.normWidth(), Aligned: b.aligned(layer), Activation: uint32(layer.Activation),
 	}
-	call := k.call((uint32(rows)*k.Width+k.Workgroup-1)/k.Workgroup, uint32(l.networks), 1)
-	call.Subgroup = l.info.SubgroupSize
-	r.Dispatch(call)
+	l.spans(rows, int(k.Workgroup/k.Width), func(begin, groups uint32) {
+		k.Begin = begin
+		call := k.call(groups, uint32(l.networks), 1)
+		call.Subgroup = l.info.SubgroupSize
+		r.Dispatch(call)
+	})
 }
 
 // columns records sums over the rows of x, a layer's values, or of x times y of the same layout, into the

@@ -73,6 +73,8 @@ func (l *layered) copy(r *engine.Recorder, b batch, i, first, count int) {
 	if b.normalizer != nil && i == 0 {
 		k.Normalizer = b.normalizer.Range()
 	}
-	groups := (uint32(b.inner*p.features) + k.LocalSizeX - 1) / k.LocalSizeX
-	r.Dispatch(k.call(groups, uint32(end-begin), uint32(l.networks)))
+	l.spans(b.inner*p.features, int(k.LocalSizeX), func(from, groups uint32) {
+		k.Begin = from
+		r.Dispatch(k.call(groups, uint32(end-begin), uint32(l.networks)))
+	})
 }

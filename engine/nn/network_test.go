@@ -72,6 +72,7 @@ type networkCase struct {
 	net       Model
 	layered   bool // false: the form that New chooses
 	gpu       bool // layered as on GPUs
+	groups    int  // workgroups along x that the device allows, of a layered network; 0: its own
 	members   int
 	stack     int // networks per member; 0: 1
 	outer     int // more than 1: forward pass only; 0: 1
@@ -117,6 +118,9 @@ func (c networkCase) network(t *testing.T, s *engine.State, rows int) *Network {
 	}
 	if l, ok := n.form.(*layered); ok && c.gpu {
 		l.info = asGPU(l.info)
+	}
+	if l, ok := n.form.(*layered); ok && c.groups > 0 {
+		l.info.Limits.MaxGroups[0] = uint32(c.groups)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -405,6 +409,15 @@ func TestNetworkManyRows(t *testing.T) {
 		c.layered = true
 		t.Run(fmt.Sprint(c.net), c.run)
 	}
+}
+
+// TestNetworkManyGroups: normalized layers and copied inputs of more rows than a dispatch has workgroups for.
+func TestNetworkManyGroups(t *testing.T) {
+	c := networkCase{net: MLP{In: 3, Out: 2, Hidden: []int{7, 6}, Activation: Tanh, LayerNorm: true}, layered: true, members: 2, normalize: true, groups: 2}
+	c.inner = 5*64 + 3
+	t.Run("a pass", c.run)
+	c.outer = 2
+	t.Run("trajectories", c.run)
 }
 
 // Trajectories [T, M, E, …], in chunks smaller than the number of rows.

@@ -224,7 +224,10 @@ func (q *Sequence) take(r *engine.Recorder, p part, to *engine.Tensor, width int
 	if normalizer != nil {
 		k.Normalizer = normalizer.Range()
 	}
-	r.Dispatch(k.call(uint32(ceil(q.rows*p.features, int(k.LocalSizeX))), uint32(q.steps), uint32(q.cell.networks)))
+	q.before.spans(q.rows*p.features, int(k.LocalSizeX), func(begin, groups uint32) {
+		k.Begin = begin
+		r.Dispatch(k.call(groups, uint32(q.steps), uint32(q.cell.networks)))
+	})
 }
 
 // put records copying columns of rows of every network to a trajectory's.

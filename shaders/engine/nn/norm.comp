@@ -3,7 +3,7 @@
 // Layer normalization and activation (J. L. Ba et al., "Layer Normalization", 2016, equation 4): every row z of a
 // layer's affine outputs becomes n = (z - mean) * rstd in place, and h = activate(scale * n + shift).
 //
-// Groups: x = ceil(rows * WIDTH / local size), y = members.
+// Groups: x = ceil((rows - begin) * WIDTH / local size) or fewer, y = members.
 
 #include "engine/load.glsl"
 #include "engine/nn/activation.glsl"
@@ -26,32 +26,33 @@ layout(push_constant) uniform Push {
     uint row;      // floats of a member's parameters
     uint scale;    // offsets in the row
     uint shift;
+    uint begin;    // the first row to compute
 };
 
 LOADER(norm_affine, ALIGNED, affine, affine_texels)
 LOADER(norm_params, ALIGNED, params, params_texels)
 
 void main() {
-    uint r = gl_GlobalInvocationID.x / WIDTH, part = gl_GlobalInvocationID.x % WIDTH, member = gl_WorkGroupID.y;
+    uint r = begin + gl_GlobalInvocationID.x / WIDTH, part = gl_GlobalInvocationID.x % WIDTH, member = gl_WorkGroupID.y;
     bool present = r < rows; // all lanes take part in the sums
-    uint line = member * capacity + min(r, rows - 1u), begin = line * units;
+    uint line = member * capacity + min(r, rows - 1u), first = line * units;
 
     float sum = 0.0, square = 0.0;
     for (uint u = 4u * part; u < units; u += 4u * WIDTH) {
         uint rest = units - 1u - u;
-        vec4 z = norm_within(norm_affine(begin + u, rest), rest);
+        vec4 z = norm_within(norm_affine(first + u, rest), rest);
         sum += (z.x + z.y) + (z.z + z.w);
     }
     float mean = norm_sum(sum) / float(units);
     for (uint u = 4u * part; u < units; u += 4u * WIDTH) {
         uint rest = units - 1u - u;
-        vec4 d = norm_within(norm_affine(begin + u, rest) - mean, rest);
+        vec4 d = norm_within(norm_affine(first + u, rest) - mean, rest);
         square += (d.x * d.x + d.y * d.y) + (d.z * d.z + d.w * d.w);
     }
     float reciprocal = inversesqrt(norm_sum(square) / float(units) + NORM_EPSILON);
     if (!present) return;
     for (uint u = 4u * part; u < units; u += 4u * WIDTH) {
-        uint rest = units - 1u - u, at = begin + u;
+        uint rest = units - 1u - u, at = first + u;
         vec4 n = (norm_affine(at, rest) - mean) * reciprocal;
         vec4 z = norm_params(member * row + scale + u, rest) * n + norm_params(member * row + shift + u, rest);
         vec4 h = activate(ACTIVATION, z);

@@ -4,7 +4,7 @@
 // scale * n + shift (`shifted`), whose column sums are the gradients of shift and, times n, of scale, and the
 // gradient at the affine outputs (`affine`).
 //
-// Groups: x = ceil(rows * WIDTH / local size), y = members.
+// Groups: x = ceil((rows - begin) * WIDTH / local size) or fewer, y = members.
 
 #include "engine/load.glsl"
 #include "engine/nn/activation.glsl"
@@ -31,6 +31,7 @@ layout(push_constant) uniform Push {
     uint row;      // floats of a member's parameters
     uint scale;    // offsets in the row
     uint shift;
+    uint begin;    // the first row to compute
 };
 
 LOADER(norm_gradient, ALIGNED, gradient, gradient_texels)
@@ -39,24 +40,24 @@ LOADER(norm_hidden, ALIGNED, hidden, hidden_texels)
 LOADER(norm_params, ALIGNED, params, params_texels)
 
 // The gradient at scale * n + shift, and that times scale, of four units beginning at u.
-void norm_slope(uint begin, uint params_at, uint u, vec4 n, out vec4 dz, out vec4 d) {
+void norm_slope(uint first, uint params_at, uint u, vec4 n, out vec4 dz, out vec4 d) {
     uint rest = units - 1u - u;
     vec4 factor = norm_params(params_at + scale + u, rest);
-    vec4 z = factor * n + norm_params(params_at + shift + u, rest), h = norm_hidden(begin + u, rest);
-    dz = norm_gradient(begin + u, rest);
+    vec4 z = factor * n + norm_params(params_at + shift + u, rest), h = norm_hidden(first + u, rest);
+    dz = norm_gradient(first + u, rest);
     [[unroll]] for (uint i = 0u; i < 4u; i++) dz[i] *= activate_slope(ACTIVATION, z[i], h[i]);
     d = norm_within(dz * factor, rest);
 }
 
 void main() {
-    uint r = gl_GlobalInvocationID.x / WIDTH, part = gl_GlobalInvocationID.x % WIDTH, member = gl_WorkGroupID.y;
+    uint r = begin + gl_GlobalInvocationID.x / WIDTH, part = gl_GlobalInvocationID.x % WIDTH, member = gl_WorkGroupID.y;
     bool present = r < rows; // all lanes take part in the sums
-    uint line = member * capacity + min(r, rows - 1u), begin = line * units, params_at = member * row;
+    uint line = member * capacity + min(r, rows - 1u), first = line * units, params_at = member * row;
 
     float sum = 0.0, product = 0.0;
     for (uint u = 4u * part; u < units; u += 4u * WIDTH) {
-        vec4 n = norm_normalized(begin + u, units - 1u - u), dz, d;
-        norm_slope(begin, params_at, u, n, dz, d);
+        vec4 n = norm_normalized(first + u, units - 1u - u), dz, d;
+        norm_slope(first, params_at, u, n, dz, d);
         sum += (d.x + d.y) + (d.z + d.w);
         product += (d.x * n.x + d.y * n.y) + (d.z * n.z + d.w * n.w);
     }
@@ -65,9 +66,9 @@ void main() {
     if (!present) return;
     float reciprocal = rstd[line];
     for (uint u = 4u * part; u < units; u += 4u * WIDTH) {
-        uint at = begin + u;
+        uint at = first + u;
         vec4 n = norm_normalized(at, units - 1u - u), dz, d;
-        norm_slope(begin, params_at, u, n, dz, d);
+        norm_slope(first, params_at, u, n, dz, d);
         d = reciprocal * (d - sum - n * product);
         if (ALIGNED) {
             shifted4[at >> 2] = dz;

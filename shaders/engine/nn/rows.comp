@@ -3,7 +3,7 @@
 // Copies rows of [blocks, networks / shared, inner, features], or of packed words, into columns of [networks, capacity, width], normalized if there is
 // a normalizer, as matrix products read them.
 //
-// Groups: x = ceil(inner * features / local size), y = blocks, z = networks.
+// Groups: x = ceil((inner * features - begin) / local size) or fewer, y = blocks, z = networks.
 
 #include "engine/load.glsl"
 #include "engine/nn/element.glsl"
@@ -28,10 +28,11 @@ layout(push_constant) uniform Push {
     uint count;    // rows to copy
     uint capacity; // rows of a network there is room for
     float limit;   // of normalized features
+    uint begin;    // the first element of a block to copy
 };
 
 void main() {
-    uint i = gl_GlobalInvocationID.x, network = gl_WorkGroupID.z, size = inner * features;
+    uint i = begin + gl_GlobalInvocationID.x, network = gl_WorkGroupID.z, size = inner * features;
     uint at = (block + gl_WorkGroupID.y) * size + i - first * features; // element of the network's rows; wraps below 0
     if (i >= size || at >= count * features) return;
     uint row = ((block + gl_WorkGroupID.y) * (gl_NumWorkGroups.z / shared_by) + network / shared_by) * inner + i / features, feature = i % features;
