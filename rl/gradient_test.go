@@ -114,7 +114,9 @@ func (g *gradientCase) check(t *testing.T, each int) {
 		for _, part := range p.gradients().parts() {
 			poison(t, part.tensor)
 		}
-		poison(t, p.parts.actor.sums, p.parts.critic.sums)
+		for _, l := range []partedLoss{p.parts.actor, p.parts.critic} {
+			poison(t, l.sums, l.total, l.partSums)
+		}
 	} else {
 		p.gradients().write(t, gaps)
 	}
@@ -123,6 +125,7 @@ func (g *gradientCase) check(t *testing.T, each int) {
 		p.recordGradients(r, cfg.Epochs*cfg.Minibatches)
 	})
 	gradient := p.gradients().read(t)
+	actorLosses, criticLosses := p.losses()
 	reported := func(tensor *engine.Tensor, what, m int) float64 {
 		values, sum := read(t, tensor), 0.0
 		n := len(values) / 4
@@ -144,9 +147,9 @@ func (g *gradientCase) check(t *testing.T, each int) {
 		hyper = func(tensor *engine.Tensor) float64 { return fixed[tensor] }
 		want := g.loss(g.memberParams(m), m, at, hyper)
 		for name, pair := range map[string][2]float64{
-			"actor loss": {reported(p.actorLoss.Sums, 0, m), want.actor}, "entropy": {reported(p.actorLoss.Sums, 1, m), want.entropy},
-			"divergence": {reported(p.actorLoss.Sums, 2, m), want.divergence}, "clipped share": {reported(p.actorLoss.Sums, 3, m), want.clipped},
-			"critic loss": {reported(p.criticLoss.Sums, 0, m), want.critic},
+			"actor loss": {reported(actorLosses, 0, m), want.actor}, "entropy": {reported(actorLosses, 1, m), want.entropy},
+			"divergence": {reported(actorLosses, 2, m), want.divergence}, "clipped share": {reported(actorLosses, 3, m), want.clipped},
+			"critic loss": {reported(criticLosses, 0, m), want.critic},
 		} {
 			if d := math.Abs(pair[0] - pair[1]); !(d <= 2e-6*max(1, math.Abs(pair[1]))) {
 				t.Errorf("%s: %s of member %d is %g; want %g", g.name, name, m, pair[0], pair[1])

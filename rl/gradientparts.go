@@ -24,8 +24,11 @@ type gradientParts struct {
 // partedLoss is a loss with room for the gradients of all parts of a minibatch.
 type partedLoss struct {
 	*lane.Loss
-	gradients *engine.Tensor // [parts · splits, M, row]; nil of a critic that shares the actor's layers, and gradient
-	sums      *engine.Tensor // [parts, 4, splits, M]: lane.Loss.Sums of each part
+	gradients *engine.Tensor // [parts, M, row]; nil of a critic that shares the actor's layers, and gradient
+	sums      *engine.Tensor // [parts, 4, M]: lane.Loss.Sums of each part, added over splits
+	total     *engine.Tensor // [4, 1, M]: their sum over the parts, as lane.Loss.Sums of a loss without splits
+
+	gradient, partSums *engine.Tensor // [M, row], [4, M]: of the part that was last computed
 }
 
 // newGradientParts makes what gradients in parts take; nil: they are computed whole.
@@ -34,11 +37,17 @@ func newGradientParts(s *engine.State, m *minibatches, actor, critic *lane.Loss)
 		return nil
 	}
 	of := func(name string, l *lane.Loss) partedLoss {
-		p := partedLoss{Loss: l, sums: s.Scratch(name+"_losses", engine.Float32, append([]engine.Dim{engine.Axis("part", m.Parts)}, l.Sums.Dims()...)...)}
+		tensor := func(what string, dims ...engine.Dim) *engine.Tensor {
+			return s.Scratch(name+"_"+what, engine.Float32, dims...)
+		}
+		parts, losses, members := engine.Axis("part", m.Parts), engine.Axis("loss", 4), engine.Members(m.Members)
+		p := partedLoss{
+			Loss: l, sums: tensor("losses", parts, losses, members), total: tensor("total_losses", losses, engine.Axis("split", 1), members),
+			partSums: tensor("part_losses", losses, members),
+		}
 		if !l.Joined() {
-			splits := l.Into().Dims()
-			splits[0].Size *= m.Parts
-			p.gradients = s.Scratch(name+"_gradients", engine.Float32, splits...)
+			row := l.Into().Dims()[1:]
+			p.gradients, p.gradient = tensor("gradients", append([]engine.Dim{parts}, row...)...), tensor("gradient", row...)
 		}
 		return p
 	}
@@ -55,17 +64,14 @@ func newGradientParts(s *engine.State, m *minibatches, actor, critic *lane.Loss)
 	return g
 }
 
-// part returns the place [splits, M, row] of the gradient of a part.
-func (l partedLoss) part(k int) *engine.Tensor {
-	return l.gradients.Slice(k*l.Into().Len(), l.Into().Dims()...)
-}
-
-// record records the gradient of a part, and its losses.
+// record records the gradient of a part, and its losses. Both are added over splits here, whose number depends on the device.
 func (l partedLoss) record(r *engine.Recorder, m minibatch) {
 	if l.gradients != nil {
-		r.Copy(l.part(m.part), l.Gradient(r, m.inLanes()))
+		engine.Sum(r, l.gradient, l.Gradient(r, m.inLanes()), "split")
+		r.Copy(l.gradients.Index(m.part), l.gradient)
 	}
-	r.Copy(l.sums.Index(m.part), l.Sums)
+	engine.Sum(r, l.partSums, l.Sums, "split")
+	r.Copy(l.sums.Index(m.part), l.partSums)
 }
 
 // begin records that the updates of an iteration begin; prepare records what losses need first.
@@ -76,7 +82,7 @@ func (g *gradientParts) begin(r *engine.Recorder, prepare func(r *engine.Recorde
 	}
 }
 
-// record records the gradients [parts · splits, M, row] of actor and critic over the minibatch of an update.
+// record records the gradients [parts, M, row] of actor and critic over the minibatch of an update.
 func (g *gradientParts) record(r *engine.Recorder, update *engine.Tensor) (actor, critic *engine.Tensor) {
 	if g.site != nil {
 		r.Copy(g.update, update)
@@ -97,11 +103,10 @@ func (g *gradientParts) recordPart(r *engine.Recorder, update *engine.Tensor, k 
 	g.critic.record(r, m)
 }
 
-// recordLosses records the losses of the last minibatch: the sums of its parts, where those of a whole minibatch are.
+// recordLosses records the losses of the last minibatch: the sums of its parts.
 func (g *gradientParts) recordLosses(r *engine.Recorder) {
 	for _, l := range []partedLoss{g.actor, g.critic} {
-		parts, n := g.minibatches.Parts, l.Sums.Len()
-		engine.Mean(r, l.Sums, l.sums.View(engine.Axis("part", parts), engine.Members(n)), nil, float32(parts))
+		engine.Sum(r, l.total, l.sums, "part")
 	}
 }
 
@@ -121,7 +126,7 @@ func (g *gradientParts) results(k int, losses bool) []*engine.Tensor {
 	var all []*engine.Tensor
 	for _, l := range []partedLoss{g.actor, g.critic} {
 		if l.gradients != nil {
-			all = append(all, l.part(k))
+			all = append(all, l.gradients.Index(k))
 		}
 		if losses {
 			all = append(all, l.sums.Index(k))

@@ -389,14 +389,23 @@ func (o *onPolicy) mean(r *engine.Recorder, to, parts *engine.Tensor) {
 	engine.Mean(r, to, parts, nil, float32(parts.Size("split")))
 }
 
+// losses returns the losses [4, splits, M] of the last minibatch (lane.Loss.Sums).
+func (o *onPolicy) losses() (actor, critic *engine.Tensor) {
+	if o.parts != nil {
+		return o.parts.actor.total, o.parts.critic.total
+	}
+	return o.actorLoss.Sums, o.criticLoss.Sums
+}
+
 func (o *onPolicy) recordMetrics(r *engine.Recorder) {
 	if o.parts != nil {
 		o.parts.recordLosses(r)
 	}
+	actor, critic := o.losses()
 	for i, row := range []*engine.Tensor{o.rows.actorLoss, o.rows.entropy, o.rows.divergence, o.rows.clipped} {
-		o.mean(r, row, o.actorLoss.Sums.Index(i))
+		o.mean(r, row, actor.Index(i))
 	}
-	o.mean(r, o.rows.criticLoss, o.criticLoss.Sums.Index(0))
+	o.mean(r, o.rows.criticLoss, critic.Index(0))
 	r.Copy(o.rows.norm, o.agent.actor.optimizer.Norm())
 	engine.CopyCounts(r, o.rows.refused, o.agent.actor.optimizer.Refused())
 }

@@ -216,10 +216,11 @@ func (c *policyCase) compare(t *testing.T, epochs, minibatches int, loss lossOf)
 			}
 			return sum
 		}
+		actorLosses, criticLosses := o.losses()
 		for what, pair := range map[string][2]float64{
-			"actor loss": {reported(o.actorLoss.Sums, 0), losses.actor}, "entropy": {reported(o.actorLoss.Sums, 1), losses.entropy},
-			"divergence": {reported(o.actorLoss.Sums, 2), losses.divergence}, "clipped share": {reported(o.actorLoss.Sums, 3), losses.clipped},
-			"critic loss": {reported(o.criticLoss.Sums, 0), losses.critic},
+			"actor loss": {reported(actorLosses, 0), losses.actor}, "entropy": {reported(actorLosses, 1), losses.entropy},
+			"divergence": {reported(actorLosses, 2), losses.divergence}, "clipped share": {reported(actorLosses, 3), losses.clipped},
+			"critic loss": {reported(criticLosses, 0), losses.critic},
 		} {
 			if d := math.Abs(pair[0] - pair[1]); !(d <= 1e-5) {
 				t.Errorf("the last %s of member %d is %g; want %g", what, m, pair[0], pair[1])

@@ -38,8 +38,7 @@ func (n *Network) NewPass(s *engine.State, rows int) (*Pass, error) {
 	return p, s.Err()
 }
 
-// Splits returns a good number of parts for a gradient of the parameters. It depends on sizes only, never on the
-// device, so that sums over the parts are the same everywhere.
+// Splits returns a good number of parts for a gradient of the parameters. It depends on sizes and on the device: processors have fewer.
 func (p *Pass) Splits() int { return p.net.form.splits(p.rows) }
 
 // Learn makes the tensor that Gradient writes. The parameters have the shape of params, [M, row] or [M, network, row].
