@@ -52,7 +52,7 @@ func (b *bitted) record(r *engine.Recorder, clock engine.Clock, policy *Policy, 
 	size, groups := r.Invocations(b.cfg.Members * b.cfg.Environments)
 	k.LocalSizeX, k.Begin = size, s.begin
 	var draw actLogitsKernel
-	most := dispatchSteps(b.bitIterations())
+	most := b.dispatchSteps(r.Engine().Device().Info(), policy, b.bitIterations())
 	if b.drawer != nil {
 		draw, most = b.drawer.kernel(r, policy, s.firstCandidate), 1
 	}

@@ -91,7 +91,7 @@ func (f *rankForm) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 		r.Fail(err)
 		return
 	}
-	most := dispatchSteps(f.rankIterations(f.rows))
+	most := f.dispatchSteps(r.Engine().Device().Info(), policy, f.rankIterations(f.rows))
 	k.Begin = s.begin
 	for done := 0; done < s.steps; done += most {
 		k.First, k.Steps = uint32(s.before+done), uint32(min(most, s.steps-done))

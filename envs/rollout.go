@@ -478,7 +478,7 @@ func (ro *Rollout) record(r *engine.Recorder, clock engine.Clock, policy *Policy
 	together := ro.subgroupEnvironments(n.placement, info)
 	k.SubgroupEnvironments = uint32(together)
 	groups := n.groups(c.Members, c.Environments, together)
-	most := dispatchSteps(ro.options.ActionRepeat*(1+ro.env.Iterations) + n.iterations + ro.env.transfers())
+	most := ro.dispatchSteps(info, policy, ro.options.ActionRepeat*(1+ro.env.Iterations)+n.iterations+ro.env.transfers())
 	if ro.mapping == Cooperative && !info.Type.GPU() || n.placement == PlacementStepped || ro.packing != nil || ro.drawer != nil {
 		most = 1
 	}
@@ -548,17 +548,6 @@ func (e *Environment) transfers() int {
 		return 0
 	}
 	return most * (max(e.StateSize(), e.ObsSize()) + chunk - 1) / chunk
-}
-
-// dispatchSteps returns the maximum number of steps per dispatch. It keeps dispatches short on any device, and below
-// the 65535 iterations after which Mesa's software driver leaves an invocation's loops. A step takes the given
-// iterations of environment and network, and one for each round of its random numbers.
-func dispatchSteps(iterations int) int {
-	const (
-		most    = 1024
-		perStep = 50 // in addition
-	)
-	return max(1, min(most, maxIterations/(perStep+iterations)))
 }
 
 // RecordReturns records the mean return [M] and mean length [M] of the episodes that ended in the last recording; NaN

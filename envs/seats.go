@@ -99,7 +99,7 @@ func (st *seated) record(r *engine.Recorder, clock engine.Clock, policy *Policy,
 	r.Dispatch(of.call(st.shader, groups, 1, 1))
 	k.Step = true
 	if k.Policy == seatsNetwork {
-		st.stream(r, k, s)
+		st.stream(r, k, policy, s)
 		return
 	}
 	k.LocalSizeX, k.Steps = size, 1
@@ -129,11 +129,12 @@ func (st *seated) record(r *engine.Recorder, clock engine.Clock, policy *Policy,
 }
 
 // stream records steps in which the kernel evaluates the networks, many in a dispatch.
-func (st *seated) stream(r *engine.Recorder, k seatsRolloutKernel, s seatSteps) {
-	c, lanes := st.cfg, r.Engine().Device().Info().SubgroupSize
+func (st *seated) stream(r *engine.Recorder, k seatsRolloutKernel, policy *Policy, s seatSteps) {
+	c, info := st.cfg, r.Engine().Device().Info()
+	lanes := info.SubgroupSize
 	k.LocalSizeX, k.Lanes = lanes, lanes
 	groups := c.Members * ((c.Environments + int(lanes) - 1) / int(lanes))
-	most := dispatchSteps(st.seatIterations() + st.streamed)
+	most := st.dispatchSteps(info, policy, st.seatIterations()+st.streamed)
 	for done := 0; done < s.steps; done += most {
 		k.First, k.Steps = uint32(s.before+done), uint32(min(most, s.steps-done))
 		call := k.call(st.shader, uint32(groups), 1, 1)
