@@ -168,6 +168,10 @@ func (c *Config) Workflow() Workflow { return c.setup.Workflow }
 // Env returns the environment, nil for problems.
 func (c *Config) Env() *envs.Environment { return c.setup.Env }
 
+// Warnings lists what reading the configuration found and did not refuse: what is approximated of a robot's model, each with file, line and element. A
+// configuration that a run keeps has none, since it contains the model as GLSL.
+func (c *Config) Warnings() []string { return slices.Clone(c.setup.Warnings) }
+
 // Members returns the number of members: agents, or searches.
 func (c *Config) Members() int {
 	count, _ := c.setup.Settings.Members()

@@ -38,6 +38,9 @@ func newInit(known *evorl.Catalog) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, text := range cfg.Warnings() {
+				warn(cmd.ErrOrStderr(), "%s", text)
+			}
 			text, err := cfg.Template()
 			if err != nil {
 				return err

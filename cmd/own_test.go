@@ -198,6 +198,9 @@ func TestOwnRobot(t *testing.T) {
 	}
 }
 
+// modelWarning is the warning of all models of fakeMuJoCo.
+const modelWarning = "robot.xml:1: <option>: iterations is 3, not 100"
+
 // fakeMuJoCo is a Python whose MuJoCo knows one model, which it compiled once, in a file of envs/mjcf. It returns the variables that select it.
 func fakeMuJoCo(t *testing.T, b *box, model string) []string {
 	t.Helper()
@@ -205,7 +208,7 @@ func fakeMuJoCo(t *testing.T, b *box, model string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := "#!/bin/sh\ncp '" + model + "' \"$3/$(basename \"$4\" .xml).json\"\n"
+	script := "#!/bin/sh\necho 'dump.py: warning: " + modelWarning + "' >&2\ncp '" + model + "' \"$3/$(basename \"$4\" .xml).json\"\n"
 	if err := os.WriteFile(b.path("python"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -285,6 +288,30 @@ func TestOwnModel(t *testing.T) {
 	}
 }
 
+// Warnings of a robot's model are shown once, also if the model comes from the cache.
+func TestOwnModelWarnings(t *testing.T) {
+	b := newBox(t)
+	b.env = fakeMuJoCo(t, b, "models/inverted_pendulum.json")
+	b.write("robot.xml", "<mujoco/>")
+	b.write("robot.toml", "workflow = \"openes\"\nenv = \"robot.xml\"\niterations = 1\n[network]\nhidden = []\n[openes]\npopulation = 8\n"+
+		"[task]\nreward = \"1\"\nmax_steps = 20\n")
+	b.write("task.glsl", "// environment: A-v0\n#include \"robot.xml\"\n")
+	check := func(status int, args ...string) {
+		t.Helper()
+		if _, stderr, got := b.run(args...); got != status || strings.Count(stderr, "evorl: warning: "+modelWarning+"\n") != 1 {
+			t.Errorf("%v: status %d, %s\nwant status %d and the warning of the model once", args, got, stderr, status)
+		}
+	}
+	check(0, "init", "ppo", "robot.xml")
+	b.env[0] = "MUJOCO_PYTHON=" + b.path("none")
+	check(0, "init", "ppo", "robot.xml")
+	check(0, "run", "-q", "--out", "run", "robot.toml")
+	check(0, "run", "-q", "--device", "0,0", "--out", "shared", "robot.toml")
+	if stdout, stderr, status := b.run("run", "-q", "--log-format", "json", "--resume", "--out", "run"); status != 0 || strings.Contains(stderr, "warning") {
+		t.Errorf("resumed from the run's own files: status %d, %s%s", status, stdout, stderr)
+	}
+}
+
 // A sweep tries keys of a robot's task, keeps the model, and is resumed without the MJCF file and Python.
 func TestOwnTaskSweep(t *testing.T) {
 	b := ownBox(t)
@@ -294,7 +321,10 @@ func TestOwnTaskSweep(t *testing.T) {
 		"[task]\nreward = \"1\"\nterminate = \"abs(hinge) > 0.2\"\nmax_steps = 20\n")
 	b.write("s.toml", "config = \"model.toml\"\n[keys.\"task.terminate\"]\nchoices = [\"abs(hinge) > 0.2\", \"abs(hinge) >= 0\"]\n"+
 		"[keys.\"task.frame_skip\"]\nvalues = [2]\n")
-	table := b.must("sweep", "-q", "--out", "sweep", "s.toml")
+	table, stderr, status := b.run("sweep", "-q", "--out", "sweep", "s.toml")
+	if status != 0 || strings.Count(stderr, "evorl: warning: "+modelWarning+"\n") != 1 {
+		t.Fatalf("status %d, %s\nwant the model's warning once", status, stderr)
+	}
 	if text := string(b.read("sweep/trial-1/robot.glsl")); !strings.Contains(text, "FRAME_SKIP = 2u") || !strings.Contains(text, ">= 0.0") {
 		t.Errorf("trial 1 has another task:\n%.2000s", text)
 	}

@@ -208,6 +208,9 @@ func (f *runFlags) runOne(cmd *cobra.Command, cfg *evorl.Config) error {
 		}
 		line := f.line.newLine(screen, "", cfg, devices, path)
 		defer line.end()
+		for _, text := range cfg.Warnings() {
+			line.warn(text)
+		}
 		options := []evorl.RunOption{evorl.Beside(devices[1:]...)}
 		if f.loose {
 			options = append(options, evorl.Loose())

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -53,8 +54,8 @@ func (f *vectorFlags) check() (mode vector.Autoreset, err error) {
 	return mode, nil
 }
 
-// configuration reads the environment's settings.
-func (f *vectorFlags) configuration(known *evorl.Catalog) (*evorl.Config, error) {
+// configuration reads the environment's settings, and shows warnings of it on a screen.
+func (f *vectorFlags) configuration(screen io.Writer, known *evorl.Catalog) (*evorl.Config, error) {
 	opts := []evorl.Option{evorl.Use(known)}
 	for _, s := range f.settings {
 		opts = append(opts, evorl.Set(s))
@@ -66,6 +67,9 @@ func (f *vectorFlags) configuration(known *evorl.Catalog) (*evorl.Config, error)
 	if cfg.Env() == nil {
 		return nil, usagef("--env %s: it is no environment but a problem; want one of the environments that evorl list shows", f.env)
 	}
+	for _, text := range cfg.Warnings() {
+		warn(screen, "%s", text)
+	}
 	return cfg, nil
 }
 
@@ -75,7 +79,7 @@ func (f *vectorFlags) run(cmd *cobra.Command, known *evorl.Catalog, device strin
 	if err != nil {
 		return err
 	}
-	cfg, err := f.configuration(known)
+	cfg, err := f.configuration(cmd.ErrOrStderr(), known)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (f *serveFlags) runRPC(cmd *cobra.Command) error {
 			return usagef("--num-envs %d: want 1 to %d", worlds, mostWorlds)
 		}
 	}
-	cfg, err := f.vector.configuration(f.known)
+	cfg, err := f.vector.configuration(cmd.ErrOrStderr(), f.known)
 	if err != nil {
 		return err
 	}

@@ -155,6 +155,9 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep, name string) error 
 		return err
 	}
 	screen := cmd.ErrOrStderr()
+	for _, text := range s.Base.Warnings() {
+		f.line.newTeller(screen).warn(text)
+	}
 	return withDevices(cmd.Context(), screen, f.device, func(ctx context.Context, devices []*vk.Device) error {
 		defer holdSignals(ctx)()
 		options := []evorl.RunOption{evorl.Beside(devices[1:]...)}

@@ -28,7 +28,7 @@ func Python() string {
 // Install says how to get what Compile needs.
 const Install = "python3 -m venv mujoco && mujoco/bin/pip install mujoco==3.12.0, and MUJOCO_PYTHON=mujoco/bin/python in the environment"
 
-// Compile runs MuJoCo's compiler on an MJCF file, by dump.py, in a Python with MuJoCo, and returns its warnings. The
+// Compile runs MuJoCo's compiler on an MJCF file, by dump.py, in a Python with MuJoCo, and returns its warnings, each with file, line and element. The
 // model is named by the file. An error has one line for every unsupported element, by file and line. The context ends Python; the
 // error is its cause then.
 func Compile(ctx context.Context, python, file string) (m *Model, warnings []string, err error) {
@@ -126,7 +126,10 @@ func dump(ctx context.Context, python, folder, file string) (warnings []string, 
 	var status *exec.ExitError
 	switch {
 	case err == nil:
-		return lines, nil
+		for _, line := range lines {
+			warnings = append(warnings, strings.TrimPrefix(line, "warning: "))
+		}
+		return warnings, nil
 	case errors.As(err, &status) && status.ExitCode() == noMuJoCo:
 		return nil, fmt.Errorf("%s: %w: %s", python, errNoMuJoCo, Install)
 	case errors.As(err, &status) && len(lines) > 0:

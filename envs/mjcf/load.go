@@ -20,7 +20,7 @@ import (
 	"github.com/evorl/evorl/internal/regular"
 )
 
-// Load is Compile with the user's Python, with results kept in the user's cache folder: an MJCF file that was
+// Load is Compile with the user's Python, with results, warnings among them, kept in the user's cache folder: an MJCF file that was
 // compiled before needs no Python, until it, a file that it includes, or this package's compiler changes. Models with
 // other files, such as meshes, are compiled every time. file is refused if it is missing, no XML, or too large. The
 // context ends the compiler.
@@ -34,18 +34,43 @@ func Load(ctx context.Context, file string) (m *Model, warnings []string, err er
 	}
 	cache, key := diskcache.Open("mjcf"), source.digest()
 	if text, ok := cache.Get(key); ok {
-		if m, err = ParseModel(file, text); err == nil {
+		if m, warnings, err = parseCached(file, text); err == nil {
 			m.Name, err = Name(file)
-			return m, nil, err
+			return m, warnings, err
 		}
 	}
 	if m, warnings, err = compiled(ctx, file); err != nil {
 		return m, warnings, err
 	}
-	if text, err := json.Marshal(m); err == nil {
+	if text, err := cachedText(m, warnings); err == nil {
 		cache.Put(key, text)
 	}
 	return m, warnings, nil
+}
+
+// cached is an entry of the cache. Warnings are kept, since the file still has what they are of.
+type cached struct {
+	Warnings []string        `json:"warnings"`
+	Model    json.RawMessage `json:"model"`
+}
+
+// cachedText returns the entry of a model with its warnings.
+func cachedText(m *Model, warnings []string) ([]byte, error) {
+	model, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(cached{warnings, model})
+}
+
+// parseCached reads an entry of a file. One without a model is an error.
+func parseCached(file string, text []byte) (*Model, []string, error) {
+	var entry cached
+	if err := json.Unmarshal(text, &entry); err != nil {
+		return nil, nil, err
+	}
+	m, err := ParseModel(file, entry.Model)
+	return m, entry.Warnings, err
 }
 
 // compiled is Compile by the user's Python; an error of Python says how to get what is missing.

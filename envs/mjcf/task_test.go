@@ -248,13 +248,17 @@ func TestLoad(t *testing.T) {
 		}
 		return path
 	}
-	write("python", "#!/bin/sh\necho call >> "+calls+"\nstem=$(basename \"$4\" .xml)\ncp "+model+" \"$3/$stem.json\"\n", 0o755)
+	write("python", "#!/bin/sh\necho call >> "+calls+"\necho 'dump.py: warning: robot.xml:1: <option>: limited' >&2\n"+
+		"stem=$(basename \"$4\" .xml)\ncp "+model+" \"$3/$stem.json\"\n", 0o755)
 	t.Setenv("MUJOCO_PYTHON", python)
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(folder, "cache"))
 	t.Setenv("HOME", folder)
 	load := func(path string, want int) {
 		t.Helper()
-		m, _, err := Load(t.Context(), path)
+		m, warnings, err := Load(t.Context(), path)
+		if want := []string{"robot.xml:1: <option>: limited"}; !slices.Equal(warnings, want) {
+			t.Errorf("warnings %q; want %q", warnings, want)
+		}
 		text, _ := os.ReadFile(calls)
 		if err != nil || m.NV != 6 || strings.Count(string(text), "call") != want {
 			t.Errorf("%v, %d calls; want %d", err, strings.Count(string(text), "call"), want)

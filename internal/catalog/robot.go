@@ -19,10 +19,11 @@ const modelSuffix = ".json"
 
 // robot is a model with its task.
 type robot struct {
-	name  string // of the file, without folders and suffix
-	text  []byte // the model as JSON
-	model *mjcf.Model
-	task  *mjcf.Task
+	name     string // of the file, without folders and suffix
+	text     []byte // the model as JSON
+	model    *mjcf.Model
+	task     *mjcf.Task
+	warnings []string // of the compiler, if the MJCF file was read
 }
 
 // isRobot reports whether env names a model.
@@ -48,6 +49,7 @@ func (s *Setup) placeRobot(name string, d *config.Document, r *Reader) error {
 	if err != nil {
 		return err
 	}
+	s.Warnings = of.warnings
 	text, err := task.Environment(of.model)
 	if located := d.Locate(err); located != nil {
 		var wrong *config.Error
@@ -74,7 +76,7 @@ func (r *Reader) loadRobot(name string, d *config.Document) (*robot, error) {
 		return of, of.read(path, d)
 	}
 	var err error
-	if of.model, _, err = mjcf.Load(r.Context, path); err == nil {
+	if of.model, of.warnings, err = mjcf.Load(r.Context, path); err == nil {
 		of.text, err = json.Marshal(of.model)
 	}
 	if err != nil {

@@ -30,6 +30,7 @@ type Setup struct {
 	Place    string            // env in the run directory: a name, or the kept file's
 	Env      *envs.Environment // nil for problems
 	Source   *Source           // nil: Place is a name
+	Warnings []string          // of what reading found and did not refuse
 
 	named      string        // env in the document
 	task       any           // pointer to the environment's options; nil: none

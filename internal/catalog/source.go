@@ -55,11 +55,11 @@ func (s *Setup) placeSource(name string, d *config.Document, r *Reader) error {
 		s.Source = &Source{Name: s.Place, Text: r.Text}
 	} else if s.Source == nil || name != s.Source.Name && name != r.given {
 		path = r.locate(name)
-		text, err := r.readSources(path)
+		text, warnings, err := r.readSources(path)
 		if err != nil {
 			return r.unread(err, d)
 		}
-		s.Source = &Source{Name: s.Place, Text: text}
+		s.Source, s.Warnings = &Source{Name: s.Place, Text: text}, warnings
 	}
 	if err := checkDigest(path, digestOf(s.Source.Text), d); err != nil {
 		return err
@@ -177,61 +177,64 @@ func (f *function) Problem() (ec.Problem, error) {
 var includeLine = regexp.MustCompile(`^[ \t]*#[ \t]*include[ \t]+"([^"]+)"`)
 
 // readSources reads the file that env names. What a run keeps has no files beside it to include.
-func (r *Reader) readSources(path string) ([]byte, error) {
+func (r *Reader) readSources(path string) (text []byte, warnings []string, err error) {
 	if r.Kept {
-		return readSource(path)
+		text, err = readSource(path)
+		return text, nil, err
 	}
 	return includeSources(r.Context, path)
 }
 
 // includeSources reads a file and puts the files beside it that it includes, such as a robot's dynamics, in the places of their #include: a run keeps
 // one text. Other includes are embedded shaders. #line keeps the places of errors, by names without the folder, so that the text is the
-// same from wherever it is read.
-func includeSources(ctx context.Context, path string) ([]byte, error) {
+// same from wherever it is read. Robots may have warnings.
+func includeSources(ctx context.Context, path string) (_ []byte, warnings []string, err error) {
 	text, err := readSource(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if at := shaders.ContinuedInclude(string(text)); at > 0 {
-		return nil, fmt.Errorf("%s:%d: an #include that continues on the next line: want it in one line", path, at)
+		return nil, nil, fmt.Errorf("%s:%d: an #include that continues on the next line: want it in one line", path, at)
 	}
 	var b strings.Builder
 	for i, line := range strings.SplitAfter(string(text), "\n") {
 		if found := includeLine.FindStringSubmatch(line); found != nil && filepath.IsLocal(found[1]) {
 			file := filepath.Join(filepath.Dir(path), filepath.FromSlash(found[1]))
 			if _, err := os.Stat(file); err == nil || strings.HasSuffix(file, RobotSuffix) {
-				included, err := includeSource(ctx, file, text)
+				included, of, err := includeSource(ctx, file, text)
 				if err != nil {
-					return nil, err
+					return nil, nil, err
 				}
+				warnings = append(warnings, of...)
 				fmt.Fprintf(&b, "#line 1 %q\n%s\n#line %d %q\n", found[1], strings.TrimRight(string(included), "\n"), i+2, filepath.Base(path))
 				continue
 			}
 		}
 		b.WriteString(line)
 	}
-	return []byte(b.String()), nil
+	return []byte(b.String()), warnings, nil
 }
 
-// includeSource returns the GLSL of a file that a text includes: for an MJCF file its dynamics, with the senses of the text's header.
-func includeSource(ctx context.Context, file string, text []byte) ([]byte, error) {
+// includeSource returns the GLSL of a file that a text includes: for an MJCF file its dynamics, with the senses of the text's header, and its warnings.
+func includeSource(ctx context.Context, file string, text []byte) (glsl []byte, warnings []string, err error) {
 	if !strings.HasSuffix(file, RobotSuffix) {
-		return readSource(file)
+		glsl, err = readSource(file)
+		return glsl, nil, err
 	}
 	senses, contacts, err := envs.Senses(file, text)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	model, _, err := mjcf.Load(ctx, file)
+	model, warnings, err := mjcf.Load(ctx, file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := model.Restrict(contacts); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	model.Senses, model.SensedAtReset = senses, len(senses) > 0
 	dynamics, err := mjcf.Embedded(model)
-	return []byte(dynamics), err
+	return []byte(dynamics), warnings, err
 }
 
 // readSource reads a file named by the user.

@@ -131,7 +131,7 @@ func compile(ctx context.Context, python string, files []string, stderr io.Write
 			return nil, err
 		}
 		for _, line := range warnings {
-			fmt.Fprintln(stderr, "mjcf:", line)
+			fmt.Fprintln(stderr, "mjcf: warning:", line)
 		}
 		models = append(models, m)
 	}
