@@ -231,7 +231,7 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 	}
 	p := &Policy{
 		Format: policyFormat, Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Iteration: r.Iteration(), Member: member,
-		Digest: r.checkpoint.Manifest.Digest, TimeLimit: r.cfg.Environment.TimeLimit, ActionRepeat: max(1, r.cfg.Environment.ActionRepeat),
+		Digest: r.checkpoint.Manifest.Digest, TimeLimit: r.cfg.Environment.TimeLimit, ActionRepeat: r.cfg.Environment.Repeat(),
 		Activation: of.Network.Layers()[0].Activation, Action: PolicyAction{
 			Head: of.Head.Kind.String(), Size: of.Head.Size, Squash: of.Head.Squash && of.Head.Kind != nn.Binned,
 			Bins: of.Head.Bins, Atoms: of.Head.Atoms, Dueling: of.Head.Dueling,

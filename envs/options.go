@@ -14,7 +14,8 @@ type Options struct {
 	// TimeLimit is the number of environment steps after which an episode is truncated; 0: the Spec's MaxSteps; NoTimeLimit: none.
 	TimeLimit int `min:"-1" max:"1073741823" doc:"Environment steps after which an episode is truncated; 0: the environment's own limit, -1: none."`
 	// ActionRepeat is the number of environment steps for which an action is repeated, with their rewards summed; 0:
-	// 1. The time limit and the length of an episode count environment steps, as in EvoRL and Brax.
+	// 1. The time limit, the length of an episode and the steps of a run (engine.EnvSteps) count environment steps, as in EvoRL and Brax. Settings of
+	// agents count actions, as those of libraries do whose environments are wrapped.
 	ActionRepeat int `min:"0" max:"1000" doc:"Environment steps an action is kept for, their rewards summed; 0 is 1."`
 	// RewardScale multiplies the rewards that learners see; 0: 1. Episode returns stay in the environment's unit.
 	RewardScale float32 `doc:"Factor of the rewards that are learned from; reported returns stay as they are. 0 is 1."`
@@ -83,6 +84,9 @@ func (w EpisodeWord) Steps() int { return int(w & maxEpisodeSteps) }
 
 // Done returns Terminated, Truncated, both or neither.
 func (w EpisodeWord) Done() Done { return Done(w >> 30) }
+
+// Repeat returns ActionRepeat with its default applied.
+func (o Options) Repeat() int { return max(1, o.ActionRepeat) }
 
 // MostActionRepeat returns the largest action repeat that an environment can have: the loops of a step are bounded.
 func (s *Spec) MostActionRepeat() int { return max(1, maxIterations/(1+s.Iterations)) }

@@ -117,7 +117,7 @@ func (o *OffPolicy) build(ctx context.Context, with settings, build func(*OffPol
 	}
 	if q := o.collector.arrivals; q != nil {
 		q.count = func(ctx context.Context, n int) error {
-			return o.Metrics().CountNow(ctx, n*c.Members*c.steps()/c.Actors)
+			return o.Metrics().CountNow(ctx, n*o.taken()/c.Actors)
 		}
 	}
 	replay := *with.replay
@@ -175,7 +175,7 @@ func (o *OffPolicy) Schedule() ScheduleConfig { return o.cfg.ScheduleConfig }
 
 // description describes the run's learner and environment.
 func (o *OffPolicy) description() engine.Description {
-	return engine.Description{Workflow: o.name, Environment: o.env.Name, Members: o.cfg.Members, StepsPerIter: o.cfg.Members * o.cfg.steps()}
+	return engine.Description{Workflow: o.name, Environment: o.env.Name, Members: o.cfg.Members, StepsPerIter: o.taken()}
 }
 
 // begin starts a run: new parameters, new episodes, and experience by random actions.
@@ -231,7 +231,7 @@ func (o *OffPolicy) recordExperience(r *engine.Recorder, collect func(*engine.Re
 	r.Repeat(n, func(r *engine.Recorder, _ engine.Counter) {
 		collect(r)
 		o.keep(r, by, false)
-		o.Metrics().AddSteps(r, o.cfg.Members*o.cfg.steps())
+		o.Metrics().AddSteps(r, o.taken())
 		o.collector.RecordMoments(r)
 		o.Clock().Tick(r, 0, o.cfg.RolloutLength)
 	})
@@ -275,7 +275,7 @@ func (o *OffPolicy) Collect(r *engine.Recorder) {
 	o.collector.recordSteps(r)
 	o.keep(r, o.collector.acts(), o.cfg.Asynchronous) // whose place may have had another part's trajectory before
 	if !o.cfg.Asynchronous {
-		o.Metrics().AddSteps(r, o.cfg.Members*o.cfg.steps())
+		o.Metrics().AddSteps(r, o.taken())
 	}
 	o.collector.recordNext(r)
 }
@@ -305,8 +305,11 @@ func (o *OffPolicy) Options() envs.Options { return o.with.options }
 // Steps returns the steps per environment and iteration, by which the clock advances, and the environment steps of all
 // members.
 func (o *OffPolicy) Steps() (clock, all int) {
-	return o.cfg.RolloutLength, o.cfg.Members * o.cfg.steps()
+	return o.cfg.RolloutLength, o.taken()
 }
+
+// taken returns the environment steps of all members in an iteration: actions, and their repetitions.
+func (o *OffPolicy) taken() int { return o.cfg.Members * o.cfg.steps() * o.with.options.Repeat() }
 
 // Evaluator runs the members' policies: deterministic actions in new episodes.
 func (o *OffPolicy) Evaluator() *envs.Evaluator { return o.evaluator }

@@ -21,6 +21,7 @@ type onPolicy struct {
 	config Algorithm // as it was made
 	env    *envs.Environment
 	common onPolicyConfig
+	repeat int // environment steps of an action
 
 	agent       *Agent
 	collector   *Collector
@@ -261,6 +262,7 @@ func (o *onPolicy) complete(ctx context.Context, with settings, record func(*eng
 		behaves.policy = o.opponents.policy
 	}
 	behaves.parts, behaves.lag, behaves.asynchronous = c.Actors, c.Lag, c.Asynchronous
+	o.repeat = with.options.Repeat()
 	o.collector, err = newCollector(ctx, s.Sub("rollout"), o.Clock(), m, behaves, o.env, envs.RolloutConfig{
 		Members: c.Members, Environments: c.Environments / o.env.Seats(), Horizon: c.RolloutLength, Options: with.options,
 		Packed: o.packs(),
@@ -414,7 +416,7 @@ func (o *onPolicy) recordMetrics(r *engine.Recorder) {
 func (o *onPolicy) description() engine.Description {
 	c := o.common
 	return engine.Description{
-		Workflow: o.name, Environment: o.env.Name, Members: c.Members, StepsPerIter: c.Members * c.Environments * c.RolloutLength,
+		Workflow: o.name, Environment: o.env.Name, Members: c.Members, StepsPerIter: c.Members * c.Environments * c.RolloutLength * o.repeat,
 	}
 }
 

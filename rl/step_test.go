@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/envs"
 )
 
 // TestStep: a step is one submission, moves nothing across the bus, and runs as many kernels as its settings ask for.
@@ -167,6 +168,40 @@ func TestDescribe(t *testing.T) {
 		}
 		if got := w.open(t, dev, 2).Describe(); got != want {
 			t.Errorf("%s is described as %+v; want %+v", w.name, got, want)
+		}
+	}
+}
+
+// TestRepeatedSteps: environment steps are those for which an action is kept, also those of the random actions before the first iteration.
+func TestRepeatedSteps(t *testing.T) {
+	eng, env := engine.New(open(t), engine.Seed(2)), lookup(t, "Pendulum-v1")
+	ppo, td3 := DefaultPPO(), DefaultTD3()
+	ppo.Environments, ppo.RolloutLength, ppo.Minibatches = 3, 5, 1
+	td3.Environments, td3.RolloutLength, td3.LearningStarts, td3.UpdatesPerStep = 3, 4, 20, 0.25
+	network, replay := DefaultOffPolicyNetwork(), DefaultReplay()
+	network.Hidden, replay.Capacity, replay.Batch = []int{6}, 120, 8
+	opts := []Option{Network(network), Environment(envs.Options{ActionRepeat: 3, TimeLimit: 30})}
+	p, err := NewPPO(t.Context(), eng, env, ppo, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := NewTD3(t.Context(), eng, env, td3, append(opts, Replays(replay))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		of   engine.Workflow
+		want int64 // of two iterations
+	}{{p, 2 * 15 * 3}, {o, (24 + 2*12) * 3}} {
+		if err := c.of.Init(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		steps(t, c.of, 0, 2)
+		if got := envSteps(t, c.of); got != c.want {
+			t.Errorf("%s has taken %d environment steps in two iterations; want %d", c.of.Describe().Workflow, got, c.want)
+		}
+		if err := c.of.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (o *observations) batch(ctx context.Context) (steps int64, err error) {
 		return 0, err
 	}
 	defer p.Free()
-	return int64(o.members) * int64(cfg.Environments) * int64(horizon) * int64(max(1, options.ActionRepeat)), p.Run(ctx)
+	return int64(o.members) * int64(cfg.Environments) * int64(horizon) * int64(options.Repeat()), p.Run(ctx)
 }
 
 // see records adding the observations of the window of candidates that begins at first to the generation's sums.

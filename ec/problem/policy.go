@@ -191,7 +191,7 @@ func (p *policy) limit() int {
 
 // horizon returns the maximum number of actions in an episode.
 func (p *policy) horizon() int {
-	repeat := max(1, p.options.ActionRepeat)
+	repeat := p.options.Repeat()
 	return (p.limit() + repeat - 1) / repeat
 }
 

@@ -162,7 +162,7 @@ func (e *rollouts) Slices() (rows, sums []*engine.Tensor) {
 
 func (e *rollouts) Steps() (candidate, clock int) {
 	horizon := e.rollout.Horizon()
-	return min(horizon*max(1, e.options.ActionRepeat), e.limit()) * e.episodes(), horizon
+	return min(horizon*e.options.Repeat(), e.limit()) * e.episodes(), horizon
 }
 
 func (e *rollouts) Init(ctx context.Context) error { return e.observations.init(ctx, e.taken) }
