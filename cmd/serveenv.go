@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io"
 
 	"github.com/spf13/cobra"
 

@@ -19,7 +19,7 @@
 //	above:"0" below:"1" exclusive bounds
 //	choices:"a,b"       the strings allowed
 //	required:"true"     the key must be given
-//	replaces:"key"      a list: if it is given and not empty, the list of the other key is empty, and must not be given
+//	replaces:"key"      if this is given and not empty, nor zero (the first of names), the list of the other key is empty, and must not be given
 //	member:"prior a b"  each member has its own value, which PBT may search: by default with this prior from a to b (see
 //	                    [Member]); member:"" has no default prior, and is searched only on request
 //

@@ -22,7 +22,7 @@ type field struct {
 	high     *bound
 	choices  []string
 	required bool
-	replaces string // another list of the table, which is empty if this one is given and is not; both are an error
+	replaces string // a list of the table, which is empty if this key is given and is not empty, nor zero; both are an error
 	member   *Member
 	position string // within a list: [0], [1] …
 }

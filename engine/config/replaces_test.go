@@ -9,14 +9,17 @@ import (
 type replacing struct {
 	Sizes []int
 	Parts []struct{ Size int } `replaces:"sizes"`
+	Whole bool                 `replaces:"sizes"`
 }
 
-// TestReplaces: a list that is given takes the place of the default of the one that it replaces; both are an error, empty ones are not.
+// TestReplaces: a list that is given, or another key that is not zero, takes the place of the default of the one that it replaces; both are an error, empty ones are not.
 func TestReplaces(t *testing.T) {
 	for text, want := range map[string]replacing{
 		"":                                    {Sizes: []int{1, 2}},
 		"[x]\nparts = []\n":                   {Sizes: []int{1, 2}},
 		"[[x.parts]]\nsize = 3\n":             {Parts: []struct{ Size int }{{3}}},
+		"[x]\nwhole = true":                   {Whole: true},
+		"[x]\nwhole = false":                  {Sizes: []int{1, 2}},
 		"[x]\nsizes = []\nparts = [{size=3}]": {Parts: []struct{ Size int }{{3}}},
 	} {
 		got := replacing{Sizes: []int{1, 2}}

@@ -115,12 +115,12 @@ func (c *decoder) finishStruct(v reflect.Value, n, within *node, path string, wh
 	return at.src.errorAt(at.val, fmt.Sprintf("%q%s: %s", name, inSection(path), of.message), "")
 }
 
-// replace clears the lists that other lists of the table replace if they are given (tag replaces).
+// replace clears the lists that other keys of the table replace if they are given (tag replaces).
 func (c *decoder) replace(v reflect.Value, n *node, path string) error {
 	fields := c.fields[v.Type()]
 	for _, f := range fields {
 		kid := n.kid(f.name)
-		if f.replaces == "" || kid == nil || len(kid.items) == 0 {
+		if f.replaces == "" || kid == nil || isNone(v.FieldByIndex(f.index)) {
 			continue
 		}
 		if other := n.kid(f.replaces); other != nil && len(other.items) > 0 {
@@ -130,6 +130,14 @@ func (c *decoder) replace(v reflect.Value, n *node, path string) error {
 		v.FieldByIndex(fields[i].index).SetZero()
 	}
 	return nil
+}
+
+// isNone reports whether a decoded value is an empty list or, of another type, the zero value.
+func isNone(v reflect.Value) bool {
+	if v.Kind() == reflect.Slice {
+		return v.Len() == 0
+	}
+	return v.IsZero()
 }
 
 func (n *node) kid(name string) *node {
