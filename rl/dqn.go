@@ -132,6 +132,9 @@ func (c DQNConfig) Check(with Parts) error {
 	if err := c.checkArrivals("dqn", with, true); err != nil {
 		return err
 	}
+	if err := with.Network.checkHead(with.Env.Action); err != nil {
+		return err
+	}
 	return c.checkSequences(with, network)
 }
 

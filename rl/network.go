@@ -147,6 +147,20 @@ func (c NetworkConfig) head(space envs.Space) nn.Head {
 	return h
 }
 
+// checkHead returns an error if settings of continuous actions have no effect on the actor's head.
+func (c NetworkConfig) checkHead(space envs.Space) error {
+	kind := space.Head().Kind
+	switch {
+	case kind.Discrete() && c.Bins != 0:
+		return config.Invalid("network.bins", "%d values of each continuous action, and the actions are %v; want 0", c.Bins, space)
+	case kind.Discrete() && c.LogStd != 0:
+		return config.Invalid("network.log_std", "a deviation of continuous actions, and the actions are %v; want 0", space)
+	case c.Bins != 0 && c.LogStd != 0:
+		return config.Invalid("network.log_std", "a deviation of continuous actions, which bins = %d makes discrete; want 0", c.Bins)
+	}
+	return nil
+}
+
 func (c NetworkConfig) model(in nn.Shape, out int) nn.Model { return c.Model(in, out, c.Precision) }
 
 // check returns an error if a network cannot be made, such as one of convolutions over what is no image, or if the precision has no effect: see

@@ -135,6 +135,9 @@ func (c OffPolicyConfig) check(name string, with Parts, networks ...nn.Model) er
 	if err := c.checkArrivals(name, with, false); err != nil {
 		return err
 	}
+	if err := with.Network.checkHead(with.Env.Action); err != nil {
+		return err
+	}
 	for _, m := range networks {
 		if m.Memory() > 0 {
 			return config.Invalid("network."+with.Network.Key(), "network %v has memory; ppo, a2c, impala, dqn and searches learn with one, other agents without", m)

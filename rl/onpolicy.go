@@ -157,6 +157,9 @@ func (c onPolicyConfig) check(with Parts, name, rows string) error {
 		return err
 	}
 	network := with.Network
+	if err := network.checkHead(with.Env.Action); err != nil {
+		return err
+	}
 	actor, critic := network.policyAndValue(with.Env, network.head(with.Env.Action), c.criticShape(with.Env))
 	if err := network.checkLayers(actor); err != nil {
 		return err
