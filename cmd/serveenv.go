@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io"
 
 	"github.com/spf13/cobra"
 
