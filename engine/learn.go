@@ -309,7 +309,7 @@ func (l *learn) save(ctx context.Context, w Workflow, done int) error {
 	}
 	l.log.Info("checkpoint written", "iteration", done, "folder", l.dir)
 	if l.checkpoints > 0 {
-		if err := checkpoint.Prune(l.dir, l.checkpoints); err != nil {
+		if err := checkpoint.Prune(l.dir, l.checkpoints, int64(done)); err != nil {
 			return fmt.Errorf("engine: %w", err)
 		}
 	}

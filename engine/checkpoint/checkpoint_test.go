@@ -322,7 +322,7 @@ func TestPrune(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "00000005", tensorsFile), 3); err != nil {
 		t.Fatal(err)
 	}
-	if err := Prune(dir, 2); err != nil {
+	if err := Prune(dir, 2, 5); err != nil {
 		t.Fatal(err)
 	}
 	steps, err := Steps(dir)
@@ -332,10 +332,18 @@ func TestPrune(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
 		t.Fatalf("folder holds %v, %v", entries, err)
 	}
-	if err := Prune(dir, 0); err == nil {
+	// A run that did not begin from 5 has written 4 anew: the contents of 5 may be damaged, and its size right.
+	save(t, dir, 5)
+	if err := Prune(dir, 1, 4); err != nil {
+		t.Fatal(err)
+	}
+	if steps, err := Steps(dir); err != nil || !slices.Equal(steps, []int64{4, 5}) {
+		t.Fatalf("steps %v, %v; want what was written, and the newer one as it was", steps, err)
+	}
+	if err := Prune(dir, 0, 5); err == nil {
 		t.Fatal("no error for keeping none")
 	}
-	if err := Prune(filepath.Join(dir, "absent"), 1); err != nil {
+	if err := Prune(filepath.Join(dir, "absent"), 1, 5); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 			if _, err := Save(dir, step%50, slices.Values(state(step))); err != nil {
 				os.Exit(3)
 			}
-			if err := Prune(dir, 3); err != nil {
+			if err := Prune(dir, 3, step); err != nil {
 				os.Exit(4)
 			}
 		}

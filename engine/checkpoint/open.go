@@ -148,9 +148,9 @@ func Steps(dir string) ([]int64, error) {
 	return steps, nil
 }
 
-// Prune removes all but the newest keep checkpoints of dir. A checkpoint with a wrong manifest or size does not count towards keep,
-// so that valid ones stay.
-func Prune(dir string, keep int) error {
+// Prune removes all but the newest keep checkpoints of dir up to the step that was just written. A checkpoint with a wrong manifest or size does not count
+// towards keep, so that valid ones stay, nor does a newer one: a run that writes an earlier step has found it damaged.
+func Prune(dir string, keep int, written int64) error {
 	if keep < 1 {
 		return fmt.Errorf("prune checkpoints of %s: keep %d: want at least 1", dir, keep)
 	}
@@ -161,6 +161,9 @@ func Prune(dir string, keep int) error {
 	kept := 0
 	for _, step := range slices.Backward(steps) {
 		path := filepath.Join(dir, folderName(step))
+		if step > written {
+			continue
+		}
 		if kept < keep {
 			if _, err := openManifest(path); err == nil {
 				kept++

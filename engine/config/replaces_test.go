@@ -12,7 +12,8 @@ type replacing struct {
 	Whole bool                 `replaces:"sizes"`
 }
 
-// TestReplaces: a list that is given, or another key that is not zero, takes the place of the default of the one that it replaces; both are an error, empty ones are not.
+// TestReplaces: a list that is given, or another key that is not zero, takes the place of the default of the list that it replaces; both are an error, empty
+// ones are not.
 func TestReplaces(t *testing.T) {
 	for text, want := range map[string]replacing{
 		"":                                    {Sizes: []int{1, 2}},

@@ -6,7 +6,7 @@ import "github.com/evorl/evorl/engine/config"
 type Config struct {
 	Hidden      []int         `min:"1" max:"8192" doc:"Units per hidden layer; at most 8 layers."`
 	Layers      []LayerConfig `replaces:"hidden" doc:"Layers before the output, in order, instead of hidden; at most 16."`
-	Preset      Preset        `replaces:"hidden" doc:"A published network instead of hidden, with its own activations: nature, a3c, impala, minatar, evojax-mnist, ppo-rnn."`
+	Preset      Preset        `replaces:"hidden" doc:"Published layers and activations instead of hidden: nature, a3c, impala, minatar, evojax-mnist, ppo-rnn."`
 	Activation  Activation    `doc:"Nonlinearity of hidden layers: linear, relu, tanh, elu, swish (or silu), gelu."`
 	LayerNorm   bool          `doc:"Layer normalization before each activation."`
 	Initializer Initializer   `doc:"Initial weights: orthogonal, lecun_uniform, kaiming_uniform, fan_in_uniform."`
