@@ -155,8 +155,9 @@ func (f *sweepFlags) run(cmd *cobra.Command, s *evorl.Sweep, name string) error 
 		return err
 	}
 	screen := cmd.ErrOrStderr()
+	teller := f.line.newTeller(screen)
 	for _, text := range s.Base.Warnings() {
-		f.line.newTeller(screen).warn(text)
+		teller.warn(text)
 	}
 	return withDevices(cmd.Context(), screen, f.device, func(ctx context.Context, devices []*vk.Device) error {
 		defer holdSignals(ctx)()

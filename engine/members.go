@@ -30,21 +30,6 @@ func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 	r.Dispatch(k.call(uint32(p), 1, 1))
 }
 
-// Sum records the sums [...] of value over an axis, in its order. sum has the other axes of value. It is a recording error if value has no such axis, sum
-// has another length, or the axis is longer than an invocation has loop iterations for (MaxIterations).
-func Sum(r *Recorder, sum, value *Tensor, axis string) {
-	outer, count, inner, ok := value.Split(axis)
-	if !ok || sum.Len() != outer*inner || count > MaxIterations {
-		r.Fail(fmt.Errorf("engine: the sum of %v over its axis %q, into %v; want such an axis of at most %d, and as many sums as the other axes have elements",
-			value, axis, sum, MaxIterations))
-		return
-	}
-	k := sumKernel{Values: value.Range(), Sum: sum.Range(), Count: uint32(count), Inner: uint32(inner), Aligned: inner%4 == 0}
-	var groups uint32
-	k.LocalSizeX, groups = r.Invocations((inner + 3) / 4)
-	r.Dispatch(k.call(groups, uint32(outer), 1))
-}
-
 // Gather records copies between members in every given tensor: member p becomes a copy of member source[p], source being [M]
 // u32. Every source must be its own source. If a tensor has k times as many members, each k adjacent ones are copied together. A tensor without a
 // member axis, or with one of another length, is a recording error.

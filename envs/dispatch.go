@@ -27,7 +27,7 @@ func stepsWithin(iterations int) int {
 
 // stepsOfWork returns how many steps of so many environments a GPU's dispatch takes at most, with a network of so many weights and so many loop iterations
 // of the environment in a step: nothing can interrupt a dispatch, and operating systems reset a GPU that works on one for seconds. The work of an
-// iteration is a guess. The bound is a second of a GPU of 100 GFLOP/s, and 10 ms of a large one, which is many times what a dispatch costs.
+// iteration is a guess. The bound is a second at 100 GFLOP/s, and 10 ms, many times what a dispatch costs, at 10 TFLOP/s.
 func stepsOfWork(environments, weights, iterations int) int {
 	const (
 		most      = 1e11 // floating-point operations

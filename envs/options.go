@@ -14,9 +14,9 @@ type Options struct {
 	// TimeLimit is the number of environment steps after which an episode is truncated; 0: the Spec's MaxSteps; NoTimeLimit: none.
 	TimeLimit int `min:"-1" max:"1073741823" doc:"Environment steps after which an episode is truncated; 0: the environment's own limit, -1: none."`
 	// ActionRepeat is the number of environment steps for which an action is repeated, with their rewards summed; 0:
-	// 1. The time limit, the length of an episode and the steps of a run (engine.EnvSteps) count environment steps, as in EvoRL and Brax. Settings of
-	// agents count actions, as those of libraries do whose environments are wrapped.
-	ActionRepeat int `min:"0" max:"1000" doc:"Environment steps an action is kept for, their rewards summed; 0 is 1."`
+	// 1. The time limit, the length of an episode and the steps of a run (engine.EnvSteps) count environment steps, as in EvoRL and Brax. Schedules
+	// and learning_starts of agents count actions.
+	ActionRepeat int `min:"0" max:"1000" doc:"Environment steps an action is kept for, their rewards summed; 0 is 1. Schedules of agents count actions."`
 	// RewardScale multiplies the rewards that learners see; 0: 1. Episode returns stay in the environment's unit.
 	RewardScale float32 `doc:"Factor of the rewards that are learned from; reported returns stay as they are. 0 is 1."`
 	// SparseReward withholds rewards until the end of the episode and pays their sum there.

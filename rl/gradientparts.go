@@ -28,7 +28,7 @@ type partedLoss struct {
 	sums      *engine.Tensor // [parts, 4, M]: lane.Loss.Sums of each part, added over splits
 	total     *engine.Tensor // [4, 1, M]: their sum over the parts, as lane.Loss.Sums of a loss without splits
 
-	gradient, partSums *engine.Tensor // [M, row], [4, M]: of the part that was last computed
+	partGradient, partSums *engine.Tensor // [M, row], [4, M]: of the part that was last computed
 }
 
 // newGradientParts makes what gradients in parts take; nil: they are computed whole.
@@ -47,7 +47,7 @@ func newGradientParts(s *engine.State, m *minibatches, actor, critic *lane.Loss)
 		}
 		if !l.Joined() {
 			row := l.Into().Dims()[1:]
-			p.gradients, p.gradient = tensor("gradients", append([]engine.Dim{parts}, row...)...), tensor("gradient", row...)
+			p.gradients, p.partGradient = tensor("gradients", append([]engine.Dim{parts}, row...)...), tensor("part_gradient", row...)
 		}
 		return p
 	}
@@ -67,8 +67,8 @@ func newGradientParts(s *engine.State, m *minibatches, actor, critic *lane.Loss)
 // record records the gradient of a part, and its losses. Both are added over splits here, whose number depends on the device.
 func (l partedLoss) record(r *engine.Recorder, m minibatch) {
 	if l.gradients != nil {
-		engine.Sum(r, l.gradient, l.Gradient(r, m.inLanes()), "split")
-		r.Copy(l.gradients.Index(m.part), l.gradient)
+		engine.Sum(r, l.partGradient, l.Gradient(r, m.inLanes()), "split")
+		r.Copy(l.gradients.Index(m.part), l.partGradient)
 	}
 	engine.Sum(r, l.partSums, l.Sums, "split")
 	r.Copy(l.sums.Index(m.part), l.partSums)

@@ -15,7 +15,7 @@ func TestHeadRefused(t *testing.T) {
 		env     string
 		network NetworkConfig
 		change  func(*NetworkConfig)
-		want    string // ""; no error
+		want    string // "": no error
 	}{
 		{DefaultPPO(), "CartPole-v1", DefaultNetwork(), bins, `"network.bins": 5 values of each continuous action, and the actions are Discrete(2); want 0`},
 		{DefaultA2C(), "CartPole-v1", DefaultNetwork(), deviation, `"network.log_std": a deviation of continuous actions, and the actions are Discrete(2); want 0`},

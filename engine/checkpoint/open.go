@@ -149,7 +149,7 @@ func Steps(dir string) ([]int64, error) {
 }
 
 // Prune removes all but the newest keep checkpoints of dir up to the step that was just written. A checkpoint with a wrong manifest or size does not count
-// towards keep, so that valid ones stay, nor does a newer one: a run that writes an earlier step has found it damaged.
+// towards keep, so that valid ones stay. Newer ones stay too and do not count: a run that writes an earlier step may have found them damaged.
 func Prune(dir string, keep int, written int64) error {
 	if keep < 1 {
 		return fmt.Errorf("prune checkpoints of %s: keep %d: want at least 1", dir, keep)

@@ -34,7 +34,8 @@ func (x Matrix) contains(members, rows, columns int) bool {
 }
 
 // Gemm is a matrix product for every member: C = f(Alpha A B + Addend + Bias), with A of M × K, B of K × N and C of M
-// × N; A and B may be stored transposed. In float32 the terms are added in their order, but for the slices of a single row on GPUs (gemm_vector.glsl).
+// × N; A and B may be stored transposed. In float32 the order of summation does not depend on the device, but for a single row or
+// column (gemm_vector.glsl).
 type Gemm struct {
 	Members, M, N, K       int
 	A, B, C                Matrix
@@ -236,6 +237,7 @@ func (f tiledForm) calls(g Gemm) []vk.Call {
 	return []vk.Call{f.call(g)}
 }
 
+// call is the dispatch of gemm.comp.
 func (f tiledForm) call(g Gemm) vk.Call {
 	k := gemmKernel{
 		A: g.A.Tensor.Range(), B: g.B.Tensor.Range(), C: g.C.Tensor.Range(),

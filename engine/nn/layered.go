@@ -272,7 +272,8 @@ func line(info vk.Info) uint32 {
 	return 256
 }
 
-// spans divides count elements, of which a workgroup computes each, among dispatches of at most as many workgroups along x as the device allows.
+// spans divides count elements, of which a workgroup computes each, among dispatches of at most as many workgroups along x as the device allows, for kernels
+// whose workgroups cannot grow (engine.Recorder.Invocations), or not enough.
 func (l *layered) spans(count, each int, record func(begin, groups uint32)) {
 	most := int(l.info.Limits.MaxGroups[0])
 	for begin := 0; begin < count; begin += most * each {
