@@ -39,7 +39,7 @@ func DefaultCEMRL() CEMRLConfig {
 
 // Check implements rl.Algorithm.
 func (c CEMRLConfig) Check(with rl.Parts) error {
-	return c.PopulationConfig.check(c.Agent, with)
+	return c.PopulationConfig.checkStill(c.Agent, with)
 }
 
 // CEMRL is CEM-RL (A. Pourchot, O. Sigaud, "CEM-RL: Combining evolutionary and gradient-based methods for policy

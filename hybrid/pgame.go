@@ -30,7 +30,7 @@ func DefaultPGAME() PGAMEConfig {
 
 // Check implements rl.Algorithm.
 func (c PGAMEConfig) Check(with rl.Parts) error {
-	return c.PopulationConfig.check(c.Agent, with)
+	return c.PopulationConfig.checkStill(c.Agent, with)
 }
 
 // PGAME is PGA-MAP-Elites (O. Nilsson, A. Cully, "Policy Gradient Assisted MAP-Elites", 2021, algorithm 1) over any

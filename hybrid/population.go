@@ -21,7 +21,10 @@ type PopulationConfig struct {
 
 // partsOf returns the parts of agents.
 func partsOf(agents *rl.OffPolicy) rl.Parts {
-	return rl.Parts{Network: agents.Network(), Replay: agents.Replay().Config(), Agents: agents.Describe().Members, Schedule: agents.Schedule()}
+	return rl.Parts{
+		Network: agents.Network(), Replay: agents.Replay().Config(), Agents: agents.Describe().Members, Schedule: agents.Schedule(),
+		Noise: agents.Exploration(),
+	}
 }
 
 // check checks what agents of an algorithm are made with.
@@ -38,6 +41,19 @@ func (c PopulationConfig) check(agent string, with rl.Parts) error {
 		return config.Invalid(agent+".warmup_steps", constant, of.WarmupSteps)
 	}
 	return nil
+}
+
+// checkStill is check for agents that do not act themselves, but where a run goes on without its replay.
+func (c PopulationConfig) checkStill(agent string, with rl.Parts) error {
+	const still = "%v of agents that do not act: candidates do, without noise; want %v"
+	switch of := with.Noise; {
+	case !with.Replay.Save:
+	case of.Noise != of.Usual:
+		return config.Invalid(agent+".exploration_noise", still, of.Noise, of.Usual)
+	case of.Levels > 1:
+		return config.Invalid(agent+".exploration_levels", still, of.Levels, 1)
+	}
+	return c.check(agent, with)
 }
 
 // population is a search with one member per group of agents. Its candidates are actors of the agents.

@@ -42,7 +42,7 @@ func (c QDPGConfig) Check(with rl.Parts) error {
 	case with.Replay.Steps != 1:
 		return config.Invalid("replay.steps", "novelty is a reward of single steps, not of returns of %d; want 1", with.Replay.Steps)
 	}
-	return c.PopulationConfig.check(c.Agent, with)
+	return c.PopulationConfig.checkStill(c.Agent, with)
 }
 
 // QDPG is QD-PG (T. Pierrot et al., "Diversity Policy Gradient for Sample Efficient Quality-Diversity Optimization",

@@ -42,6 +42,11 @@ func defaultOffPolicy() OffPolicyConfig {
 	}
 }
 
+// Exploration returns the noise by which the agents explore.
+func (c DDPGConfig) Exploration() Exploration {
+	return Exploration{c.ExplorationNoise, DefaultDDPG().ExplorationNoise, 1}
+}
+
 // Check implements Algorithm.
 func (c DDPGConfig) Check(with Parts) error {
 	if err := with.checkEnvironment(); err != nil {

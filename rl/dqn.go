@@ -122,17 +122,20 @@ func (c DQNConfig) Check(with Parts) error {
 	if len(with.Network.CriticHidden) > 0 {
 		return config.Invalid("network.critic_hidden", "dqn has one network, of hidden layers %v, and no critic besides; want []", with.Network.Hidden)
 	}
+	if err := with.Network.checkHead(with.Env.Action, false); err != nil {
+		return err
+	}
 	network := with.Network.model(with.Env.Observation.Shape(), c.head(with.Env.Action.Size()).Outputs())
 	switch {
 	case network.Memory() == 0:
+		if err := with.Sequences.checkUnused(network); err != nil {
+			return err
+		}
 		return c.check("dqn", with, network)
 	case c.NoisyStd > 0:
 		return config.Invalid("dqn.noisy_std", "noise of the parameters of a network with memory, %v; want 0", network)
 	}
 	if err := c.checkArrivals("dqn", with, true); err != nil {
-		return err
-	}
-	if err := with.Network.checkHead(with.Env.Action); err != nil {
 		return err
 	}
 	return c.checkSequences(with, network)

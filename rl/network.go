@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/evorl/evorl/engine/config"
@@ -147,16 +148,26 @@ func (c NetworkConfig) head(space envs.Space) nn.Head {
 	return h
 }
 
-// checkHead returns an error if settings of continuous actions have no effect on the actor's head.
-func (c NetworkConfig) checkHead(space envs.Space) error {
-	kind := space.Head().Kind
+// checkHead returns an error if a setting of continuous actions has no effect on the actor's head and is not its default; where dependent,
+// deviations that depend on the state are the default.
+func (c NetworkConfig) checkHead(space envs.Space, dependent bool) error {
+	discrete, head := space.IsDiscrete(), c.head(space)
+	var none string // why no parameter is a deviation
 	switch {
-	case kind.Discrete() && c.Bins != 0:
-		return config.Invalid("network.bins", "%d values of each continuous action, and the actions are %v; want 0", c.Bins, space)
-	case kind.Discrete() && c.LogStd != 0:
-		return config.Invalid("network.log_std", "a deviation of continuous actions, and the actions are %v; want 0", space)
-	case c.Bins != 0 && c.LogStd != 0:
-		return config.Invalid("network.log_std", "a deviation of continuous actions, which bins = %d makes discrete; want 0", c.Bins)
+	case discrete:
+		none = "actions are " + space.String()
+	case c.Bins != 0:
+		none = fmt.Sprintf("bins = %d makes actions discrete", c.Bins)
+	case head.Parameters() == 0:
+		none = "the actor outputs deviations (state_dependent_std)"
+	}
+	switch {
+	case discrete && c.Bins != 0:
+		return config.Invalid("network.bins", "%d values of each continuous action, and actions are %v; want 0", c.Bins, space)
+	case none != "" && c.LogStd != 0:
+		return config.Invalid("network.log_std", "an initial deviation of continuous actions, and %s; want 0", none)
+	case head.Kind.Discrete() && c.StateDependentStd && !dependent:
+		return config.Invalid("network.state_dependent_std", "deviations of continuous actions, and %s; want false", none)
 	}
 	return nil
 }

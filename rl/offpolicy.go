@@ -170,6 +170,14 @@ func (o *OffPolicy) leastCapacity(replay ReplayConfig) int {
 	return most
 }
 
+// Exploration returns the noise by which the agents explore; the zero value if they do without.
+func (o *OffPolicy) Exploration() Exploration {
+	if of, ok := o.config.(interface{ Exploration() Exploration }); ok {
+		return of.Exploration()
+	}
+	return Exploration{}
+}
+
 // Schedule returns the course of the agents' learning rates.
 func (o *OffPolicy) Schedule() ScheduleConfig { return o.cfg.ScheduleConfig }
 

@@ -87,6 +87,13 @@ type Parts struct {
 	Sequences SequenceConfig
 	Agents    int            // number of agents that a hybrid is made of; algorithms have it themselves
 	Schedule  ScheduleConfig // of the agents that a hybrid is made of
+	Noise     Exploration    // of the same
+}
+
+// Exploration is the noise by which agents with deterministic actors explore; the zero value is of others.
+type Exploration struct {
+	Noise, Usual float64 // deviation, and its default
+	Levels       int     // number of deviations, of which Noise is the smallest
 }
 
 // checkEnvironment returns an error if there is no environment.
@@ -133,9 +140,6 @@ func (c OffPolicyConfig) checkArrivals(name string, with Parts, memory bool) err
 // check makes the checks that all off-policy algorithms have in common; networks are those that learn.
 func (c OffPolicyConfig) check(name string, with Parts, networks ...nn.Model) error {
 	if err := c.checkArrivals(name, with, false); err != nil {
-		return err
-	}
-	if err := with.Network.checkHead(with.Env.Action); err != nil {
 		return err
 	}
 	for _, m := range networks {
@@ -193,6 +197,8 @@ func (c OffPolicyConfig) checkContinuous(name string, with Parts, atoms int) err
 		return config.Invalid("replay.prioritized", "%s supports neither priorities nor importance weights; want false", name)
 	case !with.Network.Squash:
 		return config.Invalid("network.squash", "%s squashes actions by tanh; want true", name)
+	case with.Network.LogStd != 0:
+		return config.Invalid("network.log_std", "no parameter of the actor of %s is a deviation; want 0", name)
 	}
 	actor, critic := with.actorAndCritic(atoms)
 	return c.check(name, with, actor, critic)

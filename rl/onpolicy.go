@@ -157,7 +157,7 @@ func (c onPolicyConfig) check(with Parts, name, rows string) error {
 		return err
 	}
 	network := with.Network
-	if err := network.checkHead(with.Env.Action); err != nil {
+	if err := network.checkHead(with.Env.Action, false); err != nil {
 		return err
 	}
 	actor, critic := network.policyAndValue(with.Env, network.head(with.Env.Action), c.criticShape(with.Env))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/envs"
 )
 
@@ -34,6 +35,23 @@ func (c SequenceConfig) check(replay ReplayConfig, lanes int) error {
 			replay.Capacity, lanes, c.steps(), need)
 	}
 	return nil
+}
+
+// checkUnused returns an error if sequences are set beside a network without memory, which learns from transitions; the zero value has none.
+func (c SequenceConfig) checkUnused(network nn.Model) error {
+	usual := DefaultSequences()
+	if c == (SequenceConfig{}) || c == usual {
+		return nil
+	}
+	key, want := "stored", any(usual.Stored)
+	switch {
+	case c.BurnIn != usual.BurnIn:
+		key, want = "burn_in", usual.BurnIn
+	case c.Steps != usual.Steps:
+		key, want = "steps", usual.Steps
+	}
+	return config.Invalid("sequences."+key, "network %v has no memory, and learns from single transitions; want a layer of type \"gru\" or \"lstm\", "+
+		"or the default, %v", network, want)
 }
 
 // ReplaySequences draws sequences of consecutive steps of an environment from a replay, for agents with memory.

@@ -66,6 +66,9 @@ func (c SACConfig) Check(with Parts) error {
 	case with.Env.Action.IsDiscrete() && c.Atoms != 0:
 		return config.Invalid("sac.atoms", "critics of discrete actions output values; want 0")
 	case with.Env.Action.IsDiscrete():
+		if err := with.Network.checkHead(with.Env.Action, true); err != nil {
+			return err
+		}
 		actor, critic := with.actorAndCritic(0)
 		return c.check("sac", with, actor, critic)
 	case !with.Network.StateDependentStd:

@@ -55,6 +55,11 @@ func (c TD3Config) Validate() error {
 	return c.CriticConfig.Validate()
 }
 
+// Exploration returns the noise by which the agents explore.
+func (c TD3Config) Exploration() Exploration {
+	return Exploration{c.ExplorationNoise, DefaultTD3().ExplorationNoise, c.ExplorationLevels}
+}
+
 // Check implements Algorithm.
 func (c TD3Config) Check(with Parts) error {
 	if err := with.checkEnvironment(); err != nil {

@@ -140,15 +140,36 @@ func (with Parts) Check() error {
 	if err := p.checkNetwork(); err != nil {
 		return err
 	}
+	if err := p.checkUnused(); err != nil {
+		return err
+	}
 	if p.limit() <= 0 {
 		return fmt.Errorf("problem: episodes in %q without a time limit might never end; set one", env.Name)
 	}
 	return nil
 }
 
+// checkUnused returns an error if a setting without effect is not its default.
+func (p *policy) checkUnused() error {
+	if scale := p.options.RewardScale; scale != 0 && scale != 1 {
+		return &SettingError{"environment", "reward_scale", fmt.Sprintf("%g of a search, whose fitness is the return in the environment's own unit: want 1", scale)}
+	}
+	if usual := DefaultNetwork().LogStd; p.network.LogStd != usual && p.head().Parameters() == 0 {
+		why := "are not sampled (policy.sample)"
+		switch {
+		case p.env.Action.IsDiscrete():
+			why = "are discrete"
+		case p.cfg.Bins > 0:
+			why = "are discretized (policy.bins)"
+		}
+		return &SettingError{"network", "log_std", fmt.Sprintf("the actions of %q %s, and have no deviation: want the default, %g", p.env.Name, why, usual)}
+	}
+	return nil
+}
+
 // SettingError is a setting of a policy that does not suit its environment.
 type SettingError struct {
-	Section, Key string // "policy", "network" or "behaviour", and the key in it
+	Section, Key string // "environment", "policy", "network" or "behaviour", and the key in it
 	Message      string
 }
 

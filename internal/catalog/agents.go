@@ -76,6 +76,7 @@ type agent struct {
 	single
 	name      string
 	network   rl.NetworkConfig
+	defaults  rl.NetworkConfig   // of network
 	replay    *rl.ReplayConfig   // nil: none
 	sequences *rl.SequenceConfig // of networks with memory; nil: none
 	cfg       any                // pointer to the algorithm's configuration
@@ -123,7 +124,7 @@ func newDQN(*Catalog) Settings {
 func agentOf[C rl.Algorithm, W engine.Workflow](
 	name string, network rl.NetworkConfig, replay *rl.ReplayConfig, cfg C, new agentFunc[C, W], size func(*C) *int,
 ) *agent {
-	a := &agent{name: name, network: network, replay: replay, cfg: &cfg, size: size(&cfg), slices: &MembersConfig{}}
+	a := &agent{name: name, network: network, defaults: network, replay: replay, cfg: &cfg, size: size(&cfg), slices: &MembersConfig{}}
 	a.check = func(with rl.Parts) error { return cfg.Check(with) }
 	a.make = func(ctx context.Context, eng *engine.Engine, env *envs.Environment, opts ...rl.Option) (engine.Workflow, error) {
 		w, err := new(ctx, eng, env, cfg, opts...)
@@ -161,7 +162,22 @@ func (a *agent) Check(env *envs.Environment, _ envs.Options) error {
 	if err := a.checkActors(); err != nil {
 		return err
 	}
+	if err := a.checkNetwork(); err != nil {
+		return err
+	}
 	return a.check(a.parts(env))
+}
+
+// checkNetwork returns an error if a setting of the networks that this agent's do not have is not its default.
+func (a *agent) checkNetwork() error {
+	is, was := a.network, a.defaults
+	if a.name == "dqn" && is.ActorGain != was.ActorGain {
+		return config.Invalid("network.actor_gain", "dqn has one network, whose output critic_gain multiplies, and no actor besides; want %g", was.ActorGain)
+	}
+	if len(is.CriticHidden) > 0 {
+		was.Activation = is.Activation // of the critics
+	}
+	return checkPreset(is.Config, was.Config)
 }
 
 // parts returns what the algorithm is made with in an environment.
@@ -175,6 +191,9 @@ func (a *agent) parts(env *envs.Environment) rl.Parts {
 	}
 	if of, ok := a.cfg.(interface{ Schedule() rl.ScheduleConfig }); ok {
 		with.Schedule = of.Schedule()
+	}
+	if of, ok := a.cfg.(interface{ Exploration() rl.Exploration }); ok {
+		with.Noise = of.Exploration()
 	}
 	return with
 }

@@ -40,6 +40,9 @@ func (d *dvdES) learner() config.Section {
 func (d *dvdES) Members() (count *int, key string) { return &d.cfg.Agents, "dvd-es.agents" }
 
 func (d *dvdES) Check(env *envs.Environment, options envs.Options) error {
+	if err := checkPreset(d.network.Config, problem.DefaultNetwork().Config); err != nil {
+		return err
+	}
 	with := problem.Parts{Env: env, Options: options, Network: d.network, Policy: d.policy}
 	if err := with.Check(); err != nil {
 		return keyed(err)

@@ -37,6 +37,9 @@ func (m *mnist) locate(path func(name string) string) {
 }
 
 func (m *mnist) Problem() (ec.Problem, error) {
+	if err := checkPreset(m.network.Config, problem.DefaultImageNetwork().Config); err != nil {
+		return nil, err
+	}
 	images := problem.DrawnDigits()
 	if folder := m.task.Folder; folder != "" {
 		if m.images == nil || m.read != folder {

@@ -169,6 +169,9 @@ func (s *search) checkPolicy(env *envs.Environment, options envs.Options) error 
 		return config.Invalid("env", "%q has one objective, its return, and %s is for several: want a problem that has them, "+
 			"such as env = \"zdt\"", env.Name, s.name())
 	}
+	if err := checkPreset(s.network.Config, problem.DefaultNetwork().Config); err != nil {
+		return err
+	}
 	err := problem.Parts{Env: env, Options: options, Network: s.network, Policy: s.policy}.Check()
 	if err == nil && s.cfg.Slice > 0 && s.policy.Group > 0 {
 		return config.Invalid("search.slice", "groups of %d candidates (policy.group) are evaluated with all others: want 0 in one of both", s.policy.Group)
