@@ -50,6 +50,7 @@ type Run struct {
 	done    int
 	steps   int64 // of all environments, since the run began
 	outcome error
+	unkept  error // of the first report that the run directory does not have; no later one, and no checkpoint, follows it
 	closed  bool
 
 	evaluation  *engine.Evaluation // the newest
@@ -130,6 +131,9 @@ func (r *Run) settle() error {
 	if err := r.dir.Check(); err != nil {
 		return err
 	}
+	if r.unkept != nil {
+		return fmt.Errorf("evorl: no checkpoint without the records of iteration %d", r.done)
+	}
 	return r.files.Sync()
 }
 
@@ -161,8 +165,15 @@ func (r *Run) facts() (map[string]string, error) {
 // namedEvery is how often the workers of a shared run are written to the run directory.
 const namedEvery = 5 * time.Second
 
-// keep is the hook that writes a report to the run directory.
+// keep is the hook that writes a report to the run directory. After an error it writes no other.
 func (r *Run) keep(ctx context.Context, report engine.Report) error {
+	if r.unkept == nil {
+		r.unkept = r.write(ctx, report)
+	}
+	return r.unkept
+}
+
+func (r *Run) write(ctx context.Context, report engine.Report) error {
 	if err := r.dir.Check(); err != nil {
 		return err
 	}

@@ -63,14 +63,20 @@ func gpus() (list []int, err error) {
 	if err != nil {
 		return nil, err
 	}
-	found = slices.DeleteFunc(found, func(d vk.Info) bool { return !d.Type.GPU() || suits(d) != "" })
-	own := slices.ContainsFunc(found, func(d vk.Info) bool { return !d.Translated })
-	for _, d := range found {
-		if !d.Translated || !own { // beside a GPU's own driver, one that translates is a second name of the GPU
+	return distinct(slices.DeleteFunc(found, func(d vk.Info) bool { return !d.Type.GPU() || suits(d) != "" })), nil
+}
+
+// distinct returns the numbers of GPUs, each once: beside a GPU's own driver, one that translates is a second name of the GPU, and two of its own drivers,
+// such as AMD's and Mesa's, give it the same place on the bus. Parts of a GPU are in one place, too, by one driver.
+func distinct(gpus []vk.Info) (list []int) {
+	own := slices.ContainsFunc(gpus, func(d vk.Info) bool { return !d.Translated })
+	for i, d := range gpus {
+		again := slices.ContainsFunc(gpus[:i], func(e vk.Info) bool { return d.PCI != "" && e.PCI == d.PCI && e.Driver != d.Driver })
+		if !again && !(d.Translated && own) {
 			list = append(list, d.Index)
 		}
 	}
-	return list, nil
+	return list
 }
 
 // suits returns why evorl does not run on a device, or "": what its kernels need and a GPU does not have. Software drivers have it.

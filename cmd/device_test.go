@@ -4,7 +4,33 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/evorl/evorl/vk"
 )
+
+// A GPU that two drivers list is one device.
+func TestDistinctGPUs(t *testing.T) {
+	const radv, amd, nvidia = "radv Mesa 24.1.0", "AMD proprietary driver 24.10", "NVIDIA 550.54"
+	for _, c := range []struct {
+		name string
+		gpus []vk.Info
+		want []int
+	}{
+		{"two drivers of a GPU", []vk.Info{{Index: 0, Driver: radv, PCI: "0000:03:00.0"}, {Index: 2, Driver: amd, PCI: "0000:03:00.0"}}, []int{0}},
+		{"two drivers of two GPUs", []vk.Info{
+			{Index: 0, Driver: radv, PCI: "0000:03:00.0"}, {Index: 1, Driver: radv, PCI: "0000:04:00.0"},
+			{Index: 2, Driver: amd, PCI: "0000:03:00.0"}, {Index: 3, Driver: amd, PCI: "0000:04:00.0"},
+		}, []int{0, 1}},
+		{"parts of a GPU", []vk.Info{{Index: 1, Driver: nvidia, PCI: "0000:65:00.0"}, {Index: 2, Driver: nvidia, PCI: "0000:65:00.0"}}, []int{1, 2}},
+		{"unknown places", []vk.Info{{Index: 0, Driver: radv}, {Index: 1, Driver: nvidia}}, []int{0, 1}},
+		{"a translation beside the own driver", []vk.Info{{Index: 0, Driver: "Dozen", Translated: true}, {Index: 1, Driver: amd}}, []int{1}},
+		{"a translation alone", []vk.Info{{Index: 0, Driver: "Dozen", Translated: true}}, []int{0}},
+	} {
+		if got := distinct(c.gpus); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v; want %v", c.name, got, c.want)
+		}
+	}
+}
 
 // Lists of numbers name several devices, and a name that has commas is one device's.
 func TestNumbers(t *testing.T) {

@@ -22,6 +22,7 @@ type deviceInfo struct {
 	MemoryBytes  uint64   `json:"memory_bytes"`
 	Unified      bool     `json:"unified_memory"`
 	ResizableBAR bool     `json:"resizable_bar"`
+	PCI          string   `json:"pci"` // address on the bus; "": unknown
 	SubgroupSize uint32   `json:"subgroup_size"`
 	Subgroups    []uint32 `json:"subgroup_sizes"` // smallest and largest that a kernel can request
 	Features     []string `json:"features"`       // optional ones, all enabled
@@ -48,7 +49,7 @@ func newDevices() *cobra.Command {
 					return err
 				}
 				list = append(list, deviceInfo{
-					d.Index, d.Name, d.Vendor, d.Type.String(), d.Driver, d.API.String(), d.MemoryBytes, d.Unified, d.ResizableBAR,
+					d.Index, d.Name, d.Vendor, d.Type.String(), d.Driver, d.API.String(), d.MemoryBytes, d.Unified, d.ResizableBAR, d.PCI,
 					d.SubgroupSize, []uint32{d.MinSubgroupSize, d.MaxSubgroupSize}, d.Features.Names(), append([]string{}, missing...),
 				})
 				if i > 0 {
@@ -82,9 +83,12 @@ func writeDevice(b *strings.Builder, d vk.Info, missing []string) {
 	fmt.Fprintf(b, "%d  %s\n", d.Index, d.Name)
 	for _, fact := range [][2]string{
 		{"type", map[bool]string{true: d.Type.String() + " GPU", false: "software driver"}[d.Type.GPU()]},
-		{"vendor", d.Vendor}, {"driver", d.Driver}, {"Vulkan", d.API.String()}, {"memory", memory}, {"subgroup", subgroup},
+		{"vendor", d.Vendor}, {"driver", d.Driver}, {"Vulkan", d.API.String()}, {"PCI", d.PCI}, {"memory", memory}, {"subgroup", subgroup},
 		{"features", strings.Join(d.Features.Names(), ", ")},
 	} {
+		if fact[1] == "" {
+			continue // unknown
+		}
 		fmt.Fprintf(b, "   %-9s %s\n", fact[0], fact[1])
 	}
 	for _, m := range missing {

@@ -63,6 +63,7 @@ enum {
   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SUBGROUP_EXTENDED_TYPES_FEATURES = 1000175000,
   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES = 1000177000,
   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES = 1000196000,
+  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT = 1000212000,
   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES = 1000207000,
   VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO = 1000207002,
   VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO = 1000207003,
@@ -130,6 +131,7 @@ typedef struct { VkStructureType sType; void *pNext; uint32_t subgroupSize; VkFl
 typedef struct { VkStructureType sType; void *pNext; uint32_t maxPerSetDescriptors; VkDeviceSize maxMemoryAllocationSize; } VkPhysicalDeviceMaintenance3Properties;
 typedef struct { VkStructureType sType; void *pNext; VkDeviceSize maxBufferSize; } VkPhysicalDeviceMaintenance4Properties;
 typedef struct { VkStructureType sType; void *pNext; int32_t driverID; char driverName[256], driverInfo[256]; uint8_t conformance[4]; } VkPhysicalDeviceDriverProperties;
+typedef struct { VkStructureType sType; void *pNext; uint32_t pciDomain, pciBus, pciDevice, pciFunction; } VkPhysicalDevicePCIBusInfoPropertiesEXT;
 typedef struct { VkStructureType sType; void *pNext; uint32_t minSubgroupSize, maxSubgroupSize, maxComputeWorkgroupSubgroups; VkFlags requiredSubgroupSizeStages; } VkPhysicalDeviceSubgroupSizeControlProperties;
 typedef struct { VkStructureType sType; void *pNext; VkFlags cooperativeMatrixSupportedStages; } VkPhysicalDeviceCooperativeMatrixPropertiesKHR;
 typedef struct { VkStructureType sType; void *pNext; uint32_t MSize, NSize, KSize; int32_t AType, BType, CType, ResultType; VkBool32 saturatingAccumulation; int32_t scope; } VkCooperativeMatrixPropertiesKHR;

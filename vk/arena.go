@@ -4,6 +4,7 @@ package vk
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -79,6 +80,21 @@ func (f *freeList) give(s span) {
 }
 
 func alignUp(n, align uint64) uint64 { return (n + align - 1) / align * align }
+
+// placeFirst allocates size bytes of the first of the memory types whose heap has them. The caller holds d.mem.
+func (d *Device) placeFirst(what string, size, align uint64, types []memoryType) (a *arena, offset uint64, err error) {
+	var most *OutOfMemoryError // of the heap that has most left
+	for _, typ := range types {
+		var full *OutOfMemoryError
+		if a, offset, err = d.place(what, size, align, typ); !errors.As(err, &full) {
+			return a, offset, err
+		}
+		if most == nil || full.Have > most.Have {
+			most = full
+		}
+	}
+	return nil, 0, most
+}
 
 // place allocates size bytes of a memory type, from an existing arena or a new one. The caller holds d.mem.
 func (d *Device) place(what string, size, align uint64, typ memoryType) (*arena, uint64, error) {

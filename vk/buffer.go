@@ -136,10 +136,10 @@ func (d *Device) newBuffer(bytes int64, kind Kind, use memoryUse) (*Buffer, erro
 	size, align := alignUp(uint64(req.Size), arenaAlignment), alignUp(uint64(req.Alignment), arenaAlignment)
 	mask := req.MemoryTypeBits
 	req.Free()
-	typ, err := d.phys.chooseType(use, mask)
+	types, err := d.phys.chooseTypes(use, mask)
 	if err == nil {
 		b.span.size = size
-		b.arena, b.span.offset, err = d.place(what, size, align, typ)
+		b.arena, b.span.offset, err = d.placeFirst(what, size, align, types)
 	}
 	if err != nil {
 		vkDestroyBuffer(d.handle, b.handle, nil)

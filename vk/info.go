@@ -154,6 +154,7 @@ type Info struct {
 	Unified       bool   // host and device share all memory
 	ResizableBAR  bool   // a discrete device whose whole memory is host-visible
 	Translated    bool   // a driver that translates Vulkan to Direct3D 12 (Mesa's Dozen): slower than a GPU's own driver, and does not claim to conform
+	PCI           string // address on the PCI bus as Linux writes it, "0000:03:00.0"; "": unknown, as of software drivers
 	Threads       int    // workgroups that a software driver computes at the same time; 0 on GPUs
 	// SubgroupSize is the size to make kernels for: the driver's default, but the smallest on Intel's GPUs, where lanes share the
 	// registers of a hardware thread (128 each in the smallest subgroups, 32 in Xe's largest), if kernels may pin it. Kernels that do not pin

@@ -185,7 +185,7 @@ func (in *instance) describe(index int) (*physical, error) {
 		Driver:       strings.TrimSpace(C.GoString(&c.driver_name[0]) + " " + C.GoString(&c.driver_info[0])),
 		SubgroupSize: uint32(c.subgroup_size), MinSubgroupSize: uint32(c.min_subgroup_size), MaxSubgroupSize: uint32(c.max_subgroup_size),
 		SubgroupOps: SubgroupOps(c.subgroup_operations), PipelineCacheUUID: props.PipelineCacheUUID, Features: Features(c.features),
-		Translated: c.driver_id == dozen,
+		Translated: c.driver_id == dozen, PCI: C.GoString(&c.pci[0]),
 		Limits: Limits{
 			MaxStorageRange:  uint64(limits.MaxStorageBufferRange),
 			StorageAlignment: max(uint64(limits.MinStorageBufferOffsetAlignment), uint64(limits.MinTexelBufferOffsetAlignment)),

@@ -2,9 +2,11 @@ package vk
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -76,31 +78,36 @@ func (p *physical) preferences(use memoryUse) []memoryFlags {
 	return []memoryFlags{memLocal, 0}
 }
 
-// chooseType returns the best memory type for a use among those allowed by mask.
-func (p *physical) chooseType(use memoryUse, mask uint32) (memoryType, error) {
+// chooseTypes returns the memory types for a use among those allowed by mask, best first, each in a heap of its own. There are several only where
+// device and host share the memory: elsewhere another heap than the best one is too slow.
+func (p *physical) chooseTypes(use memoryUse, mask uint32) (list []memoryType, err error) {
 	for _, want := range p.preferences(use) {
-		best, found := memoryType{}, false
+		var suit []memoryType
 		for _, t := range p.types {
-			if mask&(1<<t.index) == 0 || !t.flags.has(want) {
-				continue
-			}
 			// The small window, which AMD's integrated GPUs have as well, is left to the driver: a local buffer uses the large heap.
-			if use == useLocal && p.heaps[t.heap].local && p.heaps[t.heap].size < p.info.MemoryBytes {
-				continue
-			}
-			// Staging memory should not use device-local memory.
-			if !found || use != useLocal && best.flags.has(memLocal) && !t.flags.has(memLocal) {
-				best, found = t, true
+			window := p.heaps[t.heap].local && p.heaps[t.heap].size < p.info.MemoryBytes
+			if mask&(1<<t.index) != 0 && t.flags.has(want) && !(use == useLocal && window) {
+				suit = append(suit, t)
 			}
 		}
-		if found {
-			return best, nil
+		if use != useLocal { // staging memory should not use device-local memory
+			slices.SortStableFunc(suit, func(a, b memoryType) int { return cmp.Compare(a.flags&memLocal, b.flags&memLocal) })
+		}
+		for _, t := range suit {
+			if !slices.ContainsFunc(list, func(u memoryType) bool { return u.heap == t.heap }) {
+				list = append(list, t)
+			}
 		}
 	}
-	if use == useLocal {
-		return memoryType{}, fmt.Errorf("vk: device %q has no memory for buffers", p.info.Name)
+	switch {
+	case len(list) > 0 && !p.info.Unified:
+		return list[:1], nil
+	case len(list) > 0:
+		return list, nil
+	case use == useLocal:
+		return nil, fmt.Errorf("vk: device %q has no memory for buffers", p.info.Name)
 	}
-	return memoryType{}, fmt.Errorf("device %q: %w", p.info.Name, ErrNotMapped)
+	return nil, fmt.Errorf("device %q: %w", p.info.Name, ErrNotMapped)
 }
 
 // MemoryStats are allocation statistics, in bytes.
@@ -165,20 +172,25 @@ func (d *Device) Room(what string, bytes uint64) error {
 		return err
 	}
 	defer d.exit()
-	typ, err := d.phys.chooseType(useLocal, math.MaxUint32)
+	types, err := d.phys.chooseTypes(useLocal, math.MaxUint32)
 	if err != nil {
 		return err
 	}
 	d.mem.Lock()
 	defer d.mem.Unlock()
-	available, why := d.available(typ.heap)
+	var available uint64
+	var why []string
+	for _, typ := range types {
+		left, limit := d.available(typ.heap)
+		available, why = available+left, append(why, limit)
+	}
 	for _, a := range d.mem.arenas {
-		if a.typ == typ {
+		if slices.Contains(types, a.typ) {
 			available += a.size - a.used
 		}
 	}
 	if bytes > available {
-		return &OutOfMemoryError{What: what, Need: bytes, Have: available, Why: why}
+		return &OutOfMemoryError{What: what, Need: bytes, Have: available, Why: strings.Join(why, "; ")}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package vk
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -54,28 +55,29 @@ func TestMemoryTypes(t *testing.T) {
 		types                   []memoryType
 		unified, resizable      bool
 		local, readback, upload uint32
+		next                    []uint32 // types of local buffers where the first one's heap is full
 	}{
 		{"discrete with a window of 256 MiB", DiscreteGPU,
 			[]memoryHeap{{size: 8 * gib, local: true}, {size: 16 * gib}, {size: gib / 4, local: true}},
 			[]memoryType{{0, memLocal, 0}, {1, memLocal | memVisible | memCoherent, 2}, {2, memVisible | memCoherent, 1}, {3, memVisible | memCoherent | memCached, 1}},
-			false, false, 0, 3, 2},
+			false, false, 0, 3, 2, nil},
 		{"discrete with resizable BAR", DiscreteGPU,
 			[]memoryHeap{{size: 8 * gib, local: true}, {size: 16 * gib}},
 			[]memoryType{{0, memLocal, 0}, {1, memLocal | memVisible | memCoherent, 0}, {2, memVisible | memCoherent | memCached, 1}},
-			false, true, 1, 2, 2},
+			false, true, 1, 2, 2, nil},
 		{"integrated", IntegratedGPU,
 			[]memoryHeap{{size: 12 * gib, local: true}},
 			[]memoryType{{0, memLocal, 0}, {1, memLocal | memVisible | memCoherent, 0}, {2, all, 0}},
-			true, false, 2, 2, 1},
+			true, false, 2, 2, 1, nil},
 		{"integrated with a window of 256 MiB", IntegratedGPU,
 			[]memoryHeap{{size: 15 * gib / 4, local: true}, {size: 16 * gib}, {size: gib / 4, local: true}},
 			[]memoryType{{0, memLocal, 0}, {1, memVisible | memCoherent, 1}, {2, memLocal | memVisible | memCoherent, 2}, {3, memVisible | memCoherent | memCached, 1}},
-			true, false, 0, 3, 1},
-		{"software", CPU, []memoryHeap{{size: 2 * gib, local: true}}, []memoryType{{0, all, 0}}, true, false, 0, 0, 0},
+			true, false, 0, 3, 1, []uint32{1}},
+		{"software", CPU, []memoryHeap{{size: 2 * gib, local: true}}, []memoryType{{0, all, 0}}, true, false, 0, 0, 0, nil},
 		{"readback is not coherent", DiscreteGPU,
 			[]memoryHeap{{size: 8 * gib, local: true}, {size: 16 * gib}},
 			[]memoryType{{0, memLocal, 0}, {1, memVisible | memCoherent, 1}, {2, memVisible | memCached, 1}},
-			false, false, 0, 2, 1},
+			false, false, 0, 2, 1, nil},
 	} {
 		p := &physical{info: Info{Type: c.typ}, heaps: c.heaps, types: c.types}
 		p.info.MemoryBytes, p.info.Unified, p.info.ResizableBAR = p.memoryKind()
@@ -83,13 +85,24 @@ func TestMemoryTypes(t *testing.T) {
 			t.Errorf("%s: %d bytes, unified %v, resizable %v", c.name, p.info.MemoryBytes, p.info.Unified, p.info.ResizableBAR)
 		}
 		for use, want := range map[memoryUse]uint32{useLocal: c.local, useReadback: c.readback, useUpload: c.upload} {
-			if got, err := p.chooseType(use, ^uint32(0)); err != nil || got.index != want {
-				t.Errorf("%s: use %d gets memory type %d (%v), want %d", c.name, use, got.index, err, want)
+			got, err := p.chooseTypes(use, ^uint32(0))
+			if err != nil || got[0].index != want {
+				t.Errorf("%s: use %d gets memory types %v (%v), want %d first", c.name, use, got, err, want)
+			}
+			if use != useLocal {
+				continue
+			}
+			var next []uint32
+			for _, typ := range got[1:] {
+				next = append(next, typ.index)
+			}
+			if !slices.Equal(next, c.next) {
+				t.Errorf("%s: local buffers get memory types %v; want %d, then %d", c.name, got, want, c.next)
 			}
 		}
 	}
 	null := &physical{info: Info{Type: DiscreteGPU}, heaps: []memoryHeap{{size: gib, local: true}}, types: []memoryType{{0, memLocal, 0}}}
-	if _, err := null.chooseType(useReadback, 1); !errors.Is(err, ErrNotMapped) {
+	if _, err := null.chooseTypes(useReadback, 1); !errors.Is(err, ErrNotMapped) {
 		t.Errorf("readback memory on a null device: %v, want ErrNotMapped", err)
 	}
 }
@@ -143,6 +156,49 @@ func TestOutOfMemory(t *testing.T) {
 			t.Error("a buffer of no kind was made")
 		}
 	})
+}
+
+// Where device and host share the memory, local buffers use another heap when the first one is full, and Room counts both.
+func TestMemoryFallback(t *testing.T) {
+	const mib = 1 << 20
+	d := openTest(t, reshape(func(p *physical) {
+		of := p.types[0]
+		p.info.Type, p.info.Unified, p.info.MemoryBytes = IntegratedGPU, true, 8*mib
+		p.info.Features &^= MemoryBudget // the driver has one heap
+		p.heaps = []memoryHeap{{size: 8 * mib, local: true}, {size: 16 * mib}}
+		p.types = []memoryType{{of.index, of.flags, 0}, {of.index, of.flags &^ memLocal, 1}}
+	}))
+	used := func() [2]uint64 {
+		m := d.Memory()
+		return [2]uint64{m.Heaps[0].Allocated, m.Heaps[1].Allocated}
+	}
+	if err := d.Room("all", 24*mib); err != nil {
+		t.Errorf("room for 24 MiB: %v", err)
+	}
+	var full *OutOfMemoryError
+	if err := d.Room("all", 24*mib+1); !errors.As(err, &full) || full.Have != 24*mib || !strings.Contains(full.Why, "heap 0") || !strings.Contains(full.Why, "heap 1") {
+		t.Errorf("room for a byte more: %v; want an error with both heaps", err)
+	}
+	for i, want := range [][2]uint64{{6 * mib, 0}, {6 * mib, 6 * mib}, {6 * mib, 12 * mib}} {
+		b, err := d.NewBuffer(6*mib, Local)
+		if err != nil {
+			t.Fatalf("buffer %d: %v", i, err)
+		}
+		defer b.Free()
+		if got := used(); got != want {
+			t.Errorf("buffer %d: %d bytes of the heaps are allocated; want %d", i, got, want)
+		}
+		data := []byte{byte(i), 1, 2, 3}
+		if err := b.Write(t.Context(), 0, data); err != nil {
+			t.Fatal(err)
+		}
+		if got := make([]byte, 4); b.Read(t.Context(), 0, got) != nil || !slices.Equal(got, data) {
+			t.Errorf("buffer %d reads %v; want %v", i, got, data)
+		}
+	}
+	if _, err := d.NewBuffer(6*mib, Local); !errors.As(err, &full) || full.Have != 4*mib {
+		t.Errorf("a buffer that no heap has room for: %v; want an error with what the second heap has left", err)
+	}
 }
 
 // Small buffers share an arena, and Memory reports it.

@@ -51,6 +51,7 @@ typedef struct {
   uint64_t max_allocation, max_buffer;
   char driver_name[256], driver_info[256];
   uint32_t driver_id; // VkDriverId; 0: unknown
+  char pci[40];       // domain:bus:device.function; empty: unknown
   uint32_t features;
   int32_t compute_family; // -1: none
   uint32_t timestamp_bits;

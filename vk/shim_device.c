@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,9 +38,10 @@ static const struct {
     {"VK_KHR_pipeline_executable_properties", 0},
     {"VK_EXT_memory_budget", 0},
     {"VK_KHR_cooperative_matrix", 0},
+    {"VK_EXT_pci_bus_info", 0},
     {"VK_KHR_portability_subset", 0}, // a device that has it demands it to be enabled
 };
-enum { X_STORAGE8, X_FLOAT16, X_EXTENDED, X_TIMELINE, X_MODEL, X_DRIVER, X_SIZE_CONTROL, X_MAINTENANCE4, X_ATOMIC, X_STATISTICS, X_BUDGET, X_MATRIX, X_PORTABILITY, X_COUNT };
+enum { X_STORAGE8, X_FLOAT16, X_EXTENDED, X_TIMELINE, X_MODEL, X_DRIVER, X_SIZE_CONTROL, X_MAINTENANCE4, X_ATOMIC, X_STATISTICS, X_BUDGET, X_MATRIX, X_PCI, X_PORTABILITY, X_COUNT };
 
 // known receives for each extension: 0 unknown, 1 part of the core version, 2 to be enabled by name.
 static VkResult find_extensions(evk_instance *in, VkPhysicalDevice pd, uint32_t api, int known[X_COUNT]) {
@@ -136,6 +138,7 @@ VkResult evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *ou
   VkPhysicalDeviceSubgroupSizeControlProperties control = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
   VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
   VkPhysicalDeviceCooperativeMatrixPropertiesKHR matrix = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
+  VkPhysicalDevicePCIBusInfoPropertiesEXT pci = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT};
   VkPhysicalDeviceMaintenance3Properties m3 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
   VkPhysicalDeviceSubgroupProperties subgroup = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES, .pNext = &m3};
   VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup};
@@ -143,6 +146,7 @@ VkResult evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *ou
   if (known[X_DRIVER]) *tail = &driver, tail = &driver.pNext;
   if (known[X_SIZE_CONTROL]) *tail = &control, tail = &control.pNext;
   if (known[X_MATRIX]) *tail = &matrix, tail = &matrix.pNext;
+  if (known[X_PCI]) *tail = &pci, tail = &pci.pNext;
   if (known[X_MAINTENANCE4]) *tail = &m4;
   in->GetPhysicalDeviceProperties2(pd, &properties);
   out->subgroup_size = out->min_subgroup_size = out->max_subgroup_size = subgroup.subgroupSize;
@@ -152,6 +156,7 @@ VkResult evk_describe(evk_instance *in, void *pd, uint32_t api, evk_physical *ou
   memcpy(out->driver_name, driver.driverName, sizeof driver.driverName);
   memcpy(out->driver_info, driver.driverInfo, sizeof driver.driverInfo);
   out->driver_id = driver.driverID;
+  if (known[X_PCI]) snprintf(out->pci, sizeof out->pci, "%04x:%02x:%02x.%x", pci.pciDomain, pci.pciBus, pci.pciDevice, pci.pciFunction);
 
   feature_chain c;
   link_features(&c, known);

@@ -17,6 +17,7 @@ import (
 type File struct {
 	f    *os.File
 	last int64 // iteration of the last record
+	err  error // of a write, which may have left a part of a record
 }
 
 // LineError is the error of a metrics.jsonl with lines that are not records.
@@ -86,8 +87,11 @@ func Last(path string) (*Record, error) {
 	return last, nil
 }
 
-// Append writes one record. Its iteration must not be below the previous record's.
+// Append writes one record. Its iteration must not be below the previous record's. After an error of the file, Append and Sync return it, and write nothing.
 func (m *File) Append(r Record) error {
+	if m.err != nil {
+		return m.err
+	}
 	if r.Iteration < m.last {
 		return fmt.Errorf("metrics: iteration %d after %d", r.Iteration, m.last)
 	}
@@ -96,7 +100,8 @@ func (m *File) Append(r Record) error {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	if _, err := m.f.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("metrics: %w", err)
+		m.err = fmt.Errorf("metrics: %w", err)
+		return m.err
 	}
 	m.last = r.Iteration
 	return nil
@@ -104,6 +109,9 @@ func (m *File) Append(r Record) error {
 
 // Sync waits until all records are on disk.
 func (m *File) Sync() error {
+	if m.err != nil {
+		return m.err
+	}
 	if err := m.f.Sync(); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
