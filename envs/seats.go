@@ -103,6 +103,13 @@ func (st *seated) record(r *engine.Recorder, clock engine.Clock, policy *Policy,
 		return
 	}
 	k.LocalSizeX, k.Steps = size, 1
+	if k.Policy == policyRandom {
+		if s.before == 0 {
+			st.stepped.remember(r, st.Rollout)
+		}
+		st.inDispatches(r, k, groups, nil, st.seatIterations(), s)
+		return
+	}
 	var draw actLogitsKernel
 	if st.drawer != nil {
 		draw = st.drawer.kernel(r, policy, s.firstCandidate)
@@ -130,15 +137,21 @@ func (st *seated) record(r *engine.Recorder, clock engine.Clock, policy *Policy,
 
 // stream records steps in which the kernel evaluates the networks, many in a dispatch.
 func (st *seated) stream(r *engine.Recorder, k seatsRolloutKernel, policy *Policy, s seatSteps) {
-	c, info := st.cfg, r.Engine().Device().Info()
-	lanes := info.SubgroupSize
+	c, lanes := st.cfg, r.Engine().Device().Info().SubgroupSize
 	k.LocalSizeX, k.Lanes = lanes, lanes
 	groups := c.Members * ((c.Environments + int(lanes) - 1) / int(lanes))
-	most := st.dispatchSteps(info, policy, st.seatIterations()+st.streamed)
+	st.inDispatches(r, k, uint32(groups), policy, st.seatIterations()+st.streamed, s)
+}
+
+// inDispatches records steps, many in a dispatch. A step takes an invocation the given loop iterations.
+func (st *seated) inDispatches(r *engine.Recorder, k seatsRolloutKernel, groups uint32, policy *Policy, iterations int, s seatSteps) {
+	most := st.dispatchSteps(r.Engine().Device().Info(), policy, iterations)
 	for done := 0; done < s.steps; done += most {
 		k.First, k.Steps = uint32(s.before+done), uint32(min(most, s.steps-done))
-		call := k.call(st.shader, uint32(groups), 1, 1)
-		call.Subgroup = lanes
+		call := k.call(st.shader, groups, 1, 1)
+		if policy != nil {
+			call.Subgroup = k.Lanes
+		}
 		r.Dispatch(call)
 	}
 }

@@ -51,6 +51,54 @@ func TestSeats(t *testing.T) {
 	}
 }
 
+// TestSeatsRandom compares random actions, of which a dispatch takes many steps, with the emulation, and without trajectories what is left of them.
+func TestSeatsRandom(t *testing.T) {
+	eng := engine.New(open(t), engine.Seed(5))
+	sample, drift := sampleWorld(t), driftWorld(t)
+	for _, c := range []struct {
+		world   seatWorld
+		options Options
+		horizon int
+	}{
+		{sample, Options{TimeLimit: 7, ActionRepeat: 2, RewardScale: 0.5}, 20},
+		{sample, Options{TimeLimit: 6, AutoReset: Fast, SparseReward: true}, 500},
+		{sample, Options{TimeLimit: 12, AutoReset: Disabled}, 20},
+		{drift, Options{}, 20},
+		{drift, Options{AutoReset: Disabled}, 20},
+	} {
+		t.Run(fmt.Sprintf("%s/%+v", c.world.env.Name, c.options), func(t *testing.T) {
+			cfg := RolloutConfig{Members: 3, Environments: 11, Horizon: c.horizon, Options: c.options, Trajectory: true}
+			f := fixtureIn(t, eng, c.world.env, cfg, nil)
+			cfg.Trajectory = false
+			without := fixtureIn(t, eng, c.world.env, cfg, nil)
+			most := f.ro.dispatchSteps(eng.Device().Info(), nil, f.ro.seatIterations())
+			if c.horizon > 20 && most >= c.horizon {
+				t.Fatalf("%d steps are a single dispatch, of up to %d", c.horizon, most)
+			}
+			e := emulate(f, c.world)
+			for range 2 {
+				f.advance()
+				e.compare()
+				without.advance()
+				for what, of := range map[string]func(*Rollout) *engine.Tensor{
+					"state": func(ro *Rollout) *engine.Tensor { return ro.state }, "return": func(ro *Rollout) *engine.Tensor { return ro.ret },
+					"finished": func(ro *Rollout) *engine.Tensor { return ro.finished }, "observed": func(ro *Rollout) *engine.Tensor { return ro.seated.observed },
+				} {
+					if want, got := f.floats(of(f.ro)), without.floats(of(without.ro)); !slices.Equal(got, want) {
+						t.Errorf("%s is another one without trajectories", what)
+					}
+				}
+				if !slices.Equal(without.words(without.ro.step), f.words(f.ro.step)) || !slices.Equal(without.words(without.ro.seated.world), f.words(f.ro.seated.world)) {
+					t.Error("steps are others without trajectories")
+				}
+			}
+			if !(e.ended > 3) {
+				t.Errorf("%d episodes ended; want a test of more", e.ended)
+			}
+		})
+	}
+}
+
 // emulation is the Go form of a rollout in worlds of several agents, driven by the actions of trajectories.
 type emulation struct {
 	*fixture
@@ -155,7 +203,10 @@ func (e *emulation) compare() {
 					e.near(what+": action and log-probability of none", append(slices.Clone(a), logProb[at]), make([]float32, width+1))
 					continue
 				}
-				y := e.outputs(i/c.Environments, obs[at*size:][:size])
+				y := make([]float64, env.Action.Size()) // of random actions
+				if e.policy != nil {
+					y = e.outputs(i/c.Environments, obs[at*size:][:size])
+				}
 				e.checkAction(what, i, seat, step, y, a, float64(logProb[at]))
 				actions[seat] = e.unscale(a)
 			}
@@ -254,7 +305,7 @@ func (e *emulation) compareState(finished []float64) {
 	state, words, returns, worlds := e.floats(e.ro.state), e.words(e.ro.step), e.floats(e.ro.ret), e.words(e.ro.seated.world)
 	sums := e.floats(e.ro.finished)
 	for i := range finished {
-		if math.Abs(float64(sums[i])-finished[i]) > 1e-4 {
+		if math.Abs(float64(sums[i])-finished[i]) > max(1e-4, 2e-5*math.Abs(finished[i])) {
 			e.t.Fatalf("finished[%d] is %g; want %g", i, sums[i], finished[i])
 		}
 	}
@@ -299,7 +350,10 @@ func (e *emulation) state() *engine.State { return e.fixture.state }
 // draw of its random number.
 func (e *emulation) checkAction(what string, world, seat, step int, y []float64, action []float32, logProb float64) {
 	e.t.Helper()
-	c, h := e.ro.cfg, e.policy.Head
+	c, h := e.ro.cfg, e.env().Action.Head()
+	if e.policy != nil {
+		h = e.policy.Head
+	}
 	member, environment := world/c.Environments, world%c.Environments
 	if h.Kind == nn.Categorical {
 		rng := engine.NewRng(e.eng.Seed(), e.ro.actionStream, uint32(member), uint32(environment*e.env().Seats()+seat), uint32(e.steps-c.Horizon+step))
@@ -318,6 +372,14 @@ func (e *emulation) checkAction(what string, world, seat, step int, y []float64,
 	if c.Actions == Applied {
 		return // the sample is not stored
 	}
+	if e.policy == nil {
+		for k, a := range action {
+			if h.Kind != nn.Categorical && !(a >= -1 && a < 1) {
+				e.t.Fatalf("%s: seat %d: random action %d is %g; want it from -1 to 1", what, seat, k, a)
+			}
+		}
+		return
+	}
 	if want := e.logProb(member, y, action); math.Abs(logProb-want) > 2e-4*(1+math.Abs(want)) {
 		e.t.Fatalf("%s: seat %d: log-probability %g; want %g", what, seat, logProb, want)
 	}
@@ -330,7 +392,7 @@ func (e *emulation) unscale(action []float32) []float32 {
 	}
 	applied := slices.Clone(action)
 	for i, u := range applied {
-		if e.ro.cfg.Actions == Sampled && e.policy.Head.Squash {
+		if e.ro.cfg.Actions == Sampled && e.policy != nil && e.policy.Head.Squash {
 			applied[i] = float32(math.Tanh(float64(u)))
 		}
 	}

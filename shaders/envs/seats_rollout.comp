@@ -2,8 +2,8 @@
 
 // Steps of worlds with several agents, or whose state stays in the buffer (envs/stored.glsl). An invocation has a world and its seats. A dispatch is one
 // step, after other kernels have evaluated the networks of all seats, or with given actions; or, with POLICY_NETWORK, many, in which a subgroup, which then is
-// a workgroup, evaluates a member's network for the seats of its worlds, one seat after the other (mlp_stream.glsl); or none, which only begins episodes, or
-// observes.
+// a workgroup, evaluates a member's network for the seats of its worlds, one seat after the other (mlp_stream.glsl); or many with POLICY_RANDOM, between which
+// a world stays in its lane; or none, which only begins episodes, or observes.
 //
 // Groups: x = ceil(members * environments / local size) or, with POLICY_NETWORK, members * ceil(environments / LANES).
 
@@ -70,7 +70,7 @@ layout(set = 0, binding = 25, rgba32f) readonly uniform imageBuffer params_texel
 layout(push_constant) uniform Push {
     uint members;
     uint environments;  // per member
-    uint steps;         // with STEP: at least 1; more than that with POLICY_NETWORK only
+    uint steps;         // with STEP: at least 1; more than that with POLICY_NETWORK and POLICY_RANDOM only
     uint first;         // index on the time axis of the first of them
     bool begin;         // without STEP: begin new episodes, else observe
     uint row;           // floats of a row of parameters
@@ -94,6 +94,9 @@ layout(push_constant) uniform Push {
 #include "engine/nn/mlp.glsl"
 #include "engine/nn/mlp_stream.glsl"
 #include "engine/nn/head.glsl"
+
+const bool WORLD_HELD = POLICY == POLICY_RANDOM;                  // a world stays in its lane between steps
+const bool STEPS_SHOWN = !WORLD_HELD || TRAJECTORY || HAS_SEEN;         // somebody looks at what every step shows, else only at the last one's
 
 uint at; // the world's index in [M, E]
 
@@ -145,10 +148,26 @@ void observe(STATE_PARAMETER(const) const Episode seats[AGENTS], uint at) {
     }
 }
 
-// store writes the state of the world and of its seats.
-void store(STATE_PARAMETER(const) Episode world, const Episode seats[AGENTS], uint at, uint all) {
+// observe_next writes what the agents act on next, after a step whose state belongs to the next episode already if it ended one.
+void observe_next(STATE_PARAMETER(const) const Episode world, const Episode seats[AGENTS]) {
+    Episode next, nexts[AGENTS] = seats;
+    if (world.done != 0u && AUTO_RESET != AUTO_RESET_DISABLED) seats_begin(STATE_ARGUMENT next, nexts);
+    observe(STATE_ARGUMENT nexts, at);
+}
+
+// load reads the state of the world and of its seats.
+void load(STATE_PARAMETER(out) out Episode world, out Episode seats[AGENTS]) {
 #ifndef STATE_IN_BUFFER
-    TRANSFER_STORE(f, STATE_SIZE, s[f], env_state[f * all + at] = carried)
+    TRANSFER_LOAD(s, f, STATE_SIZE, env_state[f * members * environments + at])
+#endif
+    world = episode_unpack(world_step[at], 0.0);
+    SEATS_LOOP(seat) seats[seat] = episode_unpack(episode_step[at * AGENTS + seat], episode_return[at * AGENTS + seat]);
+}
+
+// store writes them.
+void store(STATE_PARAMETER(const) Episode world, const Episode seats[AGENTS]) {
+#ifndef STATE_IN_BUFFER
+    TRANSFER_STORE(f, STATE_SIZE, s[f], env_state[f * members * environments + at] = carried)
 #endif
     world_step[at] = episode_pack(world);
     SEATS_LOOP(seat) {
@@ -157,8 +176,8 @@ void store(STATE_PARAMETER(const) Episode world, const Episode seats[AGENTS], ui
     }
 }
 
-// take takes a step, or begins episodes, or observes; now is its index on the time axis.
-void take(uint now) {
+// take takes a step, or begins episodes, or observes; now is its index on the time axis. tally takes the place of `finished` if a world is WORLD_HELD.
+void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode seats[AGENTS], inout float tally[4u * AGENTS]) {
     uint all = members * environments;
     uint member = at / environments, environment = at % environments, places = all * AGENTS;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
@@ -166,10 +185,6 @@ void take(uint now) {
     uint source = hosts ? clock[0] : seed;
     uint time = hosts ? clock[1] - 1u : clock[1] + now; // the host counts from 1, and 0 is a reset
 
-#ifndef STATE_IN_BUFFER
-    float s[STATE_SIZE];
-#endif
-    Episode world, seats[AGENTS];
     if (!STEP && begin) {
         Rng rng = rng_new(source, env_stream, drawer, environment, hosts ? 0u : time);
         env_reset(STATE_ARGUMENT rng);
@@ -178,31 +193,13 @@ void take(uint now) {
             world.done = DONE_TRUNCATED;
             SEATS_LOOP(seat) seats[seat].done = DONE_TRUNCATED;
         }
-    } else {
-#ifndef STATE_IN_BUFFER
-        TRANSFER_LOAD(s, f, STATE_SIZE, env_state[f * all + at])
-#endif
-        world = episode_unpack(world_step[at], 0.0);
-        SEATS_LOOP(seat) seats[seat] = episode_unpack(episode_step[at * AGENTS + seat], episode_return[at * AGENTS + seat]);
-    }
-    if (now == 0u) {
-        SEATS_LOOP(seat) {
-            uint place = at * AGENTS + seat;
-            [[unroll]] for (uint f = 0u; f < 4u; f++) finished[f * places + place] = 0.0;
-            if (HAS_SEEN) {
-                [[dont_unroll]] for (uint f = 0u; f < 1u + 2u * OBS_SIZE; f++) seen[f * places + place] = 0.0;
-            }
-        }
     }
     bool over = world.done != 0u;
     bool idle = STEP && over && AUTO_RESET == AUTO_RESET_DISABLED; // of a step after the end only the flags are written
     if (TRAJECTORY && idle) SEATS_LOOP(seat) done_out[now * places + at * AGENTS + seat] = seats[seat].done | DONE_VOID;
     if (idle && POLICY != POLICY_GIVEN) return;
     if (!STEP || idle) {
-        Episode next, nexts[AGENTS] = seats;
-        if (over && AUTO_RESET != AUTO_RESET_DISABLED) seats_begin(STATE_ARGUMENT next, nexts); // the state belongs to the next episode already
-        observe(STATE_ARGUMENT nexts, at);
-        store(STATE_ARGUMENT world, seats, at, all);
+        observe_next(STATE_ARGUMENT world, seats);
         if (TRAJECTORY && idle) { // the host sees that nothing changes
             SEATS_LOOP(seat) {
                 uint place = at * AGENTS + seat;
@@ -357,7 +354,13 @@ void take(uint now) {
 #ifdef ENV_SHAPED
         paid += finite ? seats_shaped[seat] : 0.0;
 #endif
-        if (ended != 0u && own[seat]) {
+        if (WORLD_HELD) {
+            bool ends = ended != 0u && own[seat];
+            tally[4u * seat] += ends ? 1.0 : 0.0;
+            tally[4u * seat + 1u] += ends ? seats[seat].ret : 0.0;
+            tally[4u * seat + 2u] += ends ? float(seats[seat].step) : 0.0;
+            tally[4u * seat + 3u] += ends && diverged ? 1.0 : 0.0;
+        } else if (ended != 0u && own[seat]) {
             finished[place] += 1.0;
             finished[places + place] += seats[seat].ret;
             finished[2u * places + place] += float(seats[seat].step);
@@ -370,15 +373,11 @@ void take(uint now) {
             done_out[i] = flags | (ended != 0u && diverged ? DONE_DIVERGED : 0u);
         }
     }
-    Episode next, nexts[AGENTS] = seats;
     bool resets = world.done != 0u && AUTO_RESET != AUTO_RESET_DISABLED;
-    if (resets) {
-        seats_reset(STATE_ARGUMENT rng);
-        seats_begin(STATE_ARGUMENT next, nexts);
-    }
+    if (resets) seats_reset(STATE_ARGUMENT rng);
 #ifdef STATE_IN_BUFFER
     if (resets) {
-        observe(nexts, at);
+        observe_next(world, seats);
     } else { // the step's own observations are acted on, but for agents that have left
         SEATS_LOOP(seat) {
             if (!acted[seat] || seats[seat].done == 0u || POLICY == POLICY_GIVEN) continue;
@@ -386,7 +385,7 @@ void take(uint now) {
         }
     }
 #else
-    observe(s, nexts, at);
+    if (STEPS_SHOWN) observe_next(s, world, seats);
 #endif
     if (TRAJECTORY) { // the next observation of a step that takes no part is what is acted on next
         SEATS_LOOP(seat) {
@@ -395,7 +394,18 @@ void take(uint now) {
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs_out[i + k] = observed[place * OBS_SIZE + k];
         }
     }
-    store(STATE_ARGUMENT world, seats, at, all);
+}
+
+// clear begins the sums over steps.
+void clear() {
+    uint places = members * environments * AGENTS;
+    SEATS_LOOP(seat) {
+        uint place = at * AGENTS + seat;
+        [[unroll]] for (uint f = 0u; f < 4u; f++) finished[f * places + place] = 0.0;
+        if (HAS_SEEN) {
+            [[dont_unroll]] for (uint f = 0u; f < 1u + 2u * OBS_SIZE; f++) seen[f * places + place] = 0.0;
+        }
+    }
 }
 
 // networks evaluates the member's network for the seats of the worlds of the first `present` lanes; all lanes take part.
@@ -416,11 +426,38 @@ void networks(uint member, uint present) {
     }
 }
 
+// advance takes the step with an index on the time axis, and with WORLD_HELD all the others of the dispatch.
+void advance(uint begins) {
+#ifndef STATE_IN_BUFFER
+    float s[STATE_SIZE];
+#endif
+    Episode world, seats[AGENTS];
+    float tally[4u * AGENTS];
+    if (STEP || !begin) load(STATE_ARGUMENT world, seats);
+    if (begins == 0u) clear();
+    if (!STEP || !WORLD_HELD) {
+        take(begins, STATE_ARGUMENT world, seats, tally);
+    } else {
+        uint places = members * environments * AGENTS;
+        SEATS_LOOP(seat) {
+            [[unroll]] for (uint f = 0u; f < 4u; f++) tally[4u * seat + f] = finished[f * places + at * AGENTS + seat];
+        }
+        [[dont_unroll]] for (uint t = 0u; t < steps; t++) take(begins + t, STATE_ARGUMENT world, seats, tally);
+        SEATS_LOOP(seat) {
+            [[unroll]] for (uint f = 0u; f < 4u; f++) finished[f * places + at * AGENTS + seat] = tally[4u * seat + f];
+        }
+#ifndef STATE_IN_BUFFER
+        if (!STEPS_SHOWN) observe_next(s, world, seats);
+#endif
+    }
+    store(STATE_ARGUMENT world, seats);
+}
+
 void main() {
     unroll_apart();
     if (POLICY != POLICY_NETWORK || !STEP) {
         at = gl_GlobalInvocationID.x;
-        if (at < members * environments) take(first);
+        if (at < members * environments) advance(first);
         return;
     }
     uint chunks = (environments + LANES - 1u) / LANES, member = gl_WorkGroupID.x / chunks;
@@ -428,6 +465,6 @@ void main() {
     at = member * environments + begins + min(LANE, present - 1u);
     [[dont_unroll]] for (uint t = 0u; t < steps; t++) {
         networks(member, present);
-        if (LANE < present) take(first + t);
+        if (LANE < present) advance(first + t);
     }
 }
