@@ -17,11 +17,14 @@ func TestHeadRefused(t *testing.T) {
 		change  func(*NetworkConfig)
 		want    string // "": no error
 	}{
-		{DefaultPPO(), "CartPole-v1", DefaultNetwork(), bins, `"network.bins": 5 values of each continuous action, and actions are Discrete(2); want 0`},
-		{DefaultA2C(), "CartPole-v1", DefaultNetwork(), deviation, `"network.log_std": an initial deviation of continuous actions, and actions are Discrete(2); want 0`},
+		{DefaultPPO(), "CartPole-v1", DefaultNetwork(), bins,
+			`"network.bins": 5 values of each continuous action, and actions are Discrete(2); want 0`},
+		{DefaultA2C(), "CartPole-v1", DefaultNetwork(), deviation,
+			`"network.log_std": an initial deviation of continuous actions, and actions are Discrete(2); want 0`},
 		{DefaultDQN(), "CartPole-v1", DefaultOffPolicyNetwork(), deviation, `"network.log_std"`},
 		{DefaultSAC(), "CartPole-v1", DefaultSACNetwork(), bins, `"network.bins"`},
-		{DefaultPPO(), "Pendulum-v1", DefaultNetwork(), both, `"network.log_std": an initial deviation of continuous actions, and bins = 5 makes actions discrete; want 0`},
+		{DefaultPPO(), "Pendulum-v1", DefaultNetwork(), both,
+			`"network.log_std": an initial deviation of continuous actions, and bins = 5 makes actions discrete; want 0`},
 		{DefaultPPO(), "Pendulum-v1", DefaultNetwork(), bins, ""},
 		{DefaultPPO(), "Pendulum-v1", DefaultNetwork(), deviation, ""},
 	} {

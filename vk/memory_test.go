@@ -176,7 +176,8 @@ func TestMemoryFallback(t *testing.T) {
 		t.Errorf("room for 24 MiB: %v", err)
 	}
 	var full *OutOfMemoryError
-	if err := d.Room("all", 24*mib+1); !errors.As(err, &full) || full.Have != 24*mib || !strings.Contains(full.Why, "heap 0") || !strings.Contains(full.Why, "heap 1") {
+	err := d.Room("all", 24*mib+1)
+	if !errors.As(err, &full) || full.Have != 24*mib || !strings.Contains(full.Why, "heap 0") || !strings.Contains(full.Why, "heap 1") {
 		t.Errorf("room for a byte more: %v; want an error with both heaps", err)
 	}
 	for i, want := range [][2]uint64{{6 * mib, 0}, {6 * mib, 6 * mib}, {6 * mib, 12 * mib}} {
