@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"image/png"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/metrics"
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/durable"
 )
 
 // exports are the files that evorl export writes; "": not written.
@@ -177,7 +177,7 @@ func exportMetrics(cmd *cobra.Command, run string, to exports) error {
 
 // exportFile writes a file and reports it.
 func exportFile(out io.Writer, file string, data []byte) error {
-	if err := os.WriteFile(file, data, 0o644); err != nil {
+	if err := durable.ReplaceFile(file, data); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "wrote %s (%d bytes)\n", plain(file), len(data))

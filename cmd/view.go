@@ -1,12 +1,11 @@
 package cmd
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/envs"
 	"github.com/evorl/evorl/envs/view"
+	"github.com/evorl/evorl/internal/durable"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -215,20 +215,11 @@ func recordEpisode(ctx context.Context, cfg *evorl.Config, restored *evorl.Resto
 	return episode, show, nil
 }
 
-// writeFile creates a file with the output of write.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.Create(path)
-	if err != nil {
+// writeFile replaces a file by the output of write.
+func writeFile(path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
 		return err
 	}
-	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}()
-	w := bufio.NewWriter(f)
-	if err := write(w); err != nil {
-		return err
-	}
-	return w.Flush()
+	return durable.ReplaceFile(path, b.Bytes())
 }

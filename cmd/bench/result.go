@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/evorl/evorl/engine/rundir"
+	"github.com/evorl/evorl/internal/durable"
 	"github.com/evorl/evorl/internal/host"
 	"github.com/evorl/evorl/internal/regular"
 	"github.com/evorl/evorl/vk"
@@ -102,7 +103,7 @@ func WriteFile(path string, results []*Result) error {
 	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
+	return durable.ReplaceFile(path, append(text, '\n'))
 }
 
 // maxFile is far above the size of the results of all suites on any number of devices.

@@ -45,6 +45,24 @@ func WriteFile(path string, data []byte, perm fs.FileMode) (err error) {
 	return SyncDir(dir)
 }
 
+// ReplaceFile makes data the content of a file that a user names, with mode 0644 before the umask if it is new. An existing file keeps its permissions, and
+// its old content until all of the new one is on disk; links are followed. What is no regular file, such as /dev/stdout, and a file in a folder that permits
+// no new ones are written in place.
+func ReplaceFile(path string, data []byte) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return os.WriteFile(path, data, 0o644)
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	if err = WriteFile(target, data, info.Mode().Perm()); errors.Is(err, fs.ErrPermission) {
+		return os.WriteFile(target, data, 0o644)
+	}
+	return err
+}
+
 func temporary(name string) string { return "." + name + ".tmp-" }
 
 // IsTemporary reports whether file is a temporary file left by an interrupted WriteFile of name in the same folder.

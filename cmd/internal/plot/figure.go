@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image/color"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +19,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/evorl/evorl/internal/durable"
 )
 
 // Options choose what a figure shows. The zero value draws the median return against environment steps.
@@ -140,7 +141,7 @@ func (f *Figure) Save(path string) error {
 	if err != nil {
 		return fmt.Errorf("plot: %w", err)
 	}
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+	if err := durable.ReplaceFile(path, b.Bytes()); err != nil {
 		return fmt.Errorf("plot: %w", err)
 	}
 	return nil
