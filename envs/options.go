@@ -18,7 +18,7 @@ type Options struct {
 	// and learning_starts of agents count actions.
 	ActionRepeat int `min:"0" max:"1000" doc:"Environment steps an action is kept for, their rewards summed; 0 is 1. Schedules of agents count actions."`
 	// RewardScale multiplies the rewards that learners see; 0: 1. Episode returns stay in the environment's unit.
-	RewardScale float32 `doc:"Factor of the rewards that are learned from; reported returns stay as they are. 0 is 1."`
+	RewardScale float32 `doc:"Factor of the rewards that agents learn from; returns, which are the fitness of searches, stay as they are. 0 is 1."`
 	// SparseReward withholds rewards until the end of the episode and pays their sum there.
 	SparseReward bool `doc:"Rewards are held back and paid as one sum at the episode's end."`
 	// AutoReset defines what happens after the end of an episode.
