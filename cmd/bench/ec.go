@@ -34,7 +34,7 @@ func evolution() (cases []Case) {
 		}
 	}
 	wide, widest := []int{64, 64}, []int{256, 256}
-	cases = append(cases, placements()...)
+	cases = append(append(cases, placements()...), digits()...)
 	for _, population := range []int{1 << 7, 1 << 10, 1 << 14} {
 		cases = append(cases, Case{
 			Name: fmt.Sprintf("openes/256x256/p%d/rank1", population), Unit: "s", GPU: population > 1<<10,

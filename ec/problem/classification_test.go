@@ -13,6 +13,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/vk"
 )
 
 // madeImages returns random images of an odd size.
@@ -274,5 +275,30 @@ func TestReadImages(t *testing.T) {
 				t.Errorf("%v; want %q and where the files can be had", err, c.want)
 			}
 		})
+	}
+}
+
+// TestChunk: batches are divided only where the memory does not suffice for a candidate's, and windows are of about the same size.
+func TestChunk(t *testing.T) {
+	software, gpu := vk.Info{Type: vk.CPU}, vk.Info{Type: vk.DiscreteGPU, MemoryBytes: 8 << 30}
+	for _, c := range []struct {
+		info                     vk.Info
+		bytes, population, batch int
+		window, rows             int
+	}{
+		{software, 64 << 10, 1024, 64, 16, 64},  // 1024 images at once
+		{software, 64 << 10, 64, 1024, 1, 1024}, // a candidate's
+		{software, 64 << 10, 64, 1500, 1, 1024}, // less than that
+		{software, 64 << 10, 100, 100, 10, 100}, // ten windows of at most ten
+		{software, 64 << 10, 101, 100, 10, 100}, // eleven
+		{software, 128 << 20, 5, 7, 1, 1},       // not even one
+		{software, 1 << 10, 300, 1, 300, 1},     // all
+		{gpu, 64 << 10, 1024, 64, 256, 64},      // 16384 images at once
+		{vk.Info{Type: vk.IntegratedGPU, MemoryBytes: 256 << 20}, 64 << 10, 1024, 64, 16, 64},
+	} {
+		if window, rows := chunk(c.info, c.bytes, c.population, c.batch); window != c.window || rows != c.rows {
+			t.Errorf("%v, %d bytes, %d candidates of %d images: windows of %d, chunks of %d; want %d and %d", c.info.Type, c.bytes, c.population, c.batch,
+				window, rows, c.window, c.rows)
+		}
 	}
 }

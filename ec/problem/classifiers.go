@@ -23,7 +23,8 @@ type classifiers struct {
 }
 
 // chunk divides a population, of which each candidate takes so many bytes for every image that is computed at once: into windows of candidates and
-// chunks of a batch. The memory suffices to keep a device busy; on software drivers more of it would not stay in the caches.
+// chunks of a batch. The memory suffices to keep a device busy; on software drivers more of it would not stay in the caches. A candidate's weights are read
+// once for a chunk, and products of few rows are slow, so that a batch is divided only where the memory does not suffice for that of a single candidate.
 func chunk(info vk.Info, bytes, population, batch int) (window, rows int) {
 	const software, hardware = 64 << 20, 1 << 30
 	budget := software
@@ -31,9 +32,9 @@ func chunk(info vk.Info, bytes, population, batch int) (window, rows int) {
 		budget = min(hardware, int(info.MemoryBytes/4))
 	}
 	all := max(1, budget/bytes)
-	windows := (population + all - 1) / all
-	window = (population + windows - 1) / windows
-	return window, min(batch, max(1, all/window))
+	rows = min(batch, all)
+	windows := (population + all/rows - 1) / (all / rows)
+	return (population + windows - 1) / windows, rows
 }
 
 // labelled is images on the device.
