@@ -95,8 +95,8 @@ layout(push_constant) uniform Push {
 #include "engine/nn/mlp_stream.glsl"
 #include "engine/nn/head.glsl"
 
-const bool WORLD_HELD = POLICY == POLICY_RANDOM;                  // a world stays in its lane between steps
-const bool STEPS_SHOWN = !WORLD_HELD || TRAJECTORY || HAS_SEEN;         // somebody looks at what every step shows, else only at the last one's
+const bool WORLD_HELD = POLICY == POLICY_RANDOM;                // a world stays in its lane between steps
+const bool STEPS_SHOWN = !WORLD_HELD || TRAJECTORY || HAS_SEEN; // somebody looks at what every step shows, else only at the last one's
 
 uint at; // the world's index in [M, E]
 
