@@ -173,6 +173,7 @@ func (r *Run) keep(ctx context.Context, report engine.Report) error {
 	return r.unkept
 }
 
+// write writes a report to the run directory.
 func (r *Run) write(ctx context.Context, report engine.Report) error {
 	if err := r.dir.Check(); err != nil {
 		return err

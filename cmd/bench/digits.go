@@ -28,8 +28,8 @@ func digits() (cases []Case) {
 func digitsTime(population, batch int) func(context.Context, *bench) (figure, error) {
 	return func(ctx context.Context, b *bench) (figure, error) {
 		network, task, cfg := problem.DefaultImageNetwork(), problem.DefaultClassification(), ec.DefaultPGPE()
-		network.Preset, task.Batch = nn.EvoJAXMNIST, batch
-		cfg.Population, cfg.Optimizer, cfg.LearningRate, cfg.DeviationRate, cfg.InitStd = population, optim.Adam, 0.006, 0.089, 0.039
+		network.Preset, network.HiddenGain, network.OutputGain, task.Batch = nn.EvoJAXMNIST, 0, 0, batch
+		cfg.Population, cfg.Optimizer, cfg.CorrectionInterval, cfg.LearningRate, cfg.DeviationRate, cfg.InitStd = population, optim.Adam, 1000, 0.006, 0.089, 0.039
 		p, err := problem.Classify("mnist", problem.DrawnDigits(), network, task)
 		if err != nil {
 			return figure{}, err
@@ -50,8 +50,7 @@ func digitsTime(population, batch int) func(context.Context, *bench) (figure, er
 		if err != nil {
 			return figure{}, err
 		}
-		// Convolutions of 5 x 5 at all 28 x 28 places to 8 channels and, halved, to 16; halved again, 10 classes.
-		const perImage = 2 * (28*28*25*8 + 14*14*25*8*16 + 7*7*16*10)
+		perImage := passOperations(network.Config.Model(nn.Shape{28, 28, 1}, 10, nn.Float32))
 		kernels, err := b.recorded(ctx, "generation", func(r *engine.Recorder) { s.Record(r, nil) })
 		return figure{value: 1 / rate, limit: perImage * float64(population*batch) / peak, kernels: kernels}, err
 	}

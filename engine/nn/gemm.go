@@ -34,8 +34,8 @@ func (x Matrix) contains(members, rows, columns int) bool {
 }
 
 // Gemm is a matrix product for every member: C = f(Alpha A B + Addend + Bias), with A of M × K, B of K × N and C of M
-// × N; A and B may be stored transposed. In float32 the order of summation does not depend on the device, but for a single row or
-// column (gemm_vector.glsl).
+// × N; A and B may be stored transposed. In float32 the order of summation does not depend on the device, but for a single row
+// (gemm_vector.glsl).
 type Gemm struct {
 	Members, M, N, K       int
 	A, B, C                Matrix

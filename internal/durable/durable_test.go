@@ -28,7 +28,7 @@ func TestReplaceFile(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "a.csv"), filepath.Join(dir, "link")
 	if err := os.Symlink("a.csv", link); err != nil {
-		t.Skip(err) // a system that lets no user make links
+		t.Fatal(err)
 	}
 	content := func(want string) {
 		t.Helper()
