@@ -24,7 +24,8 @@ func (l *layered) poolable(b batch, i int) bool {
 		step *= c.Window.Kernel
 	}
 	lanes := l.info.SubgroupSize
-	return l.wide() && (lanes == 8 || lanes == 16) && l.info.SubgroupOps.Has(vk.SubgroupShuffle) && step <= longest &&
+	return l.info.Type == vk.CPU && l.info.Features.Has(vk.Int64) && l.info.SubgroupOps.Has(vk.SubgroupShuffle) &&
+		(lanes == 8 || lanes == 16) && step <= longest &&
 		c.Window.Stride == 1 && c.Skip == 0 && !c.Norms && c.Activation.rises() && c.Precision == Float32 &&
 		p.Window.Kernel == 2 && p.Window.Stride == 2 && p.Window.Bottom() == 0 && p.Window.Right() == 0 && !p.Norms && p.Activation == Linear &&
 		c.Out%4 == 0 && (at+c.Weight)%4 == 0 && (at+c.Bias)%4 == 0 && b.row%4 == 0

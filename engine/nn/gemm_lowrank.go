@@ -92,7 +92,7 @@ func (f panelForm) lowRankCall(g Gemm, begin, end int) vk.Call {
 		Vector: uint32(of.Vectors.Size("float")), Factor: uint32(of.matrix.B), FirstRow: uint32(of.first), First: uint32(of.First),
 		Lanes: f.lanes, Depth: f.depth, Columns: f.columns, Across: f.across, Deep: end-begin > int(f.depth), Edge: f.edge(g),
 		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: g.alignmentC(), Activation: uint32(g.Activation),
-		Each: uint32(of.each), Rank: uint32(of.Layout.Rank), Mirrored: of.Mirrored,
+		Each: uint32(of.each), Rank: uint32(of.Layout.Rank), Mirrored: of.Mirrored, Halved: f.halved && g.alignedC(4),
 	}
 	k.Vectors, k.Bias = of.biases()
 	if w := g.patches; g.ofPatches() {

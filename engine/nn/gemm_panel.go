@@ -3,6 +3,7 @@ package nn
 import (
 	"runtime"
 
+	"github.com/evorl/evorl/internal/processor"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -13,6 +14,7 @@ type panelForm struct {
 	columns uint32 // per lane: 4 or 8
 	rows    int    // of A, multiplied by a panel in a workgroup; a multiple of 4
 	across  uint32 // lanes that share a row of C; the subgroup takes lanes / across rows at once
+	halved  bool   // lower lanes store for upper ones, where rows are stored in 64 bits (shaders/engine/halved.glsl)
 }
 
 // together reports whether a form is panels that take several rows at once, which C's rows in blocks are not for.
@@ -40,7 +42,7 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	if info.Type != vk.CPU || lanes != 8 && lanes != 16 || !info.Features.Has(vk.Int64) || g.M < 2*lanes || g.N < least || g.Addend != nil {
 		return f, false
 	}
-	f = panelForm{lanes: info.SubgroupSize, columns: 8, across: info.SubgroupSize}
+	f = panelForm{lanes: info.SubgroupSize, columns: 8, across: info.SubgroupSize, halved: processor.HalvedStores(info.Driver, info.SubgroupSize)}
 	// Four columns of two or four lanes take two rows at once, eight of two lanes four: forward products with 16 columns are 1.2 times as fast, but a
 	// transposed A is loaded four rows at a time.
 	few, four := g.N <= 4*lanes, g.N > lanes && g.N <= 2*lanes && !g.TransposeA && g.Inner == 0
@@ -50,11 +52,11 @@ func choosePanel(info vk.Info, g Gemm) (f panelForm, ok bool) {
 	for g.Inner == 0 && f.across > 2 && g.N <= int(f.across/2*f.columns) {
 		f.across /= 2
 	}
-	// Deeper panels store fewer partial sums. With 32 columns, 4 per lane of 8, there is room for them: products with 256 × 32
-	// matrices are 1.4 times as fast. Unaligned rows of C are stored float by float, which takes as long as the
+	// Deeper panels store fewer partial sums, where the first-level cache has room for them: of 48 KiB, or of 32 KiB with 32 columns, 4 per lane of 8 (products
+	// with 256 × 32 matrices are 1.4 times as fast). Unaligned rows of C are stored float by float, which takes as long as the
 	// products over 64 k: 257 × 253 by 253 × 255 is 1.4 times as fast, but takes 2 s longer to compile.
 	deep := deepest
-	if f.columns*f.lanes == 32 || !g.alignedC(4) {
+	if f.columns*f.lanes == 32 || !g.alignedC(4) || processor.Cache() >= 48<<10 {
 		deep = 2 * deepest
 	}
 	depths := ceil(g.chunk(), deep)
@@ -138,7 +140,7 @@ func (f panelForm) call(g Gemm, begin, end int) vk.Call {
 		Followed: g.followed(), ColumnSums: g.ColumnSums,
 		TransposeA: g.TransposeA, TransposeB: g.TransposeB, Blocks: g.Inner != 0,
 		Activation: uint32(g.Activation), Slope: uint32(g.Slope),
-		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: g.alignmentC(), Edge: f.edge(g),
+		AlignedA: g.A.aligned(4), AlignedB: g.B.aligned(4), AlignedC: g.alignmentC(), Edge: f.edge(g), Halved: f.halved && g.alignedC(4),
 	}
 	if g.Bias != nil {
 		k.Bias, k.BiasAt, k.BiasStride = g.Bias.Range(), uint32(g.BiasAt), uint32(g.BiasStride)

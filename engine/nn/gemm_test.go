@@ -308,10 +308,15 @@ func gemmForms(info vk.Info) map[string]gemmForm {
 	if info.SubgroupOps.Has(vk.SubgroupShuffle) && info.SubgroupSize <= 16 { // wider subgroups have no registers for it
 		forms["lanes"] = tiledForm{formLanes, info.SubgroupSize, 2, 4, 0}
 		if info.Features.Has(vk.Int64) {
-			forms["narrow panel"] = panelForm{info.SubgroupSize, 4, 4, 8, info.SubgroupSize}
-			forms["panel of two rows"] = panelForm{info.SubgroupSize, 4, 4, 8, info.SubgroupSize / 2}
+			halved := info.SubgroupSize == 8
+			forms["narrow panel"] = panelForm{info.SubgroupSize, 4, 4, 8, info.SubgroupSize, false}
+			forms["panel of two rows"] = panelForm{info.SubgroupSize, 4, 4, 8, info.SubgroupSize / 2, halved}
 			if !testing.Short() { // GPU-assisted validation takes minutes to compile more
-				forms["panel"] = panelForm{info.SubgroupSize, 12, 8, 12, info.SubgroupSize}
+				forms["panel"] = panelForm{info.SubgroupSize, 12, 8, 12, info.SubgroupSize, false}
+				if halved {
+					forms["narrow panel in halves"] = panelForm{info.SubgroupSize, 4, 4, 8, info.SubgroupSize, true}
+					forms["panel in halves"] = panelForm{info.SubgroupSize, 12, 8, 12, info.SubgroupSize, true}
+				}
 			}
 		}
 	}
@@ -374,7 +379,7 @@ func TestGemmPanel(t *testing.T) {
 		t.Skip("panels are for software drivers with 64-bit integers")
 	}
 	// In one dispatch this would exceed the loop iterations that lavapipe allows per invocation.
-	gemmCase{members: 1, m: 256, n: 20, k: 600, transposeA: true, aligned: true, form: panelForm{info.SubgroupSize, 4, 4, 256, info.SubgroupSize}}.run(t)
+	gemmCase{members: 1, m: 256, n: 20, k: 600, transposeA: true, aligned: true, form: panelForm{info.SubgroupSize, 4, 4, 256, info.SubgroupSize, false}}.run(t)
 	gemmCase{members: 2, m: 33, n: 77, k: 70, padded: true, bias: true, activation: Tanh}.run(t)
 	if testing.Short() {
 		return

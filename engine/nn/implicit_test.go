@@ -50,7 +50,7 @@ func TestImplicitPatches(t *testing.T) {
 				s := testState(t)
 				forms := []gemmForm{tiledForm{formTiles, 64, 4, 4, 8}}
 				if panels {
-					forms = append(forms, panelForm{info.SubgroupSize, 12, 4, 12, info.SubgroupSize / c.across})
+					forms = append(forms, panelForm{info.SubgroupSize, 12, 4, 12, info.SubgroupSize / c.across, info.SubgroupSize == 8})
 				}
 				rows := images * places
 				g := Gemm{Members: members, M: rows, N: c.channels, K: layer.In, Splits: 1 + i%2}

@@ -801,6 +801,7 @@ var cellScanBackwardLanesShader = &vk.Shader{
 		{Name: "ALIGNED", ID: 4, Default: 0},
 		{Name: "HAS_ENDS", ID: 5, Default: 0, Has: "Ends"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HALVED", ID: 32, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -835,6 +836,7 @@ type cellScanBackwardLanesKernel struct {
 	Quads      uint32 // default 1
 	Aligned    bool   // default false
 	TexelLoads uint32 // default 0
+	Halved     bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -871,6 +873,7 @@ var cellScanLanesShader = &vk.Shader{
 		{Name: "ALIGNED", ID: 4, Default: 0},
 		{Name: "HAS_ENDS", ID: 5, Default: 0, Has: "Ends"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HALVED", ID: 32, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -902,6 +905,7 @@ type cellScanLanesKernel struct {
 	Quads      uint32 // default 1
 	Aligned    bool   // default false
 	TexelLoads uint32 // default 0
+	Halved     bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -1497,6 +1501,7 @@ var gemmPanelShader = &vk.Shader{
 		{Name: "OUT_HEIGHT", ID: 27, Default: 1},
 		{Name: "OUT_WIDTH", ID: 28, Default: 1},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HALVED", ID: 32, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1576,6 +1581,7 @@ type gemmPanelKernel struct {
 	OutHeight  uint32 // default 1
 	OutWidth   uint32 // default 1
 	TexelLoads uint32 // default 0
+	Halved     bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -1632,6 +1638,7 @@ var gemmPanelLowRankShader = &vk.Shader{
 		{Name: "RANK", ID: 29, Default: 1},
 		{Name: "MIRRORED", ID: 30, Default: 0},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HALVED", ID: 32, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1698,6 +1705,7 @@ type gemmPanelLowRankKernel struct {
 	Rank       uint32 // default 1
 	Mirrored   bool   // default false
 	TexelLoads uint32 // default 0
+	Halved     bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -2358,6 +2366,7 @@ var narrowBackwardShader = &vk.Shader{
 		{Name: "ALIGNED_WEIGHTS", ID: 4, Default: 0},
 		{Name: "HAS_SUMS", ID: 5, Default: 0, Has: "Sums"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HALVED", ID: 32, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -2386,6 +2395,7 @@ type narrowBackwardKernel struct {
 	AlignedAt      bool   // default false
 	AlignedWeights bool   // default false
 	TexelLoads     uint32 // default 0
+	Halved         bool   // default false
 }
 
 // call dispatches x × y × z workgroups.

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/processor"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -164,7 +165,11 @@ func (l *layered) sum(r *engine.Recorder, layer Layer, count int, to Matrix, by 
 }
 
 // wide reports whether kernels store 64 bits at once (shaders/engine/store.glsl).
-func (l *layered) wide() bool { return l.info.Type == vk.CPU && l.info.Features.Has(vk.Int64) }
+func (l *layered) wide() bool { return wide(l.info) }
+
+func wide(info vk.Info) bool {
+	return info.Type == vk.CPU && info.Features.Has(vk.Int64) && !processor.HalvedStores(info.Driver, info.SubgroupSize)
+}
 
 // imageGroups returns how many workgroups along y the images of a network are divided among. Invocations loop over
 // images, with the given number of iterations for each.

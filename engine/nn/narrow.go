@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/processor"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -32,6 +33,7 @@ func (l *layered) narrowBackward(r *engine.Recorder, b batch, kept *activations,
 		Row: uint32(b.row), Weight: uint32(weight),
 		Lanes: l.info.SubgroupSize, Out: uint32(last.Out), Activation: uint32(l.layers[under].Activation),
 		AlignedAt: b.inner*last.Out%4 == 0, AlignedWeights: b.row%4 == 0 && weight%4 == 0,
+		Halved: processor.HalvedStores(l.info.Driver, l.info.SubgroupSize),
 	}
 	splits := 1
 	if back.params != nil {

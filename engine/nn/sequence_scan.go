@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/processor"
 	"github.com/evorl/evorl/shaders"
 	"github.com/evorl/evorl/vk"
 )
@@ -147,6 +148,7 @@ func (q *Sequence) scanForward(r *engine.Recorder, b batch) {
 				Before: q.memories.Range(),
 				Units:  uint32(c.Out), Rows: uint32(q.rows), Steps: uint32(q.steps), First: first, Last: last,
 				Lanes: uint32(f.lanes), Gru: c.Kind == GRU, ScanRows: uint32(f.rows), Quads: uint32(f.quads), Aligned: c.Out%4 == 0,
+				Halved: processor.HalvedStores(r.Engine().Device().Info().Driver, uint32(f.lanes)),
 			}
 			q.scanEnds(&k.Ends, &k.EndsStep, &k.EndsNetwork, &k.EndsShared)
 			q.scanDispatch(r, k.call)
@@ -176,6 +178,7 @@ func (q *Sequence) scanBackward(r *engine.Recorder, b batch) {
 				Direct: q.direct.Range(), ToDirect: q.direct.Range(),
 				Units: uint32(c.Out), Rows: uint32(q.rows), Steps: uint32(q.steps), First: first, Last: last,
 				Lanes: uint32(f.lanes), Gru: c.Kind == GRU, ScanRows: uint32(f.rows), Quads: uint32(f.quads), Aligned: c.Out%4 == 0,
+				Halved: processor.HalvedStores(r.Engine().Device().Info().Driver, uint32(f.lanes)),
 			}
 			q.scanEnds(&k.Ends, &k.EndsStep, &k.EndsNetwork, &k.EndsShared)
 			q.scanDispatch(r, k.call)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/internal/processor"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -223,10 +224,10 @@ func (o *Optimizer) sumParts(r *engine.Recorder, gradient *engine.Tensor, splits
 	return uint32(n), o.sums.Range()
 }
 
-// wide reports whether kernels store 64 bits at once, which software drivers do in the time of 32.
+// wide reports whether kernels store 64 bits at once, which software drivers do in the time of 32, on most processors.
 func wide(r *engine.Recorder) bool {
 	info := r.Engine().Device().Info()
-	return info.Type == vk.CPU && info.Features.Has(vk.Int64)
+	return info.Type == vk.CPU && info.Features.Has(vk.Int64) && !processor.HalvedStores(info.Driver, info.SubgroupSize)
 }
 
 // shape checks a gradient against the parameters.

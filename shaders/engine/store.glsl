@@ -14,3 +14,22 @@ vec4 quad_floats(vec4 v) { return v; }
 
 // Floats 4 i to 4 i + 3 of a buffer `Quad x[]` and its texels.
 #define LOAD_QUAD(x, texels, i) (TEXEL_LOADS == 2u ? imageLoad(texels, int(i)) : quad_floats(x[i]))
+
+// x[at] = quad(v) in lanes where `holds`. Kernels that define HALVES include engine/halved.glsl, and call it with all lanes of the subgroup.
+#ifdef HALVES
+#define STORE_QUAD(x, holds, at, v)                                            \
+    {                                                                          \
+        bool quad_holds = holds;                                               \
+        uint quad_at = at;                                                     \
+        vec4 quad_v = v;                                                       \
+        if (quad_holds && (!HALVED || HALVED_LOWER)) x[quad_at] = quad(quad_v); \
+        if (HALVED) {                                                          \
+            quad_holds = HALVED_UPPER(quad_holds);                             \
+            quad_at = HALVED_UPPER(quad_at);                                   \
+            quad_v = HALVED_UPPER(quad_v);                                     \
+            if (quad_holds && HALVED_LOWER) x[quad_at] = quad(quad_v);         \
+        }                                                                      \
+    }
+#else
+#define STORE_QUAD(x, holds, at, v) if (holds) x[at] = quad(v);
+#endif

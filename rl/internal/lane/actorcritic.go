@@ -4,6 +4,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/internal/processor"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -37,6 +38,7 @@ func (a ActorCritic) fill(r *engine.Recorder, u *Updates, kernel any, common bat
 		RewardScale: a.RewardScale.Range(), Tau: a.Tau.Range(), Clock: a.Clock.Tensor().Range(), Norm: a.Critics.Norm().Range(),
 		Value: a.Value.Range(), Loss: a.Loss.Range(),
 		In: uint32(a.Inputs), Out: uint32(a.Outputs), Batch: uint32(u.agent.Batch), LocalSizeX: u.lanes.Lanes,
+		Halved: processor.HalvedStores(u.agent.Info.Driver, u.lanes.Lanes),
 	}, twins{
 		ActorRate: a.Actor.Rate().Range(), CriticRate: a.Critics.Rate().Range(), GradientRow: uint32(u.gradients.Size("parameter")),
 		TargetCritic: uint32(a.TargetCritics.Offset(a.Actor.Params())), Critics: uint32(a.Twins),

@@ -63,6 +63,7 @@ var deterministicUpdateShader = &vk.Shader{
 		{Name: "HAS_DELAY", ID: 10, Default: 0, Has: "Delay"},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 8},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HALVED", ID: 32, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -138,6 +139,7 @@ type deterministicUpdateKernel struct {
 	Batch       uint32  // default 64
 	LocalSizeX  uint32  // default 8
 	TexelLoads  uint32  // default 0
+	Halved      bool    // default false
 	Head        uint32  // default 0
 	HeadWidth   uint32  // default 1
 	Squash      bool    // default false
@@ -203,6 +205,7 @@ var dqnUpdateShader = &vk.Shader{
 		{Name: "DUELING", ID: 10, Default: 0},
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 8},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HALVED", ID: 32, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{12, -1, -1},
@@ -259,6 +262,7 @@ type dqnUpdateKernel struct {
 	Dueling    bool   // default false
 	LocalSizeX uint32 // default 8
 	TexelLoads uint32 // default 0
+	Halved     bool   // default false
 }
 
 // call dispatches x × y × z workgroups.
@@ -807,6 +811,7 @@ var softUpdateShader = &vk.Shader{
 		{Name: "LOCAL_SIZE_X", ID: 12, Default: 8},
 		{Name: "HAS_TEMPERATURE_REFUSED", ID: 13, Default: 0, Has: "TemperatureRefused"},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HALVED", ID: 32, Default: 0},
 		{Name: "HEAD", ID: 60, Default: 0},
 		{Name: "HEAD_WIDTH", ID: 61, Default: 1},
 		{Name: "SQUASH", ID: 62, Default: 0},
@@ -886,6 +891,7 @@ type softUpdateKernel struct {
 	Batch       uint32  // default 64
 	LocalSizeX  uint32  // default 8
 	TexelLoads  uint32  // default 0
+	Halved      bool    // default false
 	Head        uint32  // default 0
 	HeadWidth   uint32  // default 1
 	Squash      bool    // default false

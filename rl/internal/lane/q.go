@@ -4,6 +4,7 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/engine/optim"
+	"github.com/evorl/evorl/internal/processor"
 )
 
 // Q is an update of DQN: a network of action values and its target.
@@ -54,6 +55,7 @@ func (u *Updates) Q(s *engine.State, network nn.Model, q Q) {
 			RewardScale: q.RewardScale.Range(), Tau: q.Tau.Range(), Clock: q.Clock.Tensor().Range(), Norm: of.Norm().Range(),
 			Value: q.Value.Range(), Loss: q.Loss.Range(),
 			In: uint32(network.Inputs().Size()), Out: uint32(network.Outputs()), Batch: uint32(u.agent.Batch), LocalSizeX: columns.Lanes.Lanes,
+			Halved: processor.HalvedStores(u.agent.Info.Driver, columns.Lanes.Lanes),
 		})
 		dispatch(r, k.call(uint32(u.agent.Members), 1, 1), columns.Lanes.Lanes)
 	}

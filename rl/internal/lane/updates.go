@@ -122,4 +122,5 @@ type learned struct {
 	Params, Updated4, Gradient, Summed         vk.Range
 	RewardScale, Tau, Clock, Norm, Value, Loss vk.Range
 	In, Out, Batch, LocalSizeX                 uint32
+	Halved                                     bool
 }

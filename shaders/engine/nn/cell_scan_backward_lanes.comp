@@ -6,6 +6,10 @@
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 
+#define QUADS_64
+#define HALVES
+#include "engine/halved.glsl"
+#include "engine/store.glsl"
 #include "engine/nn/cell.glsl"
 
 layout(std430, set = 0, binding = 1) readonly buffer Weights { vec4 weights[]; };    // [networks, GATES PITCH + 1, PITCH]: cell_pack.comp, transposed
@@ -17,17 +21,17 @@ layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer kept_texels;
 layout(std430, set = 0, binding = 7) readonly buffer Before { vec4 before[]; };      // [networks, steps B, PARTS units]
 layout(set = 0, binding = 8, rgba32f) readonly uniform imageBuffer before_texels;
 layout(std430, set = 0, binding = 9) writeonly buffer AtInputs { float at_inputs[]; };      // [networks, steps B, GATES units]: at x W + b
-layout(std430, set = 0, binding = 10) writeonly buffer AtInputs4 { u64vec2 at_inputs4[]; }; // the same, two floats in 64 bits
+layout(std430, set = 0, binding = 10) writeonly buffer AtInputs4 { Quad at_inputs4[]; };    // the same, two floats in 64 bits
 layout(std430, set = 0, binding = 11) writeonly buffer AtInner { float at_inner[]; };       // [networks, steps B, units]: at h U of a GRU's n; optional
-layout(std430, set = 0, binding = 12) writeonly buffer AtInner4 { u64vec2 at_inner4[]; };   // the same; optional
+layout(std430, set = 0, binding = 12) writeonly buffer AtInner4 { Quad at_inner4[]; };      // the same; optional
 layout(std430, set = 0, binding = 13) readonly buffer Carried { vec4 carried[]; };   // [networks, B, units]: from the step after, as in the next two
 layout(set = 0, binding = 14, rgba32f) readonly uniform imageBuffer carried_texels;
 layout(std430, set = 0, binding = 15) readonly buffer Direct { vec4 direct[]; };     // [networks, B, units]: likewise, at c, in GRUs at h
 layout(set = 0, binding = 16, rgba32f) readonly uniform imageBuffer direct_texels;
 layout(std430, set = 0, binding = 17) writeonly buffer ToCarried { float to_carried[]; }; // for the step before: the same
-layout(std430, set = 0, binding = 18) writeonly buffer ToCarried4 { u64vec2 to_carried4[]; };
+layout(std430, set = 0, binding = 18) writeonly buffer ToCarried4 { Quad to_carried4[]; };
 layout(std430, set = 0, binding = 19) writeonly buffer ToDirect { float to_direct[]; };
-layout(std430, set = 0, binding = 20) writeonly buffer ToDirect4 { u64vec2 to_direct4[]; };
+layout(std430, set = 0, binding = 20) writeonly buffer ToDirect4 { Quad to_direct4[]; };
 
 layout(push_constant) uniform Push {
     uint units;
@@ -103,12 +107,11 @@ void main() {
                         scan_at[((e * GATES + g) * QUADS + q) * 4u + i] = GRU && g == 2u ? to1[3] : to1[g];
                     }
                 }
-                if (row0 + e < count && unit < width) {
-                    UNROLL for (uint g = 0u; g < GATES; g++) {
-                        SCAN_STORE(at_inputs, at_inputs4, (line * GATES + g) * width + column, to[g], rest + 1u)
-                    }
-                    if (GRU) { SCAN_STORE(at_inner, at_inner4, line * width + column, to[3], rest + 1u) }
+                bool there = row0 + e < count && unit < width;
+                UNROLL for (uint g = 0u; g < GATES; g++) {
+                    SCAN_STORE(there, at_inputs, at_inputs4, (line * GATES + g) * width + column, to[g], rest + 1u)
                 }
+                if (GRU) { SCAN_STORE(there, at_inner, at_inner4, line * width + column, to[3], rest + 1u) }
             }
             q++;
         } while (q < QUADS);
@@ -127,15 +130,14 @@ void main() {
         uint unit = 4u * (q * LANES + lane), column = min(unit, (width - 1u) & ~3u), rest = width - 1u - column;
         UNROLL for (uint e = 0u; e < SCAN_ROWS; e++) {
             uint m = (n * count + row0 + e) * width + column, at = (e * QUADS + q) * 4u;
-            if (row0 + e < count && unit < width) {
-                vec4 back, straight;
-                UNROLL for (uint i = 0u; i < 4u; i++) {
-                    back[i] = scan_back[at + i];
-                    straight[i] = scan_straight[at + i];
-                }
-                SCAN_STORE(to_carried, to_carried4, m, back, rest + 1u)
-                SCAN_STORE(to_direct, to_direct4, m, straight, rest + 1u)
+            bool there = row0 + e < count && unit < width;
+            vec4 back, straight;
+            UNROLL for (uint i = 0u; i < 4u; i++) {
+                back[i] = scan_back[at + i];
+                straight[i] = scan_straight[at + i];
             }
+            SCAN_STORE(there, to_carried, to_carried4, m, back, rest + 1u)
+            SCAN_STORE(there, to_direct, to_direct4, m, straight, rest + 1u)
         }
         q++;
     } while (q < QUADS);

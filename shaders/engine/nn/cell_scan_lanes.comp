@@ -6,6 +6,10 @@
 
 layout(local_size_x = 8, local_size_x_id = 0) in;
 
+#define QUADS_64
+#define HALVES
+#include "engine/halved.glsl"
+#include "engine/store.glsl"
 #include "engine/nn/cell.glsl"
 
 layout(std430, set = 0, binding = 1) readonly buffer Weights { vec4 weights[]; };  // [networks, GATES PITCH + 1, PITCH]: cell_pack.comp
@@ -15,13 +19,13 @@ layout(set = 0, binding = 4, rgba32f) readonly uniform imageBuffer inputs_texels
 layout(std430, set = 0, binding = 5) readonly buffer Memory { vec4 memory[]; };    // [networks, B, PARTS units]: before the first step
 layout(set = 0, binding = 6, rgba32f) readonly uniform imageBuffer memory_texels;
 layout(std430, set = 0, binding = 7) writeonly buffer Next { float next[]; };      // after the last: may be the same
-layout(std430, set = 0, binding = 8) writeonly buffer Next4 { u64vec2 next4[]; };  // the same, two floats in 64 bits
+layout(std430, set = 0, binding = 8) writeonly buffer Next4 { Quad next4[]; };    // the same, two floats in 64 bits
 layout(std430, set = 0, binding = 9) writeonly buffer Hidden { float hidden[]; };  // [networks, steps B, units]: h after the step
-layout(std430, set = 0, binding = 10) writeonly buffer Hidden4 { u64vec2 hidden4[]; };
+layout(std430, set = 0, binding = 10) writeonly buffer Hidden4 { Quad hidden4[]; };
 layout(std430, set = 0, binding = 11) writeonly buffer Kept { float kept[]; };     // [networks, steps B, FLOATS units]
-layout(std430, set = 0, binding = 12) writeonly buffer Kept4 { u64vec2 kept4[]; };
+layout(std430, set = 0, binding = 12) writeonly buffer Kept4 { Quad kept4[]; };
 layout(std430, set = 0, binding = 13) writeonly buffer Before { float before[]; }; // [networks, steps B, PARTS units]: the memory that counted
-layout(std430, set = 0, binding = 14) writeonly buffer Before4 { u64vec2 before4[]; };
+layout(std430, set = 0, binding = 14) writeonly buffer Before4 { Quad before4[]; };
 
 layout(push_constant) uniform Push {
     uint units;
@@ -90,10 +94,8 @@ void main() {
                     c[i] = GRU ? 0.0 : scan_c[GRU ? 0u : at + i];
                 }
                 bool there = row0 + e < count && unit < width, keeps = !subgroupShuffle(ended, e);
-                if (there) {
-                    SCAN_STORE(before, before4, line * PARTS * width + column, h, rest + 1u)
-                    if (!GRU) { SCAN_STORE(before, before4, (line * PARTS + 1u) * width + column, c, rest + 1u) }
-                }
+                SCAN_STORE(there, before, before4, line * PARTS * width + column, h, rest + 1u)
+                if (!GRU) { SCAN_STORE(there, before, before4, (line * PARTS + 1u) * width + column, c, rest + 1u) }
                 UNROLL for (uint i = 0u; i < 4u; i++) {
                     float x1[FLOATS], y1[FLOATS], gate1[FLOATS];
                     UNROLL for (uint g = 0u; g < GATES; g++) {
@@ -108,16 +110,14 @@ void main() {
                     scan_next[at + i] = keeps ? h1 : 0.0;
                     if (!GRU) scan_c[GRU ? 0u : at + i] = keeps ? c1 : 0.0;
                 }
-                if (there) {
-                    SCAN_STORE(hidden, hidden4, line * width + column, h, rest + 1u)
-                    UNROLL for (uint g = 0u; g < FLOATS; g++) {
-                        SCAN_STORE(kept, kept4, (line * FLOATS + g) * width + column, gate[g], rest + 1u)
-                    }
-                    if (t + 1u == end) {
-                        uint m = (n * count + r) * PARTS * width + column;
-                        SCAN_STORE(next, next4, m, h, rest + 1u)
-                        if (!GRU) { SCAN_STORE(next, next4, m + width, c, rest + 1u) }
-                    }
+                SCAN_STORE(there, hidden, hidden4, line * width + column, h, rest + 1u)
+                UNROLL for (uint g = 0u; g < FLOATS; g++) {
+                    SCAN_STORE(there, kept, kept4, (line * FLOATS + g) * width + column, gate[g], rest + 1u)
+                }
+                if (t + 1u == end) {
+                    uint m = (n * count + r) * PARTS * width + column;
+                    SCAN_STORE(there, next, next4, m, h, rest + 1u)
+                    if (!GRU) { SCAN_STORE(there, next, next4, m + width, c, rest + 1u) }
                 }
             }
             q++;

@@ -2,7 +2,6 @@
 // arrays, and its elements go round by constant shuffles, as in mlp_stream.glsl. Unit 4 (q LANES + lane) + i of a row is component i of a lane's quad q.
 
 #extension GL_EXT_control_flow_attributes : require
-#extension GL_ARB_gpu_shader_int64 : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
@@ -43,13 +42,13 @@ const uint SCAN_UNROLLED = 8u;
 
 vec4 scan_sum[SCAN_ROWS];
 
-// Stores the first `count` of four floats at float `at` of a buffer of floats, and of the same as quads.
-#define SCAN_STORE(one, four, at, v, count)                                                                                         \
-    if (ALIGNED) {                                                                                                                  \
-        four[(at) >> 2] = u64vec2(packUint2x32(floatBitsToUint((v).xy)), packUint2x32(floatBitsToUint((v).zw)));                    \
-    } else {                                                                                                                        \
-        one[at] = (v).x;                                                                                                            \
-        if ((count) > 1u) one[(at) + 1u] = (v).y;                                                                                   \
-        if ((count) > 2u) one[(at) + 2u] = (v).z;                                                                                   \
-        if ((count) > 3u) one[(at) + 3u] = (v).w;                                                                                   \
+// Stores the first `count` of four floats at float `at` of a buffer of floats, and of the same as quads, in lanes that are `there`; with all lanes.
+#define SCAN_STORE(there, one, four, at, v, count)              \
+    if (ALIGNED) {                                              \
+        STORE_QUAD(four, there, (at) >> 2, v)                   \
+    } else if (there) {                                         \
+        one[at] = (v).x;                                        \
+        if ((count) > 1u) one[(at) + 1u] = (v).y;               \
+        if ((count) > 2u) one[(at) + 2u] = (v).z;               \
+        if ((count) > 3u) one[(at) + 3u] = (v).w;               \
     }

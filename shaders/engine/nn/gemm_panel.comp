@@ -7,9 +7,10 @@
 // A subgroup keeps a panel of B, DEPTH × (COLUMNS * ACROSS), in private variables and multiplies rows of A by it, of
 // which it takes TOGETHER at once, ACROSS lanes each. A row is loaded once, spread over its lanes, and constant
 // shuffles broadcast its elements among them. Lane l of a row computes the columns from COLUMNS l on, so that it
-// stores them together. Where K is larger than DEPTH, the partial sums wait in
-// C: each invocation reads back what it stored itself. The last panel has a loop over rows of its own, which does what
-// follows the sum; in the loop of the others that would be computed, and discarded, for every panel.
+// stores them together. Where K is larger than DEPTH, the partial sums wait in C: each invocation reads back what it
+// stored itself, or with HALVED what another lane did, which the drivers that this is for keep in step. The last panel
+// has a loop over rows of its own, which does what follows the sum; in the loop of the others that would be computed,
+// and discarded, for every panel.
 //
 // This form rests on what lavapipe does fast: texel loads, constant shuffles, stores of 64-bit vectors, and sums that
 // no loop carries.
@@ -21,6 +22,7 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
+#include "engine/halved.glsl"
 #include "engine/load.glsl"
 #include "engine/nn/activation.glsl"
 
@@ -249,7 +251,7 @@ void panel_pass(uint begin, uint row, uint row_last, uint left, bool add, bool l
 
 // Adds the panel at `depth` of the split's part of K, from `from` to `to`, to the workgroup's rows of C, which begin at c0.
 void panel_add(uint c0, uint from, uint to, uint depth, bool last) {
-    if (DEEP && depth != begin) { // the invocation reads what it stored to C, through another binding
+    if (DEEP && depth != begin) { // the subgroup reads what it stored to C, through another binding
         subgroupMemoryBarrierBuffer();
         subgroupMemoryBarrierImage();
     }

@@ -11,6 +11,7 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 
+#include "engine/halved.glsl"
 #include "engine/load.glsl"
 #include "engine/nn/activation.glsl"
 
@@ -110,7 +111,7 @@ void panel_pass(uint c0, uint row, uint row_last, bool add, bool last) {
 
 // Adds the panel from `depth` on to the workgroup's rows of C, which begin at c0.
 void panel_add(uint c0, uint depth, bool last) {
-    if (DEEP && depth != begin) { // the invocation reads what it stored to C, through another binding
+    if (DEEP && depth != begin) { // the subgroup reads what it stored to C, through another binding
         subgroupMemoryBarrierBuffer();
         subgroupMemoryBarrierImage();
     }

@@ -72,15 +72,38 @@ float panel_element(uint u) {
     return subgroupShuffle(panel_x[u / (4u * ACROSS)][u & 3u], lane + u / 4u % ACROSS);
 }
 
-// Stores panel_sum to the lane's columns of the row that begins at float `begin` of C, or of a buffer of its shape.
-// At C's right edge (EDGE) only columns below n are stored, in a loop of one pass. An `if` instead halves the speed
-// on Mesa 25: it moves the sums into the branch and computes column after column, each addition waiting for the one
-// before.
+// Stores panel_sum to the lane's columns of the row that begins at float `begin` of C, or of a buffer of its shape: all lanes their own, or
+// with HALVED the lower lanes first their own and then those of the upper ones (engine/halved.glsl).
 #define PANEL_STORE(one, four, eight, begin)                                                                               \
-    if (EDGE == 0u) {                                                                                                      \
+    {                                                                                                                      \
+        uint panel_at = begin;                                                                                             \
+        if (!HALVED) {                                                                                                     \
+            PANEL_LANES(one, four, eight, panel_at)                                                                        \
+        } else {                                                                                                           \
+            uint own_stores = stores, own_column = column0;                                                                \
+            float own[COLUMNS];                                                                                            \
+            [[unroll]] for (uint q = 0u; q < COLUMNS; q++) own[q] = panel_sum[q];                                          \
+            stores = HALVED_LOWER ? own_stores : 0u;                                                                       \
+            PANEL_LANES(one, four, eight, panel_at)                                                                        \
+            stores = HALVED_LOWER ? HALVED_UPPER(own_stores) : 0u;                                                         \
+            column0 = HALVED_UPPER(own_column);                                                                            \
+            panel_at = HALVED_UPPER(panel_at);                                                                             \
+            [[unroll]] for (uint q = 0u; q < COLUMNS; q++) panel_sum[q] = HALVED_UPPER(own[q]);                            \
+            PANEL_LANES(one, four, eight, panel_at)                                                                        \
+            stores = own_stores;                                                                                           \
+            column0 = own_column;                                                                                          \
+            [[unroll]] for (uint q = 0u; q < COLUMNS; q++) panel_sum[q] = own[q];                                          \
+        }                                                                                                                  \
+    }
+
+// Stores what is in panel_sum of lanes that store. At C's right edge (EDGE) only columns below n are stored, in a loop of one pass. An `if` instead halves
+// the speed on Mesa 25: it moves the sums into the branch and computes column after column, each addition waiting for the one
+// before.
+#define PANEL_LANES(one, four, eight, begin)                                                                               \
+    if (EDGE == 0u && !HALVED) {                                                                                           \
         PANEL_EIGHT(one, four, eight, begin)                                                                               \
     } else [[dont_unroll]] for (uint once = 0u; once < stores; once++) {                                                   \
-        if (EDGE == 8u) {                                                                                                  \
+        if (EDGE == 8u || EDGE == 0u) {                                                                                    \
             PANEL_EIGHT(one, four, eight, begin)                                                                           \
         } else if (ALIGNED_C >= 4u) {                                                                                      \
             if (column0 + 4u <= n) PANEL_FOUR(four, begin, 0u)                                                             \

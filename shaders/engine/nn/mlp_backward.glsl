@@ -121,8 +121,8 @@ void mlp_backward(const float dy[OUT]) { mlp_back(dy, true); }
 #define MLP_STORE(from, at, offset, units, wide, width)                                                   \
     if (wide) {                                                                                           \
         UNROLL for (uint q = 0u; q < (units); q += 4u) {                                              \
-            gradient4[((offset) + q * LANES) / 4u + LANE] =                                               \
-                quad(vec4(from[(at) + q], from[(at) + q + 1u], from[(at) + q + 2u], from[(at) + q + 3u])); \
+            STORE_QUAD(gradient4, true, ((offset) + q * LANES) / 4u + LANE,                               \
+                       vec4(from[(at) + q], from[(at) + q + 1u], from[(at) + q + 2u], from[(at) + q + 3u])) \
         }                                                                                                 \
     } else {                                                                                              \
         UNROLL_AT(1u) for (uint q = 0u; q < (units); q++) {                                           \

@@ -37,7 +37,7 @@ const uint COLUMNS_END = MATRIX_2 - ROWS_2; // rows of the second matrix move th
         UNROLL for (uint q = 0u; q < UNITS_2; q += 4u) {                                                       \
             uint unit = mlp_unit(WIDE_2, q, LANE), f = (at) + q, l = (at) + UNITS_2 - 1u;                          \
             vec4 v = vec4(from[f], from[min(f + 1u, l)], from[min(f + 2u, l)], from[min(f + 3u, l)]);              \
-            if (unit < (width)) gradient4[((offset) + unit) / 4u] = quad(v);                                             \
+            STORE_QUAD(gradient4, unit < (width), ((offset) + unit) / 4u, v)                                       \
         }                                                                                                          \
     } else {                                                                                                       \
         UNROLL_AT(1u) for (uint q = 0u; q < UNITS_2; q++) {                                                    \

@@ -15,6 +15,8 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 
 #define QUADS_64
+#define HALVES
+#include "engine/halved.glsl"
 #include "engine/load.glsl"
 #include "engine/store.glsl"
 #include "engine/nn/activation.glsl"
@@ -89,7 +91,7 @@ void main() {
                 }
             }
             [[unroll]] for (uint i = 0u; i < 4u; i++) d[i] *= activate_slope(ACTIVATION, z[i], h[i]);
-            if (stores && counts) below[place] = quad(d);
+            STORE_QUAD(below, stores && counts, place, d)
         }
     }
     if (HAS_SUMS) {

@@ -8,6 +8,8 @@
 // row_gradient and row_end.
 
 #define QUADS_64
+#define HALVES
+#include "engine/halved.glsl"
 #include "engine/store.glsl"
 
 layout(local_size_x = 8, local_size_x_id = 12) in; // one subgroup
@@ -162,14 +164,11 @@ void adam(Adam a) {
         m = beta_1 * m + gain_1 * g;
         v = beta_2 * v + gain_2 * g * g;
         vec4 next = w - a.rate * m / (sqrt(v * a.correction_2) + epsilon);
-        if (begin + LANE < a.fours) {
-            if (a.finite) {
-                updated4[at] = quad(next);
-                updated4[at + stride] = quad(m);
-                updated4[at + 2u * stride] = quad(v);
-            }
-            if (a.follows) updated4[target] = quad(follow(to, a.finite ? next : w, a.tau));
-        }
+        bool takes = begin + LANE < a.fours, learns = takes && a.finite;
+        STORE_QUAD(updated4, learns, at, next)
+        STORE_QUAD(updated4, learns, at + stride, m)
+        STORE_QUAD(updated4, learns, at + 2u * stride, v)
+        STORE_QUAD(updated4, takes && a.follows, target, follow(to, a.finite ? next : w, a.tau))
         begin += LANES;
     } while (begin < a.fours);
 }
