@@ -164,9 +164,9 @@ func (l *layered) sum(r *engine.Recorder, layer Layer, count int, to Matrix, by 
 	r.Dispatch(k.call(groups, along, uint32(l.networks)))
 }
 
-// wide reports whether kernels store 64 bits at once (shaders/engine/store.glsl).
 func (l *layered) wide() bool { return wide(l.info) }
 
+// wide reports whether kernels store 64 bits at once (shaders/engine/store.glsl): on software drivers, unless the processor is slow at it.
 func wide(info vk.Info) bool {
 	return info.Type == vk.CPU && info.Features.Has(vk.Int64) && !processor.HalvedStores(info.Driver, info.SubgroupSize)
 }

@@ -224,7 +224,7 @@ func (o *Optimizer) sumParts(r *engine.Recorder, gradient *engine.Tensor, splits
 	return uint32(n), o.sums.Range()
 }
 
-// wide reports whether kernels store 64 bits at once, which software drivers do in the time of 32, on most processors.
+// wide reports whether kernels store 64 bits at once, which software drivers do in the time of 32, unless the processor is slow at it.
 func wide(r *engine.Recorder) bool {
 	info := r.Engine().Device().Info()
 	return info.Type == vk.CPU && info.Features.Has(vk.Int64) && !processor.HalvedStores(info.Driver, info.SubgroupSize)
