@@ -272,12 +272,13 @@ func TestAsynchronousAlone(t *testing.T) {
 
 // TestAsynchronousLearns: V-trace makes up for weights of whatever age, in a batch of whichever trajectories come first.
 func TestAsynchronousLearns(t *testing.T) {
+	const steps = 200000 // with 100,000 steps, which are enough without a lag, one run of six ends below 400: who comes first differs
 	cfg := cartPoleIMPALA()
-	cfg.Members, cfg.Actors, cfg.Lag, cfg.Asynchronous = 2, 4, 4, true
+	cfg.Members, cfg.Actors, cfg.Lag, cfg.Asynchronous, cfg.AnnealSteps = 2, 4, 4, true, steps
 	p := remoteCase{"", func(ctx context.Context, eng *engine.Engine, opts ...Option) (apart, error) {
 		return NewIMPALA(ctx, eng, lookup(t, "CartPole-v1"), cfg, append(opts, Network(smallNetwork()), Environment(envs.Options{RewardScale: 0.1}))...)
 	}, false}.open(t, engine.Beside(open(t)))
-	if got := learn(t, p, 100000); !(got >= 400) {
-		t.Errorf("mean return %.1f; want at least 400 of 500", got)
+	if got := learn(t, p, steps); !(got >= 450) {
+		t.Errorf("mean return %.1f; want at least 450 of 500", got)
 	}
 }
