@@ -3554,8 +3554,9 @@ var turnedShader = &vk.Shader{
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "KERNEL", ID: 1, Default: 1},
-		{Name: "INPUTS", ID: 2, Default: 1},
-		{Name: "OUTPUTS", ID: 3, Default: 1},
+		{Name: "STRIDE", ID: 2, Default: 1},
+		{Name: "INPUTS", ID: 3, Default: 1},
+		{Name: "OUTPUTS", ID: 4, Default: 1},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
 	},
 	LocalSize:     [3]uint32{64, 1, 1},
@@ -3567,13 +3568,14 @@ type turnedKernel struct {
 	Params vk.Range // readonly float
 	Turned vk.Range // writeonly float
 
-	WeightAt     uint32 // push constants, in order
-	WeightStride uint32
-	Stride       uint32
-	Pitch        uint32
+	WeightAt    uint32 // push constants, in order
+	WeightPitch uint32
+	Pitch       uint32
+	TurnedPitch uint32
 
 	LocalSizeX uint32 // specialization constants, zero for their default 64
 	Kernel     uint32 // default 1
+	Stride     uint32 // default 1
 	Inputs     uint32 // default 1
 	Outputs    uint32 // default 1
 	TexelLoads uint32 // default 0

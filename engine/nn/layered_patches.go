@@ -36,9 +36,7 @@ func (l *layered) gathers(i int, h Layer) bool {
 	if i == 0 {
 		return false
 	}
-	w := h.Window
-	below := Gemm{Members: l.networks, M: w.Height * w.Width, N: w.Channels, K: w.Kernel * w.Kernel * h.Out, patches: w.turned(h.Out)}
-	return !h.turnable() || !below.readsPatches(l.info)
+	return !h.turnable() || !h.below(l.networks, 1).readsPatches(l.info)
 }
 
 // gathering returns the memory of patches, [networks, capacity, most floats of an input's patches]: of the convolution at work, then the gradient at
@@ -124,12 +122,14 @@ type slope struct {
 	addend          *engine.Tensor // another gradient there, added before; only kernels of mapped layers take it
 }
 
-// spread records the gradient at the images of a convolution, to, from dz, that at its affine outputs. Both have a row for each input. Unless it is a
-// convolution itself, it overwrites the patches.
+// spread records the gradient at the images of a convolution, to, from dz, that at its affine outputs. Both have a row for each input. Unless it is
+// convolutions itself, it overwrites the patches.
 func (l *layered) spread(r *engine.Recorder, b batch, kept *activations, layer Layer, dz, to Matrix, by slope) {
-	if g, ok := l.turned(r, b, kept, layer, dz, to); ok {
-		g.Slope, g.Outputs, g.Inputs = by.of, by.outputs, by.inputs
-		g.Record(r)
+	if products := l.turned(r, b, kept, layer, dz, to); len(products) > 0 {
+		for _, g := range products {
+			g.Slope, g.Outputs, g.Inputs = by.of, by.outputs, by.inputs
+			g.Record(r)
+		}
 		return
 	}
 	l.holds = gathered{}

@@ -7,14 +7,15 @@ import (
 )
 
 // Patches take memory only once a product gathers them: none of a network whose products all read them in the images, and those of the gradient at values
-// below a convolution that moves by more than a pixel.
+// below a convolution whose window is not of whole steps.
 func TestPatchesMemory(t *testing.T) {
 	turned := Sequential{In: Shape{7, 6, 3}, Out: 2, Hidden: []LayerConfig{window(16, 3, 1, Valid, ReLU), window(12, 2, 1, Same, ReLU)}}
+	steps := Sequential{In: Shape{12, 12, 3}, Out: 2, Hidden: []LayerConfig{window(16, 3, 1, Same, ReLU), window(12, 4, 2, Valid, ReLU)}}
 	moved := Sequential{In: Shape{9, 9, 3}, Out: 2, Hidden: []LayerConfig{window(16, 3, 1, Valid, ReLU), window(16, 3, 2, Valid, ReLU)}}
 	for _, c := range []struct {
 		net  Sequential
 		want bool // patches are gathered where a device can read them in images
-	}{{turned, false}, {moved, true}} {
+	}{{turned, false}, {steps, false}, {moved, true}} {
 		t.Run(c.net.String(), func(t *testing.T) {
 			s := testState(t)
 			f := networkCase{net: c.net, members: 2, inner: 7}.fixture(t, s)

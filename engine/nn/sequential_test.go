@@ -26,6 +26,10 @@ var convolutions = []Sequential{
 	{In: Shape{5, 7, 2}, Out: 2, Hidden: []LayerConfig{window(4, 7, 3, Same, Tanh)}},
 	{In: Shape{4, 4, 4}, Out: 1, Hidden: []LayerConfig{window(8, 1, 1, Valid, Linear), window(6, 4, 1, Valid, ReLU), units(5, Tanh)}},
 	{In: Shape{6, 5, 2}, Out: 3, Hidden: []LayerConfig{window(7, 3, 1, Same, Tanh), window(6, 2, 2, Valid, Swish), units(11, ELU)}, LayerNorm: true},
+	// Windows, images and borders of whole steps: gradients at images are convolutions (layered_turned.go).
+	{In: Shape{8, 6, 2}, Out: 2, Hidden: []LayerConfig{window(5, 3, 1, Same, Swish), window(9, 4, 2, Valid, ReLU), units(6, Tanh)}},
+	{In: Shape{9, 6, 1}, Out: 3, Hidden: []LayerConfig{window(8, 3, 1, Same, Tanh), window(7, 3, 3, Valid, GELU)}},
+	{In: Shape{8, 6, 3}, Out: 2, Hidden: []LayerConfig{window(4, 1, 1, Valid, ELU), window(5, 6, 2, Same, ReLU)}},
 }
 
 // Convolutions, and dense layers after them, agree with float64 in outputs and all gradients, over several members with several networks each.
