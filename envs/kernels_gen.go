@@ -524,7 +524,7 @@ var hostedFramesShader = &vk.Shader{
 		{Name: "Obs", Index: 9, Access: vk.Write, Optional: true},
 		{Name: "NextObs", Index: 10, Access: vk.Write, Optional: true},
 	},
-	PushBytes: 36,
+	PushBytes: 32,
 	Spec: []vk.SpecConstant{
 		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
 		{Name: "TRAJECTORY", ID: 6, Default: 0},
@@ -560,7 +560,6 @@ type hostedFramesKernel struct {
 	Share        uint32
 	ParamsPeriod uint32
 	First        uint32
-	Count        uint32
 	Behind       uint32
 	Begins       uint32
 

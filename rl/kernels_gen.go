@@ -1009,6 +1009,114 @@ func (k minibatchRowsKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(minibatchRowsShader, &k, x, y, z)
 }
 
+var minibatchRowsQuadShader = &vk.Shader{
+	Name:  "rl/minibatch_rows_quad",
+	SPIRV: shaders.Code("rl/minibatch_rows_quad"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Obs"},
+		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "Batch", Index: 5, Access: vk.Write},
+		{Name: "Update", Index: 6, Access: vk.Read},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
+		{Name: "ELEMENT", ID: 30, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// minibatchRowsQuadKernel is shaders/rl/minibatch_rows_quad.comp.
+type minibatchRowsQuadKernel struct {
+	Obs        vk.Range // readonly uvec4
+	Normalizer vk.Range // readonly vec4, optional
+	Clock      vk.Range // readonly uint
+	Batch      vk.Range // writeonly vec4
+	Update     vk.Range // readonly uint
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+	Features     uint32
+	Rows         uint32
+	Seed         uint32
+	Stream       uint32
+	Minibatches  uint32
+	ObsLimit     float32
+	Part         uint32
+	Parts        uint32
+
+	LocalSizeX   uint32 // specialization constants, zero for their default 64
+	Element      uint32 // default 0
+	TexelLoads   uint32 // default 0
+	Trajectories bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k minibatchRowsQuadKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(minibatchRowsQuadShader, &k, x, y, z)
+}
+
+var minibatchRowsQuadWideShader = &vk.Shader{
+	Name:  "rl/minibatch_rows_quad_wide",
+	SPIRV: shaders.Code("rl/minibatch_rows_quad_wide"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Obs"},
+		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
+		{Name: "Clock", Index: 4, Access: vk.Read},
+		{Name: "Batch", Index: 5, Access: vk.Write},
+		{Name: "Update", Index: 6, Access: vk.Read},
+	},
+	PushBytes: 40,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
+		{Name: "ELEMENT", ID: 30, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "TRAJECTORIES", ID: 50, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// minibatchRowsQuadWideKernel is shaders/rl/minibatch_rows_quad_wide.comp.
+type minibatchRowsQuadWideKernel struct {
+	Obs        vk.Range // readonly uvec4
+	Normalizer vk.Range // readonly vec4, optional
+	Clock      vk.Range // readonly uint
+	Batch      vk.Range // writeonly u64vec2
+	Update     vk.Range // readonly uint
+
+	Horizon      uint32 // push constants, in order
+	Environments uint32
+	Features     uint32
+	Rows         uint32
+	Seed         uint32
+	Stream       uint32
+	Minibatches  uint32
+	ObsLimit     float32
+	Part         uint32
+	Parts        uint32
+
+	LocalSizeX   uint32 // specialization constants, zero for their default 64
+	Element      uint32 // default 0
+	TexelLoads   uint32 // default 0
+	Trajectories bool   // default false
+}
+
+// call dispatches x × y × z workgroups.
+func (k minibatchRowsQuadWideKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(minibatchRowsQuadWideShader, &k, x, y, z)
+}
+
 var motionShader = &vk.Shader{
 	Name:  "rl/motion",
 	SPIRV: shaders.Code("rl/motion"),

@@ -3491,6 +3491,106 @@ func (k rowsForwardKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(rowsForwardShader, &k, x, y, z)
 }
 
+var rowsQuadShader = &vk.Shader{
+	Name:  "engine/nn/rows_quad",
+	SPIRV: shaders.Code("engine/nn/rows_quad"),
+	Bindings: []vk.Binding{
+		{Name: "Source", Index: 0, Access: vk.Read},
+		{Name: "source_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Source"},
+		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
+		{Name: "Rows", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 44,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
+		{Name: "FEATURES", ID: 2, Default: 4},
+		{Name: "ELEMENT", ID: 30, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// rowsQuadKernel is shaders/engine/nn/rows_quad.comp.
+type rowsQuadKernel struct {
+	Source     vk.Range // readonly uvec4
+	Normalizer vk.Range // readonly vec4, optional
+	Rows       vk.Range // writeonly vec4
+
+	Inner            uint32 // push constants, in order
+	Width            uint32
+	Column           uint32
+	SharedBy         uint32
+	NormalizerShared uint32
+	Block            uint32
+	First            uint32
+	Count            uint32
+	Capacity         uint32
+	Limit            float32
+	Begin            uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Features   uint32 // default 4
+	Element    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k rowsQuadKernel) call(x, y, z uint32) vk.Call { return vk.Pack(rowsQuadShader, &k, x, y, z) }
+
+var rowsQuadWideShader = &vk.Shader{
+	Name:  "engine/nn/rows_quad_wide",
+	SPIRV: shaders.Code("engine/nn/rows_quad_wide"),
+	Bindings: []vk.Binding{
+		{Name: "Source", Index: 0, Access: vk.Read},
+		{Name: "source_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Source"},
+		{Name: "Normalizer", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "normalizer_texels", Index: 3, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
+		{Name: "Rows", Index: 4, Access: vk.Write},
+	},
+	PushBytes: 44,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
+		{Name: "FEATURES", ID: 2, Default: 4},
+		{Name: "ELEMENT", ID: 30, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// rowsQuadWideKernel is shaders/engine/nn/rows_quad_wide.comp.
+type rowsQuadWideKernel struct {
+	Source     vk.Range // readonly uvec4
+	Normalizer vk.Range // readonly vec4, optional
+	Rows       vk.Range // writeonly u64vec2
+
+	Inner            uint32 // push constants, in order
+	Width            uint32
+	Column           uint32
+	SharedBy         uint32
+	NormalizerShared uint32
+	Block            uint32
+	First            uint32
+	Count            uint32
+	Capacity         uint32
+	Limit            float32
+	Begin            uint32
+
+	LocalSizeX uint32 // specialization constants, zero for their default 64
+	Features   uint32 // default 4
+	Element    uint32 // default 0
+	TexelLoads uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k rowsQuadWideKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(rowsQuadWideShader, &k, x, y, z)
+}
+
 var slopeShader = &vk.Shader{
 	Name:  "engine/nn/slope",
 	SPIRV: shaders.Code("engine/nn/slope"),

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/vk"
 )
 
 // input is an input matrix [networks, rows, features] of the first layer's product.
@@ -73,8 +74,28 @@ func (l *layered) copy(r *engine.Recorder, b batch, i, first, count int) {
 	if b.normalizer != nil && i == 0 {
 		k.Normalizer = b.normalizer.Range()
 	}
+	if p.features%4 == 0 && p.at%4 == 0 && l.in%4 == 0 {
+		l.spans(b.inner*p.features/4, int(k.LocalSizeX), func(from, groups uint32) {
+			k.Begin = from
+			r.Dispatch(k.quadsCall(l.info, groups, uint32(end-begin), uint32(l.networks)))
+		})
+		return
+	}
 	l.spans(b.inner*p.features, int(k.LocalSizeX), func(from, groups uint32) {
 		k.Begin = from
 		r.Dispatch(k.call(groups, uint32(end-begin), uint32(l.networks)))
 	})
+}
+
+// quadsCall dispatches the kernel that copies four features an invocation.
+func (k rowsKernel) quadsCall(info vk.Info, x, y, z uint32) vk.Call {
+	q := rowsQuadKernel{
+		Source: k.Source, Normalizer: k.Normalizer, Rows: k.Rows, Inner: k.Inner, Width: k.Width, Column: k.Column, SharedBy: k.SharedBy,
+		NormalizerShared: k.NormalizerShared, Block: k.Block, First: k.First, Count: k.Count, Capacity: k.Capacity, Limit: k.Limit, Begin: k.Begin,
+		LocalSizeX: k.LocalSizeX, Features: k.Features, Element: k.Element,
+	}
+	if info.WideStores() {
+		return rowsQuadWideKernel(q).call(x, y, z)
+	}
+	return q.call(x, y, z)
 }

@@ -2,7 +2,6 @@ package nn
 
 import (
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/internal/processor"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -103,7 +102,7 @@ func (l *layered) gatherTo(r *engine.Recorder, w Window, images, to Matrix, coun
 	var groups uint32
 	if to.aligned(4) && (w.Channels%4 != 0 || images.aligned(4)) {
 		k.LocalSizeX, groups = r.Invocations(w.places() * ceil(w.patch(), 4))
-		if l.wide() {
+		if l.info.WideStores() {
 			r.Dispatch(patchesQuadWideKernel(k).call(groups, along, sets))
 		} else {
 			r.Dispatch(patchesQuadKernel(k).call(groups, along, sets))
@@ -153,7 +152,7 @@ func (l *layered) sum(r *engine.Recorder, layer Layer, count int, to Matrix, by 
 	var groups uint32
 	if w.Channels%4 == 0 && patches.aligned(4) && to.aligned(4) {
 		k.LocalSizeX, groups = r.Invocations(w.Height * w.Width * w.Channels / 4)
-		if l.wide() {
+		if l.info.WideStores() {
 			r.Dispatch(patchesBackwardQuadWideKernel(k).call(groups, along, uint32(l.networks)))
 		} else {
 			r.Dispatch(patchesBackwardQuadKernel(k).call(groups, along, uint32(l.networks)))
@@ -162,13 +161,6 @@ func (l *layered) sum(r *engine.Recorder, layer Layer, count int, to Matrix, by 
 	}
 	k.LocalSizeX, groups = r.Invocations(w.Height * w.Width * w.Channels)
 	r.Dispatch(k.call(groups, along, uint32(l.networks)))
-}
-
-func (l *layered) wide() bool { return wide(l.info) }
-
-// wide reports whether kernels store 64 bits at once (shaders/engine/store.glsl): on software drivers, unless the processor is slow at it.
-func wide(info vk.Info) bool {
-	return info.Type == vk.CPU && info.Features.Has(vk.Int64) && !processor.HalvedStores(info.Driver, info.SubgroupSize)
 }
 
 // imageGroups returns how many workgroups along y the images of a network are divided among. Invocations loop over

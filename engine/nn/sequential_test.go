@@ -46,6 +46,7 @@ func TestConvolutionGradients(t *testing.T) {
 	t.Run("inputs", networkCase{net: convolutions[1], members: 1, inner: 3, withoutParams: true}.run)
 	t.Run("one input", networkCase{net: convolutions[2], members: 2, inner: 1}.run)
 	t.Run("as GPUs", networkCase{net: convolutions[4], layered: true, gpu: true, members: 1, stack: 2, inner: 7, splits: 2}.run)
+	t.Run("as GPUs, whole steps", networkCase{net: convolutions[5], layered: true, gpu: true, members: 2, inner: 33}.run)
 }
 
 // Trajectories [T, M, E, …] in chunks smaller than the number of rows.

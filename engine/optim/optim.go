@@ -7,7 +7,6 @@ import (
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
-	"github.com/evorl/evorl/internal/processor"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -185,7 +184,7 @@ func (o *Optimizer) Step(r *engine.Recorder, gradient *engine.Tensor) {
 	if o.target != nil {
 		update.Target, update.Tau = o.target.Range(), o.tau.Range()
 	}
-	if wide(r) {
+	if r.Engine().Device().Info().WideStores() {
 		r.Dispatch(updateWideKernel(update).call(groups, uint32(members), 1))
 		return
 	}
@@ -222,12 +221,6 @@ func (o *Optimizer) sumParts(r *engine.Recorder, gradient *engine.Tensor, splits
 	}
 	r.Dispatch(k.call(uint32(n), uint32(o.rate.Len()), 1))
 	return uint32(n), o.sums.Range()
-}
-
-// wide reports whether kernels store 64 bits at once, which software drivers do in the time of 32, unless the processor is slow at it.
-func wide(r *engine.Recorder) bool {
-	info := r.Engine().Device().Info()
-	return info.Type == vk.CPU && info.Features.Has(vk.Int64) && !processor.HalvedStores(info.Driver, info.SubgroupSize)
 }
 
 // shape checks a gradient against the parameters.

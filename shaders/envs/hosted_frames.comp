@@ -4,7 +4,7 @@
 // the trajectory and in the sums over observations acted on. A stack has the oldest frame first along the last axis, [pixels, FRAMES, CHANNELS]; that of an
 // episode's first observation is its first frame, repeated. One invocation for each environment and GROUP words of a stack, which are whole pixels: each
 // element comes from a later one of the same pixel, so that a stack is moved in place.
-// Groups: x · local size >= count · ceil(words / GROUP).
+// Groups: x · local size >= ceil(words / GROUP), y = count.
 
 layout(local_size_x = 64, local_size_x_id = 0) in;
 layout(constant_id = 6) const bool TRAJECTORY = false;     // write every transition
@@ -35,7 +35,6 @@ layout(push_constant) uniform Push {
     uint share;        // consecutive members that share a normalizer
     uint params_period; // members m and m + k * params_period have one policy
     uint first; // index in [M, E] of the first environment
-    uint count; // of environments
     uint behind; // steps from the one that is kept to the index on the time axis; there is nothing to keep before the first one
     uint begins; // 1: no step is kept, only stacks of episodes that have begun are made
 };
@@ -47,6 +46,37 @@ float unit(uint byte) { return float(byte) * (1.0 / 255.0); }
 
 uint pick(uint word, uint element) { return word >> (element % 4u * 8u) & 0xFFu; }
 
+const bool ELEMENTWISE = HAS_FLOATS || HAS_SEEN || TRAJECTORY && !PACKED; // there is more to write than words
+
+// The stacks' words w of a step: what is acted on next, and what a trajectory has as the step's result.
+void stack_word(uint at, uint w, uint before, bool over, bool ends, out uint now, out uint next) {
+    uint words = (features + 3u) / 4u, frame_words = (features / FRAMES + 3u) / 4u;
+    bool differs = ends && TRAJECTORY;
+    if (CHANNELS == 1u && FRAMES == 4u) { // a pixel is a word
+        uint newest = pick(arrived[at * frame_words + w / 4u], w);
+        now = over ? newest * 0x01010101u : before >> 8 | newest << 24;
+        next = differs ? before >> 8 | pick(final[at * frame_words + w / 4u], w) << 24 : now;
+        return;
+    }
+    const uint pixel = CHANNELS * FRAMES; // elements
+    now = next = 0u;
+    for (uint e = 4u * w; e < min(4u * w + 4u, features); e++) {
+        uint f = e / pixel * CHANNELS + e % CHANNELS; // element of a frame
+        uint newest = pick(arrived[at * frame_words + f / 4u], f), moved = newest, last = newest;
+        if (!over || differs) {
+            if (e % pixel + CHANNELS < pixel) { // of an older frame
+                uint of = e + CHANNELS;
+                moved = last = pick(of / 4u == w ? before : stack[at * words + of / 4u], of);
+            } else if (ends) {
+                last = pick(final[at * frame_words + f / 4u], f);
+            }
+        }
+        uint value = over ? newest : moved;
+        now |= value << (e % 4u * 8u);
+        next |= (ends ? last : value) << (e % 4u * 8u);
+    }
+}
+
 void see(uint at, uint all, uint element, float x) {
     uint member = at / environments;
     if (HAS_NORMALIZER) x -= normalizer[member % params_period / share * 2u * features + element];
@@ -56,42 +86,30 @@ void see(uint at, uint all, uint element, float x) {
 }
 
 void main() {
-    const uint pixel = CHANNELS * FRAMES; // elements
     uint words = (features + 3u) / 4u, groups = (words + GROUP - 1u) / GROUP, all = members * environments;
-    if (gl_GlobalInvocationID.x >= count * groups) return;
-    uint at = first + gl_GlobalInvocationID.x / groups, begin = gl_GlobalInvocationID.x % groups * GROUP; // at is the index in [M, E]
+    if (gl_GlobalInvocationID.x >= groups) return;
+    uint at = first + gl_WorkGroupID.y, begin = gl_GlobalInvocationID.x * GROUP; // at is the index in [M, E]
     bool keeps = begins == 0u;
     if (keeps ? step_index[0] < behind : word[at] != 0u) return;
     uint done = keeps ? flags[at] : DONE_OVER | DONE_VOID;
     bool over = (done & DONE_OVER) != 0u, ends = over && (done & DONE_VOID) == 0u;
     uint i = keeps ? (step_index[0] - behind) * all + at : 0u; // in [T, M, E]
-    uint frame_words = (features / FRAMES + 3u) / 4u;
     for (uint w = begin; w < min(begin + GROUP, words); w++) {
-        uint before = stack[at * words + w], now = 0u, next = 0u;
-        for (uint e = 4u * w; e < min(4u * w + 4u, features); e++) {
-            uint f = e / pixel * CHANNELS + e % CHANNELS; // element of a frame
-            uint newest = pick(arrived[at * frame_words + f / 4u], f), moved = newest, last = newest;
-            if (!over || ends && TRAJECTORY) {
-                if (e % pixel + CHANNELS < pixel) { // of an older frame
-                    uint of = e + CHANNELS;
-                    moved = last = pick(of / 4u == w ? before : stack[at * words + of / 4u], of);
-                } else if (ends) {
-                    last = pick(final[at * frame_words + f / 4u], f);
-                }
-            }
-            uint value = over ? newest : moved, after = ends ? last : value;
-            now |= value << (e % 4u * 8u);
-            next |= after << (e % 4u * 8u);
-            if (HAS_FLOATS) floats[at * features + e] = unit(value);
-            if (TRAJECTORY && keeps && !PACKED) {
-                obs_out[i * features + e] = floatBitsToUint(unit(pick(before, e)));
-                next_obs_out[i * features + e] = floatBitsToUint(unit(after));
-            }
-            if (HAS_SEEN && keeps && (done & DONE_VOID) == 0u) see(at, all, e, unit(pick(before, e)));
-        }
+        uint before = stack[at * words + w], now, next;
+        stack_word(at, w, before, over, ends, now, next);
         if (TRAJECTORY && keeps && PACKED) {
             obs_out[i * words + w] = before;
             next_obs_out[i * words + w] = next;
+        }
+        if (ELEMENTWISE) {
+            for (uint e = 4u * w; e < min(4u * w + 4u, features); e++) {
+                if (HAS_FLOATS) floats[at * features + e] = unit(pick(now, e));
+                if (TRAJECTORY && keeps && !PACKED) {
+                    obs_out[i * features + e] = floatBitsToUint(unit(pick(before, e)));
+                    next_obs_out[i * features + e] = floatBitsToUint(unit(pick(next, e)));
+                }
+                if (HAS_SEEN && keeps && (done & DONE_VOID) == 0u) see(at, all, e, unit(pick(before, e)));
+            }
         }
         stack[at * words + w] = now;
     }

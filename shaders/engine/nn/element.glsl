@@ -14,6 +14,23 @@ float element_value(uint word, uint f) {
     return uintBitsToFloat(word);
 }
 
+// The quads of an observation, of four elements each, that a word has, one or a part of one; floats lie in words of their own.
+const uint ELEMENT_QUADS = ELEMENTS / 4u + (ELEMENT == ELEMENT_FLOATS ? 1u : 0u);
+
+// Elements 4 q to 4 q + 3 of an observation of packed elements, extracted from their word, q / ELEMENT_QUADS.
+vec4 element_four(uint word, uint q) {
+    if (ELEMENT == ELEMENT_BITS) {
+        uint four = word >> (q % 8u * 4u);
+        return vec4(four & 1u, four >> 1u & 1u, four >> 2u & 1u, four >> 3u & 1u);
+    }
+    return vec4(word & 0xFFu, word >> 8u & 0xFFu, word >> 16u & 0xFFu, word >> 24u) * (1.0 / 255.0);
+}
+
+// Elements 4 q to 4 q + 3 of the observation that begins with word `from` of a buffer `uvec4 x[]` and its texels. Floats begin at multiples of four.
+#define ELEMENT_LOAD4(x, texels, from, q)                                                      \
+    (ELEMENT == ELEMENT_FLOATS ? uintBitsToFloat(LOAD4(x, texels, (from) / 4u + (q)))          \
+                               : element_four(LOAD1(x, texels, (from) + (q) / ELEMENT_QUADS), q))
+
 // Element f as the bits that it adds to its word.
 uint element_bits(float x, uint f) {
     if (ELEMENT == ELEMENT_BITS) return x != 0.0 ? 1u << (f % 32u) : 0u;
