@@ -1,6 +1,7 @@
 package rl
 
 import (
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -37,13 +38,14 @@ func catcher(c NetworkConfig) NetworkConfig {
 	return c
 }
 
-// TestPackingMinibatch: gathered observations are the same whether they are packed or the floats that they stand for.
+// TestPackingMinibatch: gathered observations are those that the permutation of a minibatch names, whether they are packed or the floats that they stand for.
 func TestPackingMinibatch(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
 	for _, c := range []struct {
-		element  nn.Element
-		features int
-	}{{nn.Bits, 67}, {nn.Bytes, 9}} {
+		element   nn.Element
+		features  int
+		normalize bool
+	}{{nn.Bits, 67, true}, {nn.Bytes, 9, false}, {nn.Bits, 68, false}, {nn.Bytes, 12, true}} { // four at once where they are multiples of four
 		s := eng.NewState()
 		defer s.Close()
 		env := spaces(c.features, envs.Space{N: 2})
@@ -57,6 +59,7 @@ func TestPackingMinibatch(t *testing.T) {
 		packed := s.Tensor("packed", engine.Uint32, append(dims[:3:3], engine.Axis("word", words))...)
 		want, got := m.inputs(s, "want", c.features), m.inputs(s, "got", c.features)
 		update := s.Tensor("update", engine.Uint32, engine.Axis("word", 1))
+		normalizer := s.Tensor("normalizer", engine.Float32, engine.Members(m.Members), engine.Axis("moment", 2), engine.Axis("feature", c.features))
 		if err := s.Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -71,6 +74,11 @@ func TestPackingMinibatch(t *testing.T) {
 				stored[row*words+f/4] |= level << (f % 4 * 8)
 			}
 		}
+		means, limit := make([]float64, normalizer.Len()), float32(1.5)
+		for i := range means {
+			means[i] = rand.Float64() + float64(i/c.features%2)*3 // mean, 1 / deviation
+		}
+		write(t, normalizer, means)
 		if err := floats.WriteFloat32(t.Context(), values); err != nil {
 			t.Fatal(err)
 		}
@@ -84,11 +92,37 @@ func TestPackingMinibatch(t *testing.T) {
 			run(t, eng, func(r *engine.Recorder) {
 				for from, to := range map[*engine.Tensor]*engine.Tensor{floats: want, packed: got} {
 					of := &envs.Trajectory{Obs: from, Space: env.Observation}
-					minibatch{m, update, 0}.gather(r, (&Agent{}).inputs(of, from), to)
+					in := (&Agent{}).inputs(of, from)
+					if c.normalize {
+						in.Normalizer, in.Limit = normalizer, limit
+					}
+					minibatch{m, update, 0}.gather(r, in, to)
 				}
 			})
-			if a, b := read(t, got), read(t, want); !slices.Equal(a, b) {
+			a, b := read(t, got), read(t, want)
+			if !slices.Equal(a, b) {
 				t.Errorf("%v, minibatch %d: %v; want %v", c.element, i, a, b)
+			}
+			n := m.Horizon * m.Environments
+			size, more := n/m.Count, n%m.Count
+			begin := i*size + min(i, more)
+			for k, v := range b {
+				member, row, f := k/c.features/m.Rows, k/c.features%m.Rows, k%c.features
+				key := engine.Philox([2]uint32{eng.Seed(), m.Stream}, [4]uint32{uint32(member), 0, 9, 0})
+				last := size - 1
+				if i < more {
+					last++
+				}
+				x := int(engine.Permute(uint32(begin+min(row, last)), uint32(n), key))
+				x = (x/m.Environments*m.Members+member)*m.Environments + x%m.Environments
+				exact := float64(values[x*c.features+f])
+				if c.normalize {
+					at := member*2*c.features + f
+					exact = max(-float64(limit), min((exact-means[at])*means[at+c.features], float64(limit)))
+				}
+				if !(math.Abs(v-exact) <= 1e-5) {
+					t.Fatalf("%v, minibatch %d, member %d, row %d, feature %d: %v; want %v", c.element, i, member, row, f, v, exact)
+				}
 			}
 		}
 	}

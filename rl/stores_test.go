@@ -11,4 +11,5 @@ func TestOtherStores(t *testing.T) {
 	defer processor.Assume(!processor.UpperWaits())()
 	t.Run("off-policy", TestFusedOffPolicyUpdates)
 	t.Run("dqn", TestDQNFusedUpdate)
+	t.Run("minibatch", TestPackingMinibatch)
 }

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -14,8 +15,8 @@ func TestPackingInputs(t *testing.T) {
 		element   Element
 		features  int
 		normalize bool
-	}{{Bits, 67, false}, {Bytes, 9, true}} {
-		t.Run(c.element.String(), func(t *testing.T) {
+	}{{Bits, 67, false}, {Bytes, 9, true}, {Bits, 68, true}, {Bytes, 12, false}} { // four features are copied at once where they are multiples of four
+		t.Run(fmt.Sprint(c.element, c.features), func(t *testing.T) {
 			const steps, members, rows, outputs = 3, 2, 5, 4
 			s := testState(t)
 			layers := []LayerConfig{{Kind: Convolution, Channels: 2, Kernel: 1}, {Kind: Dense, Units: 3}}

@@ -11,7 +11,7 @@ import (
 func TestOtherStores(t *testing.T) {
 	defer processor.Assume(!processor.UpperWaits())()
 	for name, test := range map[string]func(*testing.T){
-		"narrow": TestNetworkNarrow, "patches": TestPatchesMemory, "pools": TestPools, "recurrent": TestRecurrentLayers,
+		"narrow": TestNetworkNarrow, "patches": TestPatchesMemory, "pools": TestPools, "recurrent": TestRecurrentLayers, "elements": TestPackingInputs,
 	} {
 		t.Run(name, test)
 	}
