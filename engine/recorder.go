@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/evorl/evorl/internal/processor"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -187,6 +188,12 @@ func (r *Recorder) Invocations(count int) (size, groups uint32) {
 }
 
 func ceil(count int, size uint32) uint32 { return uint32((count + int(size) - 1) / int(size)) }
+
+// WideStores reports whether kernels should store 64 bits at once on a device (shaders/engine/store.glsl): software drivers do in the time of 32, unless the
+// processor is slow at it.
+func WideStores(info vk.Info) bool {
+	return info.Type == vk.CPU && info.Features.Has(vk.Int64) && !processor.HalvedStores(info.Driver, info.SubgroupSize)
+}
 
 // WorkgroupFor is Workgroup for kernels in which one workgroup loops over count elements. It returns a larger size if an invocation would
 // otherwise exceed 65535 iterations, after which Mesa's software driver silently leaves all loops.

@@ -119,7 +119,7 @@ func (k minibatchRowsKernel) gatherQuads(r *engine.Recorder, members uint32) {
 		each *= 1 << 12 // invocations loop, within the driver's limit
 	}
 	groups := min((k.Features/4+each-1)/each, info.Limits.MaxGroups[0])
-	if info.WideStores() {
+	if engine.WideStores(info) {
 		r.Dispatch(minibatchRowsQuadWideKernel(q).call(groups, k.Rows, members))
 	} else {
 		r.Dispatch(q.call(groups, k.Rows, members))

@@ -3,8 +3,6 @@ package vk
 import (
 	"fmt"
 	"strings"
-
-	"github.com/evorl/evorl/internal/processor"
 )
 
 // Version is a Vulkan version number as the API packs it.
@@ -169,12 +167,6 @@ type Info struct {
 	Limits                           Limits
 	Features                         Features
 	MatrixProducts                   []MatrixProduct // with the feature CooperativeMatrix; those that saturate are left out
-}
-
-// WideStores reports whether kernels should store 64 bits at once (shaders/engine/store.glsl): software drivers do in the time of 32, unless the processor
-// is slow at it.
-func (i Info) WideStores() bool {
-	return i.Type == CPU && i.Features.Has(Int64) && !processor.HalvedStores(i.Driver, i.SubgroupSize)
 }
 
 var vendors = map[uint32]string{0x1002: "AMD", 0x1010: "Imagination", 0x106B: "Apple", 0x10DE: "NVIDIA", 0x13B5: "ARM", 0x14E4: "Broadcom",

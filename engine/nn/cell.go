@@ -96,7 +96,7 @@ func (c cell) record(r *engine.Recorder, k cellKernel) {
 	switch {
 	case at%4 != 0:
 		r.Dispatch(k.call(groups(k.Rows*k.Units), networks, 1))
-	case info.WideStores():
+	case engine.WideStores(info):
 		g := groups(k.Rows * k.Units / 4)
 		r.Dispatch(cellQuadWideKernel(k).call(g, networks, 1))
 	default:

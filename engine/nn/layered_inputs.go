@@ -94,7 +94,7 @@ func (k rowsKernel) quadsCall(info vk.Info, x, y, z uint32) vk.Call {
 		NormalizerShared: k.NormalizerShared, Block: k.Block, First: k.First, Count: k.Count, Capacity: k.Capacity, Limit: k.Limit, Begin: k.Begin,
 		LocalSizeX: k.LocalSizeX, Features: k.Features, Element: k.Element,
 	}
-	if info.WideStores() {
+	if engine.WideStores(info) {
 		return rowsQuadWideKernel(q).call(x, y, z)
 	}
 	return q.call(x, y, z)

@@ -102,7 +102,7 @@ func (l *layered) gatherTo(r *engine.Recorder, w Window, images, to Matrix, coun
 	var groups uint32
 	if to.aligned(4) && (w.Channels%4 != 0 || images.aligned(4)) {
 		k.LocalSizeX, groups = r.Invocations(w.places() * ceil(w.patch(), 4))
-		if l.info.WideStores() {
+		if engine.WideStores(l.info) {
 			r.Dispatch(patchesQuadWideKernel(k).call(groups, along, sets))
 		} else {
 			r.Dispatch(patchesQuadKernel(k).call(groups, along, sets))
@@ -152,7 +152,7 @@ func (l *layered) sum(r *engine.Recorder, layer Layer, count int, to Matrix, by 
 	var groups uint32
 	if w.Channels%4 == 0 && patches.aligned(4) && to.aligned(4) {
 		k.LocalSizeX, groups = r.Invocations(w.Height * w.Width * w.Channels / 4)
-		if l.info.WideStores() {
+		if engine.WideStores(l.info) {
 			r.Dispatch(patchesBackwardQuadWideKernel(k).call(groups, along, uint32(l.networks)))
 		} else {
 			r.Dispatch(patchesBackwardQuadKernel(k).call(groups, along, uint32(l.networks)))

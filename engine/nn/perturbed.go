@@ -197,7 +197,7 @@ func (l *layered) complete(r *engine.Recorder, g Gemm, of *lowRankRows, projecte
 	}
 	groups := (k.Rows*k.Width + k.Workgroup - 1) / k.Workgroup
 	call := k.call(groups, uint32(l.networks), 1)
-	if l.info.WideStores() {
+	if engine.WideStores(l.info) {
 		call = lowRankWideKernel(k).call(groups, uint32(l.networks), 1)
 	}
 	call.Subgroup = l.info.SubgroupSize

@@ -94,7 +94,7 @@ func (p pool) forward(r *engine.Recorder, l *layered, at mapping) {
 	if w.Channels%4 == 0 && from.aligned(4) && to.aligned(4) {
 		k.LocalSizeX, groups = r.Invocations(at.Units() / 4)
 		call := poolQuadKernel(k).call(groups, along, uint32(l.networks))
-		if l.info.WideStores() {
+		if engine.WideStores(l.info) {
 			call = poolQuadWideKernel(k).call(groups, along, uint32(l.networks))
 		}
 		r.Dispatch(call)
@@ -121,7 +121,7 @@ func (p pool) backward(r *engine.Recorder, l *layered, at mapping, dz, to Matrix
 	if w.Channels%4 == 0 && from.aligned(4) && dz.aligned(4) && to.aligned(4) {
 		k.LocalSizeX, groups = r.Invocations(w.Height * w.Width * w.Channels / 4)
 		call := poolBackwardQuadKernel(k).call(groups, along, uint32(l.networks))
-		if l.info.WideStores() {
+		if engine.WideStores(l.info) {
 			call = poolBackwardQuadWideKernel(k).call(groups, along, uint32(l.networks))
 		}
 		r.Dispatch(call)

@@ -120,7 +120,7 @@ func (g *Group) update(r *engine.Recorder, a, b part) {
 		Epsilon: float32(c.Epsilon), WeightDecay: float32(c.WeightDecay), Rule: uint32(c.Rule),
 		LocalSizeX: r.WorkgroupFor(max(a.loads(), b.loads()) / int(groups)),
 	}
-	if r.Engine().Device().Info().WideStores() {
+	if engine.WideStores(r.Engine().Device().Info()) {
 		r.Dispatch(updatePairWideKernel(k).call(groups, uint32(members), 1))
 		return
 	}

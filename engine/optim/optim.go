@@ -184,7 +184,7 @@ func (o *Optimizer) Step(r *engine.Recorder, gradient *engine.Tensor) {
 	if o.target != nil {
 		update.Target, update.Tau = o.target.Range(), o.tau.Range()
 	}
-	if r.Engine().Device().Info().WideStores() {
+	if engine.WideStores(r.Engine().Device().Info()) {
 		r.Dispatch(updateWideKernel(update).call(groups, uint32(members), 1))
 		return
 	}
