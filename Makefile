@@ -36,11 +36,12 @@ vkango: setup-test
 # time. The tests of make wide have optimized kernels.
 unoptimized = GALLIVM_PERF=nopt
 
-# All tests, while the layer looks for wrong use of Vulkan and for missing barriers. tools/pipelines takes the shim.
+# All tests, while the layer looks for wrong use of Vulkan and for missing barriers, of one package more at once than a small machine has processors: tests
+# compile on one and wait at times. tools/pipelines takes the shim.
 shim_folder = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/evorl/shim
 validate: setup-test
 	@tools/mesa.sh shim "$(shim_folder)"
-	$(must) $(unoptimized) go run ./tools/validate -- -timeout 40m ./...
+	$(must) $(unoptimized) go run ./tools/validate -- -p $$(($$(nproc) + 1)) -timeout 40m ./...
 
 # What runs kernels, while the layer looks for accesses behind the end of a buffer. It instruments them, and takes minutes to compile an
 # unrolled network, so these are the tests that it can take in reasonable time. rl/internal/lane/policy_update is not among them: Debian 12's layer
