@@ -48,7 +48,7 @@ validate: setup-test
 # (1.3.239) turns its loops of one block into SPIR-V that is invalid. Nor are products by panels, which only software drivers choose: it takes minutes
 # each to compile them, and does not know that buffers end with whole texels.
 kernels = ReplayFrames|Gemm|Normalizer|Returns|Slices|Sampling|Mode|Noise|Ranking|GAE|Gradient|Patches|Choosing|Exchange|Lineage|Packing|VTrace
-panels = GemmPanel|PatchesMemory|BranchGradients/.*/.*/gpu_false|Gemm/.*panel|ConvolutionGradients
+panels = GemmPanel|PatchesMemory|BranchGradients/.*/.*/gpu_false|Gemm/.*panel|ConvolutionGradients/(parameters|inputs|one_input|.*whole_steps)
 validate-gpu: setup-test
 	$(must) go run ./tools/validate -gpu -- -timeout 40m ./engine ./engine/optim
 	$(must) go run ./tools/validate -gpu -- -timeout 40m -short -run '$(kernels)' -skip '$(panels)' ./engine/nn ./envs ./ec ./rl ./hybrid

@@ -182,7 +182,7 @@ func TestFaults(t *testing.T) {
 				for _, call := range slices.Compact([]int{1, (made + 1) / 2, made}) {
 					turn++
 					for i, result := range results {
-						if all || i == turn%len(results) && (!seen[name] || turn%12 == 0) {
+						if all || i == turn%len(results) && (!seen[name] || turn%6 == 0) {
 							t.Run(fmt.Sprintf("%s %d %d", name, call, result), func(t *testing.T) {
 								t.Parallel()
 								f.fail(t, name, call, result)
