@@ -87,7 +87,7 @@ func (l *layered) copy(r *engine.Recorder, b batch, i, first, count int) {
 	})
 }
 
-// quadsCall dispatches the kernel that copies four features an invocation.
+// quadsCall returns the call of the kernel that copies four features an invocation, of x × y × z workgroups.
 func (k rowsKernel) quadsCall(info vk.Info, x, y, z uint32) vk.Call {
 	q := rowsQuadKernel{
 		Source: k.Source, Normalizer: k.Normalizer, Rows: k.Rows, Inner: k.Inner, Width: k.Width, Column: k.Column, SharedBy: k.SharedBy,
