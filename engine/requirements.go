@@ -34,7 +34,7 @@ var fast = map[string]bool{
 	"envs/low_rank_rollout":   true,
 	"engine/nn/low_rank_wide": true, "engine/nn/patches_backward_quad_wide": true, "engine/nn/patches_quad_wide": true, "engine/nn/pool_backward_quad_wide": true,
 	"engine/nn/pool_quad_wide": true, "engine/nn/rows_quad_wide": true,
-	"engine/optim/update_pair_wide": true, "engine/optim/update_wide": true, "rl/minibatch_rows_quad_wide": true,
+	"engine/optim/update_pair_wide": true, "engine/optim/update_wide": true, "rl/minibatch_rows_quad_wide": true, "rl/replay_obs_quad_wide": true,
 	"rl/internal/lane/deterministic_update": true, "rl/internal/lane/dqn_update": true,
 	"rl/internal/lane/policy_update": true, "rl/internal/lane/soft_update": true,
 }

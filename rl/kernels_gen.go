@@ -2046,6 +2046,112 @@ func (k replayMemoryKernel) call(x, y, z uint32) vk.Call {
 	return vk.Pack(replayMemoryShader, &k, x, y, z)
 }
 
+var replayObsQuadShader = &vk.Shader{
+	Name:  "rl/replay_obs_quad",
+	SPIRV: shaders.Code("rl/replay_obs_quad"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Obs"},
+		{Name: "Place", Index: 2, Access: vk.Read},
+		{Name: "Normalizer", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "normalizer_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
+		{Name: "ToObs", Index: 5, Access: vk.ReadWrite},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
+		{Name: "FEATURES", ID: 2, Default: 4},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
+		{Name: "FRAMES", ID: 21, Default: 1},
+		{Name: "REPLAY_PACKED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replayObsQuadKernel is shaders/rl/replay_obs_quad.comp.
+type replayObsQuadKernel struct {
+	Obs        vk.Range // readonly uvec4
+	Place      vk.Range // readonly uint
+	Normalizer vk.Range // readonly vec4, optional
+	ToObs      vk.Range // read-write vec4
+
+	Members   uint32 // push constants, in order
+	Own       bool
+	Limit     float32
+	PartFirst uint32
+	PartSize  uint32
+
+	LocalSizeX   uint32 // specialization constants, zero for their default 64
+	Features     uint32 // default 4
+	Channels     uint32 // default 1
+	ReplayFormat uint32 // default 0
+	Frames       uint32 // default 1
+	ReplayPacked bool   // default false
+	TexelLoads   uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k replayObsQuadKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(replayObsQuadShader, &k, x, y, z)
+}
+
+var replayObsQuadWideShader = &vk.Shader{
+	Name:  "rl/replay_obs_quad_wide",
+	SPIRV: shaders.Code("rl/replay_obs_quad_wide"),
+	Bindings: []vk.Binding{
+		{Name: "Obs", Index: 0, Access: vk.Read},
+		{Name: "obs_texels", Index: 1, Access: vk.Read, Texel: vk.TexelUint4, View: "Obs"},
+		{Name: "Place", Index: 2, Access: vk.Read},
+		{Name: "Normalizer", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "normalizer_texels", Index: 4, Access: vk.Read, Texel: vk.TexelFloat4, Optional: true, View: "Normalizer"},
+		{Name: "ToObs", Index: 5, Access: vk.ReadWrite},
+	},
+	PushBytes: 20,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 0, Default: 64},
+		{Name: "HAS_NORMALIZER", ID: 1, Default: 0, Has: "Normalizer"},
+		{Name: "FEATURES", ID: 2, Default: 4},
+		{Name: "CHANNELS", ID: 3, Default: 1},
+		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
+		{Name: "FRAMES", ID: 21, Default: 1},
+		{Name: "REPLAY_PACKED", ID: 22, Default: 0},
+		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{0, -1, -1},
+}
+
+// replayObsQuadWideKernel is shaders/rl/replay_obs_quad_wide.comp.
+type replayObsQuadWideKernel struct {
+	Obs        vk.Range // readonly uvec4
+	Place      vk.Range // readonly uint
+	Normalizer vk.Range // readonly vec4, optional
+	ToObs      vk.Range // read-write u64vec2
+
+	Members   uint32 // push constants, in order
+	Own       bool
+	Limit     float32
+	PartFirst uint32
+	PartSize  uint32
+
+	LocalSizeX   uint32 // specialization constants, zero for their default 64
+	Features     uint32 // default 4
+	Channels     uint32 // default 1
+	ReplayFormat uint32 // default 0
+	Frames       uint32 // default 1
+	ReplayPacked bool   // default false
+	TexelLoads   uint32 // default 0
+}
+
+// call dispatches x × y × z workgroups.
+func (k replayObsQuadWideKernel) call(x, y, z uint32) vk.Call {
+	return vk.Pack(replayObsQuadWideShader, &k, x, y, z)
+}
+
 var replaySampleShader = &vk.Shader{
 	Name:  "rl/replay_sample",
 	SPIRV: shaders.Code("rl/replay_sample"),
@@ -2071,6 +2177,8 @@ var replaySampleShader = &vk.Shader{
 		{Name: "Drawn", Index: 18, Access: vk.Read, Optional: true},
 		{Name: "Share", Index: 19, Access: vk.Read, Optional: true},
 		{Name: "Back", Index: 20, Access: vk.Read, Optional: true},
+		{Name: "Place", Index: 21, Access: vk.Write, Optional: true},
+		{Name: "NextPlace", Index: 22, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 48,
 	Spec: []vk.SpecConstant{
@@ -2082,6 +2190,7 @@ var replaySampleShader = &vk.Shader{
 		{Name: "REPLAY_ROWS", ID: 5, Default: 32},
 		{Name: "FEATURES", ID: 6, Default: 1},
 		{Name: "CHANNELS", ID: 7, Default: 1},
+		{Name: "HAS_PLACE", ID: 8, Default: 0, Has: "Place"},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "FRAMES", ID: 21, Default: 1},
 		{Name: "REPLAY_PACKED", ID: 22, Default: 0},
@@ -2112,6 +2221,8 @@ type replaySampleKernel struct {
 	Drawn      vk.Range // readonly uint, optional
 	Share      vk.Range // readonly float, optional
 	Back       vk.Range // readonly uint, optional
+	Place      vk.Range // writeonly uint, optional
+	NextPlace  vk.Range // writeonly uint, optional
 
 	Batch          uint32 // push constants, in order
 	Capacity       uint32
@@ -2166,6 +2277,7 @@ var replaySequenceShader = &vk.Shader{
 		{Name: "MemoryAt", Index: 18, Access: vk.Read, Optional: true},
 		{Name: "ToMemory", Index: 19, Access: vk.Write, Optional: true},
 		{Name: "Begins", Index: 20, Access: vk.Write, Optional: true},
+		{Name: "ToPlace", Index: 21, Access: vk.Write, Optional: true},
 	},
 	PushBytes: 52,
 	Spec: []vk.SpecConstant{
@@ -2177,6 +2289,7 @@ var replaySequenceShader = &vk.Shader{
 		{Name: "REPLAY_ROWS", ID: 5, Default: 32},
 		{Name: "FEATURES", ID: 6, Default: 1},
 		{Name: "CHANNELS", ID: 7, Default: 1},
+		{Name: "HAS_TO_PLACE", ID: 8, Default: 0, Has: "ToPlace"},
 		{Name: "REPLAY_FORMAT", ID: 20, Default: 0},
 		{Name: "FRAMES", ID: 21, Default: 1},
 		{Name: "REPLAY_PACKED", ID: 22, Default: 0},
@@ -2206,6 +2319,7 @@ type replaySequenceKernel struct {
 	MemoryAt   vk.Range // readonly uint, optional
 	ToMemory   vk.Range // writeonly float, optional
 	Begins     vk.Range // writeonly uint, optional
+	ToPlace    vk.Range // writeonly uint, optional
 
 	Batch          uint32 // push constants, in order
 	All            uint32

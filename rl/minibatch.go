@@ -4,7 +4,6 @@ import (
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
 	"github.com/evorl/evorl/rl/internal/lane"
-	"github.com/evorl/evorl/vk"
 )
 
 // minibatches divides each member's transitions of an iteration into minibatches, again in every epoch: they are
@@ -104,8 +103,7 @@ func (m minibatch) gather(r *engine.Recorder, in nn.Inputs, rows *engine.Tensor)
 	r.Dispatch(k.call((k.Rows+line-1)/line, uint32(m.Members), 1))
 }
 
-// gatherQuads records the kernel that gathers four features an invocation. On software drivers a workgroup computes a whole row, if it is not too long: its
-// place in the minibatch takes as long as many features.
+// gatherQuads records the kernel that gathers four features an invocation.
 func (k minibatchRowsKernel) gatherQuads(r *engine.Recorder, members uint32) {
 	q := minibatchRowsQuadKernel{
 		Obs: k.Obs, Normalizer: k.Normalizer, Clock: k.Clock, Batch: k.Batch, Update: k.Update,
@@ -113,13 +111,8 @@ func (k minibatchRowsKernel) gatherQuads(r *engine.Recorder, members uint32) {
 		Minibatches: k.Minibatches, ObsLimit: k.ObsLimit, Part: k.Part, Parts: k.Parts, Element: k.Element, Trajectories: k.Trajectories,
 		LocalSizeX: r.Workgroup(),
 	}
-	info := r.Engine().Device().Info()
-	each := q.LocalSizeX
-	if info.Type == vk.CPU {
-		each *= 1 << 12 // invocations loop, within the driver's limit
-	}
-	groups := min((k.Features/4+each-1)/each, info.Limits.MaxGroups[0])
-	if engine.WideStores(info) {
+	groups := quadGroups(r, int(k.Features))
+	if engine.WideStores(r.Engine().Device().Info()) {
 		r.Dispatch(minibatchRowsQuadWideKernel(q).call(groups, k.Rows, members))
 	} else {
 		r.Dispatch(q.call(groups, k.Rows, members))

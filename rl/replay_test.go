@@ -104,6 +104,11 @@ var replayCases = []replayCase{
 	{"bytes", 7, 3, 5, 9, 2, 83, false, 3, 33, true, Float32, 0, 0.8, nn.Bytes, false},
 	{"bits of floats", 7, 2, 5, 67, 1, 83, false, 3, 33, false, Float32, 0, 0.8, nn.Bits, true},
 	{"bytes of floats", 7, 3, 5, 9, 2, 221, true, 3, 33, true, Float32, 0, 0.2, nn.Bytes, true},
+	{"large", 7, 3, 5, 260, 2, 83, false, 3, 33, true, Float32, 0, 0.8, nn.Floats, false},
+	{"large, in parts", 7, 3, 5, 264, 2, 211, true, 2, 33, true, Float32, 264 * 4 * 50, 0.7, nn.Floats, false},
+	{"large, float16", 7, 3, 5, 260, 2, 211, true, 2, 33, true, Float16, 260 * 2 * 50, 0.9, nn.Floats, false},
+	{"large, bits", 7, 2, 3, 292, 1, 97, true, 1, 33, true, Float32, 4 * 10 * 30, 0.2, nn.Bits, false},
+	{"large, bytes", 7, 3, 5, 268, 2, 83, false, 3, 33, false, Float32, 3 * 268 * 30, 0.8, nn.Bytes, false},
 }
 
 func newReplayCase(t *testing.T, c replayCase) (*engine.Engine, *engine.State, envs.Trajectory, *Replay) {
@@ -166,7 +171,7 @@ func (m *replayModel) append(t *testing.T, c replayCase, tr envs.Trajectory, dic
 		return values
 	}
 	odd := func() float64 { // some are not finite
-		if x := dice.IntN(300); x < 3 {
+		if x := dice.IntN(max(300, 100*c.features)); x < 3 {
 			return []float64{math.NaN(), math.Inf(1), math.Inf(-1)}[x]
 		}
 		return dice.NormFloat64()

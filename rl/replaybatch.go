@@ -19,7 +19,8 @@ type ReplayBatch struct {
 	// Weight is the importance weight of each row, [M, B], at most 1; nil without priorities (all 1).
 	Weight *engine.Tensor
 
-	priorities *priorities // nil: none
+	places, nextPlaces *engine.Tensor // of Obs and NextObs, [M, B, frames] u32; nil: the kernel that draws the batch reads them
+	priorities         *priorities    // nil: none
 }
 
 // newBatch allocates a batch of `size` transitions for each index of the leading axes; its tensors are in s.
@@ -28,7 +29,11 @@ func (y *Replay) newBatch(s *engine.State, size int, leading ...engine.Dim) Repl
 		return s.Scratch(name, typ, slices.Concat(leading, []engine.Dim{engine.Axis("transition", size)}, of)...)
 	}
 	o, a := engine.Axis("feature", y.store.features), engine.Axis("action", y.actions)
+	places := func(name string) *engine.Tensor {
+		return y.placesOf(s, name, size, append(slices.Clone(leading), engine.Axis("transition", size))...)
+	}
 	return ReplayBatch{
+		places: places("places"), nextPlaces: places("next_places"),
 		Obs: tensor("obs", engine.Float32, o), NextObs: tensor("next_obs", engine.Float32, o),
 		Action: tensor("action", y.parts[0].action.Type(), a), Reward: tensor("reward", engine.Float32),
 		Factor: tensor("factor", engine.Float32), Index: tensor("index", engine.Uint32),
@@ -104,7 +109,9 @@ func (y *Replay) reader(b ReplayBatch, discount *engine.Tensor) replaySampleKern
 	if y.back != nil {
 		k.Back = y.back.Range()
 	}
-	if y.normalizer != nil {
+	if b.places != nil {
+		k.Place, k.NextPlace = b.places.Range(), b.nextPlaces.Range()
+	} else if y.normalizer != nil {
 		k.Normalizer, k.Limit = y.normalizer.Values().Range(), float32(y.limit)
 	}
 	return k
@@ -120,5 +127,9 @@ func (y *Replay) gather(r *engine.Recorder, k replaySampleKernel, b ReplayBatch)
 		}
 		k.PartFirst, k.PartSize, k.PartRows = uint32(part.first), uint32(part.size), uint32(part.rows)
 		r.Dispatch(k.call((k.Batch+k.ReplayRows-1)/k.ReplayRows, uint32(b.Obs.Size(engine.MemberAxis)), uint32(b.updates())))
+		if b.places != nil {
+			y.readObs(r, part, b.places, b.Obs)
+			y.readObs(r, part, b.nextPlaces, b.NextObs)
+		}
 	}
 }

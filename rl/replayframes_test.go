@@ -31,7 +31,8 @@ func (s *stacked) observe(frame []float64, begins bool, frames, channels int) []
 }
 
 // TestReplayFrames: a replay that stores the newest frame of each observation gives back whole stacks, those at the ends of episodes and of
-// trajectories too, when its rings have gone round several times.
+// trajectories too, when its rings have gone round several times. Large ones
+// are read by a kernel of their own, and stacks whose frames are in two parts by two of its dispatches.
 func TestReplayFrames(t *testing.T) {
 	for _, of := range []struct {
 		replayCase
@@ -41,6 +42,8 @@ func TestReplayFrames(t *testing.T) {
 		{replayCase{"bytes", 7, 2, 3, 4 * 3 * 1, 1, 101, true, 1, 60, false, Float32, 0, 0.5, nn.Bytes, false}, 4, 1},
 		{replayCase{"bits in parts", 7, 2, 3, 2 * 5 * 7, 1, 151, true, 2, 60, false, Float32, 4 * 2 * 60, 0.5, nn.Bits, false}, 2, 5},
 		{replayCase{"single steps", 1, 2, 2, 4 * 3, 1, 37, false, 1, 33, false, Float32, 0, 0.6, nn.Bytes, true}, 4, 1},
+		{replayCase{"large bytes", 7, 2, 3, 4 * 65, 1, 101, true, 1, 60, false, Float32, 68 * 40, 0.5, nn.Bytes, false}, 4, 1},
+		{replayCase{"large floats", 5, 2, 3, 2 * 3 * 44, 2, 67, false, 3, 40, true, Float32, 2 * 4 * 3 * 44 * 40, 0.6, nn.Floats, false}, 2, 3},
 	} {
 		t.Run(of.name, func(t *testing.T) {
 			c := of.replayCase

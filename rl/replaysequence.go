@@ -107,6 +107,8 @@ type SequenceSteps struct {
 	Done   *engine.Tensor // [M, T, B] u32: envs.Done; Void: the step is no transition, but has an observation
 	// Ends is not 0 where the next step begins with a memory of zeros, [M, T, B] u32: where Done is Terminated or Void.
 	Ends *engine.Tensor
+
+	places *engine.Tensor // of Obs, [M, T, B, frames] u32; nil: the kernel that reads the steps reads them
 }
 
 // NewSequences prepares a replay for drawing sequences; call it once, before anything is appended. With SequenceConfig.Stored the trajectories that
@@ -163,6 +165,7 @@ func (y *Replay) newSteps(s *engine.State, p engine.Dim, steps int, b engine.Dim
 		Obs:    tensor("obs", engine.Float32, engine.Axis("feature", y.store.features)),
 		Action: tensor("action", y.batch.Action.Type(), engine.Axis("action", y.actions)),
 		Reward: tensor("reward", engine.Float32), Done: tensor("done", engine.Uint32), Ends: tensor("ends", engine.Uint32),
+		places: y.placesOf(s, "places", steps*b.Size, p, engine.Time(steps), b),
 	}
 }
 
@@ -255,7 +258,9 @@ func (q *ReplaySequences) read(r *engine.Recorder, to SequenceSteps, first int) 
 	if y.back != nil {
 		k.Back = y.back.Range()
 	}
-	if y.normalizer != nil {
+	if to.places != nil {
+		k.ToPlace = to.places.Range()
+	} else if y.normalizer != nil {
 		k.Normalizer, k.Limit = y.normalizer.Values().Range(), float32(y.limit)
 	}
 	if m := q.stored; m != nil {
@@ -268,5 +273,8 @@ func (q *ReplaySequences) read(r *engine.Recorder, to SequenceSteps, first int) 
 		}
 		k.PartFirst, k.PartSize, k.PartRows = uint32(part.first), uint32(part.size), uint32(part.rows)
 		r.Dispatch(k.call((k.Steps*k.Batch+k.ReplayRows-1)/k.ReplayRows, uint32(to.Reward.Size(engine.MemberAxis)), 1))
+		if to.places != nil {
+			y.readObs(r, part, to.places, to.Obs)
+		}
 	}
 }

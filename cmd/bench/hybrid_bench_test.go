@@ -116,7 +116,9 @@ const (
 // partOf returns the part of an iteration to which a kernel belongs.
 func partOf(label string) string {
 	switch {
-	case strings.HasPrefix(label, "envs/"), strings.HasPrefix(label, "ec/problem/"), strings.HasPrefix(label, "rl/replay_") && label != "rl/replay_sample":
+	case strings.HasPrefix(label, "rl/replay_sample"), strings.HasPrefix(label, "rl/replay_sequence"), strings.HasPrefix(label, "rl/replay_obs"):
+		return "updates"
+	case strings.HasPrefix(label, "envs/"), strings.HasPrefix(label, "ec/problem/"), strings.HasPrefix(label, "rl/replay_"):
 		return "steps"
 	case strings.HasPrefix(label, "ec/"), strings.HasPrefix(label, "hybrid/"):
 		return "evolution"

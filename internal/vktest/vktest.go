@@ -3,6 +3,7 @@ package vktest
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"testing"
@@ -19,17 +20,22 @@ var shared struct {
 	users    int        // tests that have it
 }
 
-// each reports whether every test has a device of its own. That is so under tools/validate: its validation across submissions keeps what a device's
-// submissions accessed, and takes longer with each of them.
-var each = os.Getenv("VK_LAYER_SETTINGS_PATH") != ""
+// most is the number of submissions of the shared device from which on the next test opens another one. Under tools/validate it is few: its validation across
+// submissions keeps what a device's submissions accessed, and takes longer with each of them.
+var most = func() uint64 {
+	if os.Getenv("VK_LAYER_SETTINGS_PATH") != "" {
+		return 200
+	}
+	return math.MaxUint64
+}()
 
-// Device returns a device that the tests of the process share, since most of a short test is the compiling of kernels (see each). It is the default device
+// Device returns a device that the tests of the process share, since most of a short test is the compiling of kernels (see most). It is the default device
 // with core and synchronization validation. A validation message fails the test that caused it.
 func Device(t testing.TB) *vk.Device {
 	t.Helper()
 	shared.Lock()
 	defer shared.Unlock()
-	if each && shared.users == 0 {
+	if shared.dev != nil && shared.users == 0 && shared.dev.Counters().Submissions >= most {
 		for _, message := range shutDown() {
 			t.Error("of an earlier test's device:", message)
 		}

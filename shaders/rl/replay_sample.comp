@@ -11,7 +11,8 @@
 // unless truncation_ends.
 //
 // Observations are kept as they were, in a format of the replay's, and normalized here by the moments of the present. A row's link says where its
-// next observation is. The ring may hold fewer rows than have been written: the newest.
+// next observation is. The ring may hold fewer rows than have been written: the newest. HAS_PLACE: observations are not gathered here, but where they are
+// is written for replay_obs_quad.glsl.
 //
 // Groups: x = ceil(B / REPLAY_ROWS), y = members, z = updates.
 
@@ -29,6 +30,7 @@ layout(constant_id = 4) const bool HAS_BACK = false;
 layout(constant_id = 5) const uint REPLAY_ROWS = 32; // rows of the batch that a workgroup gathers
 layout(constant_id = 6) const uint FEATURES = 1;     // O; a processor divides by constants alone in little time
 layout(constant_id = 7) const uint CHANNELS = 1;     // of a frame
+layout(constant_id = 8) const bool HAS_PLACE = false;
 
 layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };               // [rings, part, words]
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
@@ -51,6 +53,8 @@ layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer normalizer_t
 layout(std430, set = 0, binding = 18) readonly buffer Drawn { uint drawn[]; };          // [M, B]: rows; beyond the capacity: whichever
 layout(std430, set = 0, binding = 19) readonly buffer Share { float share[]; };         // [M]: fraction of the batch that is drawn
 layout(std430, set = 0, binding = 20) readonly buffer Back { uint back[]; };            // [rings, C]: the row before in the episode; with frames
+layout(std430, set = 0, binding = 21) writeonly buffer Place { uint place[]; };         // [M, B, FRAMES]: of Obs; optional
+layout(std430, set = 0, binding = 22) writeonly buffer NextPlace { uint next_place[]; }; // [M, B, FRAMES]: of NextObs; optional, with Place
 
 layout(push_constant) uniform Push {
     uint batch; // B
@@ -72,7 +76,7 @@ shared uint from_obs[REPLAY_ROWS * FRAMES];
 shared uint to_obs_of[REPLAY_ROWS * FRAMES];
 shared uint from_row[REPLAY_ROWS]; // the first row of the window, as a row of the part
 
-uint place(uint ring, uint at) { return at - part_first < part_size ? ring * part_size + at - part_first : REPLAY_NONE; }
+uint part_of(uint ring, uint at) { return at - part_first < part_size ? ring * part_size + at - part_first : REPLAY_NONE; }
 
 // How many rows were appended after a row.
 uint newer(uint ring, uint row) { return (head[2u * ring] + capacity - 1u - row) % capacity; }
@@ -119,18 +123,26 @@ void main() {
             index[at] = row;
         }
         from_row[i] = row - part_first < part_rows ? ring * part_rows + row - part_first : REPLAY_NONE;
-        to_obs_of[i * FRAMES] = place(ring, link[base + last]);
+        uint next = link[base + last];
         for (uint j = 0u; j < FRAMES; j++) {
-            from_obs[i * FRAMES + j] = place(ring, row);
+            if (HAS_PLACE) {
+                if (part_first == 0u) {
+                    place[at * FRAMES + j] = row;
+                    next_place[at * FRAMES + j] = next;
+                }
+            } else {
+                from_obs[i * FRAMES + j] = part_of(ring, row);
+                to_obs_of[i * FRAMES + j] = part_of(ring, next);
+            }
             if (j + 1u == FRAMES) break;
-            to_obs_of[i * FRAMES + j + 1u] = place(ring, last);
+            next = last;
             row = before(ring, row);
             last = before(ring, last);
         }
     }
     barrier();
     uint to = (of * batch + begin) * FEATURES, words = replay_words(FEATURES / FRAMES);
-    for (uint k = lane; k < count * FEATURES; k += WORKGROUP) {
+    for (uint k = lane; !HAS_PLACE && k < count * FEATURES; k += WORKGROUP) {
         uint i = k / FEATURES, f = k - i * FEATURES, e = f, frame = i * FRAMES;
         if (FRAMES > 1u) {
             uint wide = FRAMES * CHANNELS, c = f % wide;

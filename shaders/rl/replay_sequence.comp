@@ -2,7 +2,8 @@
 
 // Reads consecutive steps of sequences that replay_sequence_draw.comp has drawn. A step without an observation is zeros; one without a transition
 // is void, with an action of zeros. Where the next step begins with a memory of zeros, `ends` is not 0: after a termination, and after the
-// step that has the next observation of a truncated episode.
+// step that has the next observation of a truncated episode. HAS_TO_PLACE: observations are not read here, but where they are is written for
+// replay_obs_quad.glsl.
 //
 // Groups: x = ceil(steps B / REPLAY_ROWS), y = members.
 
@@ -19,6 +20,7 @@ layout(constant_id = 4) const bool HAS_BEGINS = false;
 layout(constant_id = 5) const uint REPLAY_ROWS = 32; // steps that a workgroup gathers
 layout(constant_id = 6) const uint FEATURES = 1;     // O; a processor divides by constants alone in little time
 layout(constant_id = 7) const uint CHANNELS = 1;     // of a frame
+layout(constant_id = 8) const bool HAS_TO_PLACE = false;
 
 layout(std430, set = 0, binding = 0) readonly buffer Obs { uint obs[]; };        // [rings, part, words]
 layout(set = 0, binding = 1, rgba32ui) readonly uniform uimageBuffer obs_texels;
@@ -41,6 +43,7 @@ layout(set = 0, binding = 17, rgba32f) readonly uniform imageBuffer memory_texel
 layout(std430, set = 0, binding = 18) readonly buffer MemoryAt { uint memory_at[]; };  // [M, B]: which of them; optional, with Memory
 layout(std430, set = 0, binding = 19) writeonly buffer ToMemory { float to_memory[]; }; // [M, B, H]; optional, with Memory
 layout(std430, set = 0, binding = 20) writeonly buffer Begins { uint begins[]; };      // [M, B]: whether the first of the steps begins an episode; optional
+layout(std430, set = 0, binding = 21) writeonly buffer ToPlace { uint to_place[]; };   // [M, steps, B, FRAMES]: of ToObs; optional
 
 layout(push_constant) uniform Push {
     uint batch; // B
@@ -105,18 +108,21 @@ void main() {
         blank_obs[i] = at == REPLAY_NONE && part_first == 0u;
         blank_row[i] = r == REPLAY_NONE && part_first == 0u;
         from_row[i] = r != REPLAY_NONE && r - part_first < part_rows ? ring * part_rows + r - part_first : REPLAY_NONE;
-        from_obs[i * FRAMES] = at == REPLAY_NONE ? REPLAY_NONE : part_of(ring, at);
         bool apart = at >= capacity; // in a slot or a tail, after the row of the step before
-        uint frame = apart && at != REPLAY_NONE ? row[from + i - batch] : at;
-        for (uint j = 1u; j < FRAMES; j++) {
-            if (!apart && at != REPLAY_NONE) frame = before(ring, frame);
+        for (uint j = 0u, frame = at; j < FRAMES; j++) {
+            if (HAS_TO_PLACE) {
+                if (part_first == 0u) to_place[(to + i) * FRAMES + j] = frame;
+            } else {
+                from_obs[i * FRAMES + j] = frame == REPLAY_NONE ? REPLAY_NONE : part_of(ring, frame);
+            }
+            if (j + 1u == FRAMES || at == REPLAY_NONE) continue;
+            frame = apart ? row[from + i - batch] : before(ring, frame);
             apart = false;
-            from_obs[i * FRAMES + j] = at == REPLAY_NONE ? REPLAY_NONE : part_of(ring, frame);
         }
     }
     barrier();
     uint words = replay_words(FEATURES / FRAMES);
-    for (uint k = lane; k < count * FEATURES; k += WORKGROUP) {
+    for (uint k = lane; !HAS_TO_PLACE && k < count * FEATURES; k += WORKGROUP) {
         uint i = k / FEATURES, f = k - i * FEATURES, e = f, frame = i * FRAMES;
         if (FRAMES > 1u) {
             uint wide = FRAMES * CHANNELS, c = f % wide;
