@@ -46,6 +46,7 @@ func builtIn() []builtInSpec {
 		{waterWorldMulti(), "waterworld_multi.glsl"},
 		{pong(), "pong_single.glsl"},
 		{pongDuel(), "pong_duel.glsl"},
+		{pufferPong(), "puffer_pong.glsl"},
 		{slimeVolley(), "slimevolley_single.glsl"},
 		{slimeVolleyDuel(), "slimevolley_duel.glsl"},
 		{overcooked(), "overcooked.glsl"},

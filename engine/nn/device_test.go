@@ -5,30 +5,17 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
-	"os"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/evorl/evorl/engine"
-	"github.com/evorl/evorl/vk"
+	"github.com/evorl/evorl/internal/vktest"
 )
 
-var shared struct {
-	sync.Mutex
-	dev *vk.Device
-}
-
-// TestMain closes the shared device after all tests.
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if shared.dev != nil {
-		if err := shared.dev.Close(); err != nil && code == 0 {
-			code = 1
-		}
-	}
-	os.Exit(code)
+	vktest.Validate = false // but by tools/validate: there are many kernels
+	vktest.Main(m)
 }
 
 // dice draws a test's numbers, which are the same in every run: where a draw lies at a kink of ReLU or of max pooling, float32 and float64 may be on
@@ -44,16 +31,8 @@ func diceOf(test string) *rand.Rand {
 // testState returns an empty state on the device under test, and begins the test's random numbers.
 func testState(t testing.TB) *engine.State {
 	t.Helper()
-	shared.Lock()
-	defer shared.Unlock()
-	if shared.dev == nil {
-		var err error
-		if shared.dev, err = vk.Open(); err != nil {
-			t.Fatal(err)
-		}
-	}
 	dice = diceOf(t.Name())
-	s := engine.New(shared.dev).NewState()
+	s := engine.New(vktest.Device(t)).NewState()
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -29,8 +29,11 @@ var most = func() uint64 {
 	return math.MaxUint64
 }()
 
+// Validate makes the device of Device validate. A package may set it before its tests.
+var Validate = true
+
 // Device returns a device that the tests of the process share, since most of a short test is the compiling of kernels (see most). It is the default device
-// with core and synchronization validation. A validation message fails the test that caused it.
+// with, if Validate, core and synchronization validation. A validation message fails the test that caused it.
 func Device(t testing.TB) *vk.Device {
 	t.Helper()
 	shared.Lock()
@@ -43,7 +46,7 @@ func Device(t testing.TB) *vk.Device {
 	if shared.dev == nil {
 		var err error
 		// A busy machine splits no submission: tests count them.
-		if shared.dev, err = vk.Open(vk.Validate(true), vk.CacheDir(""), vk.SliceBudget(time.Minute)); err != nil {
+		if shared.dev, err = vk.Open(vk.Validate(Validate), vk.CacheDir(""), vk.SliceBudget(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 	}
