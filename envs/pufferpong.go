@@ -12,7 +12,7 @@ func pufferPong() Spec {
 		Name: "PufferPong-v0", Summary: "play PufferLib's Pong against a paddle that follows the ball", Source: "PufferLib's rules; Suarez 2024",
 		// The ball may be out of the arena by a frame's way, at the left, above and below.
 		Observation: Box([]float32{0, 0, -0.03, -0.03, 0, 0, 0, 0}, []float32{1, 1, 1, 1, 1, 1, 1, 1}),
-		Action: Discrete(3),
+		Action:      Discrete(3),
 		State: []string{
 			"paddle_left", "paddle_right", "x", "y", "vx", "vy", "score_left", "score_right",
 			"seen_paddle_left", "seen_paddle_right", "seen_x", "seen_y", "seen_vx", "seen_vy",

@@ -65,7 +65,8 @@ func TestPufferPongOptions(t *testing.T) {
 	s := []float64{285, 285, 465, 500, 10, -1, 1, 0, 285, 285, 465, 500, 10, -1}
 	after, obs, reward := poolStep(t, open(t), env, [][]float64{s, append([]float64{285, 285, 400}, s[3:]...)}, [][]float64{{0}, {1}})
 	if reward[0] != -1 || after[0][6] != 2 || after[0][2] != 475 || math.Abs(float64(obs[2])-0.93) > 1e-6 {
-		t.Errorf("the last point: paid %v, the score %v, the ball at %v, seen at %v; want -1, 2, 475, and 0.93 as before", reward[0], after[0][6], after[0][2], obs[2])
+		t.Errorf("the last point: paid %v, the score %v, the ball at %v, seen at %v; want -1, 2, 475, and 0.93 as before",
+			reward[0], after[0][6], after[0][2], obs[2])
 	}
 	if reward[1] != 0 || after[1][2] != 410 || after[1][1] != 293 || after[1][3] != 499 {
 		t.Errorf("a frame: paid %v, %v; want the ball at 410, 499 and the paddle at 293", reward[1], after[1])

@@ -27,6 +27,8 @@ func agents() []Case {
 		{Name: "pgpe/waterworld", Summary: "a generation of PGPE on WaterWorld-v0: 256 candidates with [100] networks, 32 episodes each, EvoJAX's settings",
 			Unit: "s", Least: time.Minute, run: waterWorldTime(256, 32, 0)},
 		{Name: "pong/w4096", Summary: "Pong-v0 with random actions, 4096 environments", Unit: "env steps/s", run: randomSeats("Pong-v0", 4096)},
+		{Name: "puffer-pong/w4096", Summary: "PufferPong-v0 with random actions, 4096 environments, four frames a step", Unit: "env steps/s",
+			run: randomSeats("PufferPong-v0", 4096)},
 	}
 }
 

@@ -1,11 +1,11 @@
 // environment: PufferPong-v0
 //
-// Pong by the rules of PufferLib's (J. Suarez: "PufferLib: Making Reinforcement Learning Libraries and Environments Play Nice", 2024; ocean/pong): the agent has
-// the right paddle, the left one follows the ball. y points up; places are those of lower left corners.
+// Pong by the rules of PufferLib's (J. Suarez: "PufferLib: Making Reinforcement Learning Libraries and Environments Play Nice", 2024; ocean/pong): the
+// agent has the right paddle, the left one follows the ball. y points up; places are those of lower left corners.
 //
 // Its peculiarities are kept: a ball that meets a wall is turned in every frame in which it is beyond it, and is put back by the right paddle alone;
-// a step after which a round begins shows the frame before; of several rewards of a step the last one counts; the scores, which an observation has as
-// whole parts of a game's points, are 0 in it.
+// a step after which a round begins shows the frame before; of several rewards of a step the last one counts; the scores of an observation, which
+// it divides as whole numbers, are 0.
 
 #define STATE_SIZE 14
 #define OBS_SIZE 8

@@ -4,16 +4,14 @@
     git clone --branch dev https://github.com/PufferAI/PufferLib /tmp/pufferlib
     python tools/peers/pong_pufferlib.py --source /tmp/pufferlib --json
 
-Counterpart: `evorl bench --suite agents --only pong/w4096`.
+Counterpart: `evorl bench --suite agents --only puffer-pong/w4096`.
 
 The world is PufferLib's own pong.h, compiled in a temporary folder with a main program of ours and without its window; nothing of it is stored. What is
-equal: 4096 worlds of one agent with three actions against a script that follows the ball, random actions, observations, rewards and ends of every step, and
-worlds that begin again by themselves. The worlds are shared among as many threads as there are cores.
+equal: 4096 worlds by the same rules (TestPufferPong), of four frames a step, random actions, observations, rewards and ends of every step, and worlds that
+begin again by themselves. The worlds are shared among as many threads as there are cores.
 
-What differs: it is another Pong. PufferLib's has a larger arena, 8 observations and games to 21 points; evorl's, by Lamarckian's rules, has 10
-observations, among them the ball's last four places, and rounds. Actions are drawn before the measurement, as in PufferLib's own, where evorl draws them in every step; and
-observations overwrite those of the step before, where evorl keeps all of 128 steps for learning. Both are to PufferLib's advantage. So is a frame-skip of 1,
-its default: a step is one move of the ball in both.
+What differs: actions are drawn before the measurement, as in PufferLib's own, where evorl draws them in every step; and observations overwrite those of the
+step before, where evorl keeps all of 128 steps for learning. Both are to PufferLib's advantage.
 """
 
 import argparse
@@ -82,7 +80,7 @@ static void *run(void *of) {
     }
     for (int i = 0; i < s->worlds; i++) {
         env[i] = (Pong){.width = 500, .height = 640, .paddle_width = 20, .paddle_height = 70, .ball_width = 32, .ball_height = 32, .paddle_speed = 8,
-            .ball_initial_speed_x = 10, .ball_initial_speed_y = 1, .ball_speed_y_increment = 3, .ball_max_speed_y = 13, .max_score = 21, .frameskip = 1};
+            .ball_initial_speed_x = 10, .ball_initial_speed_y = 1, .ball_speed_y_increment = 3, .ball_max_speed_y = 13, .max_score = 21, .frameskip = FRAMES};
         env[i].observations = observations + 8 * i;
         env[i].actions = actions + i;
         env[i].rewards = rewards + i;
@@ -141,6 +139,7 @@ def parse_arguments():
     p.add_argument("--worlds", type=int, default=4096)
     p.add_argument("--threads", type=int, default=os.cpu_count())
     p.add_argument("--seconds", type=float, default=5)
+    p.add_argument("--frames", type=int, default=4, help="of a step")
     p.add_argument("--compiler", default="cc")
     p.add_argument("--json", action="store_true", help="print one JSON object")
     a = p.parse_args()
@@ -160,7 +159,10 @@ def main():
     if not action or not re.search(r"\bvoid %sstep\(Pong" % prefix, text):
         sys.exit("%s has no step of a Pong with actions of int or float; want PufferLib's of 2024 or 2025" % found[0])
     log = "env[i].log_buffer = allocate_logbuffer(1024);" if "allocate_logbuffer" in text else ""
-    program = MAIN.replace("ACTION", action[1]).replace("LOG\n", log + "\n").replace("RESET(", prefix + "reset(").replace("STEP(", prefix + "step(")
+    names = {"ACTION": action[1], "FRAMES": str(a.frames), "LOG\n": log + "\n", "RESET(": prefix + "reset(", "STEP(": prefix + "step("}
+    program = MAIN
+    for name, value in names.items():
+        program = program.replace(name, value)
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "raylib.h").write_text(RAYLIB)
         (pathlib.Path(folder) / "main.c").write_text(program)

@@ -91,8 +91,9 @@ def play(header):
     if not action or not end or "rewards[0] = -1.0" not in text:
         sys.exit("%s is another Pong; want PufferLib's of 2025, which pays 1, -1 and 0.1" % header)
     log = "p.log_buffer = allocate_logbuffer(1024);" if "allocate_logbuffer" in text else ""
-    program = MAIN.replace("ACTION", action[1]).replace("END", end[1]).replace("LOG\n", log + "\n").replace("RESET(", prefix + "reset(").replace("STEP(", prefix + "step(")
-    for name, value in {"STEPS": STEPS, "FRAMES": FRAMES, "POINTS": POINTS}.items():
+    names = {"ACTION": action[1], "END": end[1], "LOG\n": log + "\n", "RESET(": prefix + "reset(", "STEP(": prefix + "step("}
+    program = MAIN
+    for name, value in {**names, "STEPS": STEPS, "FRAMES": FRAMES, "POINTS": POINTS}.items():
         program = program.replace(name, str(value))
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -130,7 +131,8 @@ def main():
     }
     np.savez_compressed(a.out / "PufferPong-v0.npz", **arrays)
     print(len(events), "events", {k: v.shape for k, v in arrays.items()})
-    print("won", np.sum(arrays["reward"] == 1), "lost", np.sum(arrays["reward"] == -1), "hit", np.sum(abs(arrays["reward"] - 0.1) < 1e-6), "ended", np.sum(arrays["end"]))
+    paid, counts = np.unique(arrays["reward"], return_counts=True)
+    print("paid", dict(zip(paid.tolist(), counts.tolist())), "ended", np.sum(arrays["end"]))
     print("fastest", np.abs(before[:, 5]).max(), "outside", np.sum(before[:, 3] < 0), np.sum(before[:, 3] > 608))
 
 
