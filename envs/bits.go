@@ -30,7 +30,9 @@ func checkWords(spec Spec, found map[string]string) error {
 	case paints && !(words && one && spec.Observation.Element.Packed()):
 		return errors.New("the GLSL has #define ENV_WORD; want #define OBS_WORDS too, observations of the type uint8 or bit, discrete actions and one agent, " +
 			"or no such define")
-	case words && !paints && !(one && spec.Observation.Element == nn.Bits):
+	case paints:
+		return checkPainted(spec)
+	case words && !(one && spec.Observation.Element == nn.Bits):
 		return errors.New("the GLSL has #define OBS_WORDS; want observations of the type bit, or #define ENV_WORD, and discrete actions and one agent, " +
 			"or no such define")
 	}

@@ -2,6 +2,7 @@ package envs
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/nn"
@@ -69,7 +70,7 @@ func (p *painter) record(r *engine.Recorder, policy *Policy, step int, stepped, 
 		return
 	}
 	k.setOptions(ro.env, ro.options)
-	k.LocalSizeX = r.WorkgroupForLoops(ro.env.Observation.Words(), paintIterations(ro.env.Observation.Element))
+	k.LocalSizeX = r.WorkgroupForLoops(ro.env.Observation.Words(), paintIterations(ro.env.Spec))
 	k.each(ro.cfg.Members*ro.cfg.Environments, r.Engine().Device().Info(), func(k paintKernel, groups uint32) { r.Dispatch(k.call(p.shader, groups, 1, 1)) })
 }
 
@@ -88,14 +89,26 @@ func (k *paintKernel) setOptions(env *Environment, options Options) {
 		&k.Option6, &k.Option7, &k.Option8, &k.Option9, &k.Option10, &k.Option11)
 }
 
-// paintIterations returns the loop iterations of an invocation for a word of such elements.
-func paintIterations(of nn.Element) int {
+// paintGroup is a workgroup that every device has.
+const paintGroup = 128
+
+// paintIterations returns the loop iterations of an invocation for a word.
+func paintIterations(spec Spec) int {
 	const loops = 4 // over the elements of a word that are stored as floats, or summed up
 	elements := 4
-	if of == nn.Bits {
+	if spec.Observation.Element == nn.Bits {
 		elements = 32
 	}
-	return 1 + loops*elements
+	return 1 + loops*elements + 2*spec.Iterations // twice, where an episode has ended
+}
+
+// checkPainted checks that workgroups can paint the observations.
+func checkPainted(spec Spec) error {
+	if n := (spec.Observation.Words() + paintGroup - 1) / paintGroup * paintIterations(spec); n > maxIterations {
+		return fmt.Errorf("painting an observation of %d words takes an invocation %d loop iterations; want at most %d: fewer Spec.Iterations",
+			spec.Observation.Words(), n, maxIterations)
+	}
+	return nil
 }
 
 // batchPainter makes the observations of a batch's environments that paint them.
@@ -130,7 +143,7 @@ func (p *batchPainter) record(program *vk.Program, out func(span) vk.Range, step
 	b := p.b
 	k := paintKernel{
 		EnvState: b.state, EpisodeStep: b.episodeStep, Observed: out(b.layout.obs), Members: uint32(b.members), Environments: uint32(b.environments),
-		ParamsPeriod: uint32(b.members), Share: 1, LocalSizeX: resetGroup,
+		ParamsPeriod: uint32(b.members), Share: 1, LocalSizeX: paintGroup,
 	}
 	if stepped {
 		k.LastState, k.Done, k.NextObs, k.Step = p.last, out(b.layout.done), out(b.layout.nextObs), 1
