@@ -166,7 +166,7 @@ func (b *Batch) record(ctx context.Context, dev *vk.Device) error {
 		if err != nil {
 			return err
 		}
-		return b.recordBits(shader, dev, device)
+		return b.recordBits(ctx, shader, dev, device)
 	}
 	resetShader, err := b.env.shader(ctx, "envs/reset", Lane, resetShader)
 	if err != nil {

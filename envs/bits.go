@@ -1,6 +1,7 @@
 package envs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -9,36 +10,54 @@ import (
 	"github.com/evorl/evorl/vk"
 )
 
-// bitted is the form of a rollout in environments whose GLSL observes words of bits (OBS_WORDS). A kernel steps them after others have evaluated
-// the network (stepped), and writes observations as they are stored.
+// bitted is the form of a rollout in environments whose GLSL observes words of bits (OBS_WORDS), or of bytes that it paints (ENV_WORD). A kernel steps them
+// after others have evaluated the network (stepped), and writes observations as they are stored unless another one paints them.
 type bitted struct {
 	*Rollout
-	began engine.Clock // of the first episodes
+	painter *painter     // nil: the kernel that steps writes observations
+	began   engine.Clock // of the first episodes
 }
 
-// bits reports whether the environment's GLSL observes words of bits.
+// bits reports whether the environment's GLSL observes words.
 func (e *Environment) bits() bool { return e.words }
 
 // checkWords checks what GLSL that observes words must have.
 func checkWords(spec Spec, found map[string]string) error {
-	if _, ok := found["OBS_WORDS"]; ok && (spec.Observation.Element != nn.Bits || !spec.Action.IsDiscrete() || spec.Seats() > 1) {
-		return fmt.Errorf("the GLSL has #define OBS_WORDS; want observations of the type bit, discrete actions and one agent, or no such define")
+	_, words := found["OBS_WORDS"]
+	_, paints := found["ENV_WORD"]
+	one := spec.Action.IsDiscrete() && spec.Seats() == 1
+	switch {
+	case paints && !(words && one && spec.Observation.Element.Packed()):
+		return errors.New("the GLSL has #define ENV_WORD; want #define OBS_WORDS too, observations of the type uint8 or bit, discrete actions and one agent, " +
+			"or no such define")
+	case paints:
+		return checkPainted(spec)
+	case words && !(one && spec.Observation.Element == nn.Bits):
+		return errors.New("the GLSL has #define OBS_WORDS; want observations of the type bit, or #define ENV_WORD, and discrete actions and one agent, " +
+			"or no such define")
 	}
 	return nil
 }
 
 // newBitted makes the form's tensors.
-func (ro *Rollout) newBitted(s *engine.State) error {
+func (ro *Rollout) newBitted(ctx context.Context, s *engine.State) error {
 	if n := ro.bitIterations(); n > maxIterations {
 		return fmt.Errorf("envs: a step of %q takes an invocation %d loop iterations; want at most %d", ro.env.Name, n, maxIterations)
 	}
-	ro.bitted = &bitted{Rollout: ro, began: engine.ScratchClock(s, "began")}
+	painter, err := newPainter(ctx, s, ro)
+	if err != nil {
+		return err
+	}
+	ro.bitted = &bitted{Rollout: ro, painter: painter, began: engine.ScratchClock(s, "began")}
 	return s.Err()
 }
 
 // bitIterations returns a bound on the loop iterations of an invocation for a step.
 func (ro *Rollout) bitIterations() int {
 	const loops = 5 // over the features of an observation: two of the trajectory, one to act on, the sums, transfers
+	if ro.env.paints {
+		return ro.options.ActionRepeat*(1+ro.env.Iterations) + loops*(1+ro.env.StateSize()) // transfers only
+	}
 	return ro.options.ActionRepeat*(1+ro.env.Iterations) + loops*(1+ro.env.ObsSize())
 }
 
@@ -68,7 +87,7 @@ func (b *bitted) record(r *engine.Recorder, clock engine.Clock, policy *Policy, 
 		}
 		k.Begin = false
 	}
-	if policy == nil {
+	if policy == nil && !b.painter.everyStep(policy) {
 		done := min(most, s.steps)
 		for dispatch(s.before, done); done < s.steps; done += most {
 			dispatch(s.before+done, min(most, s.steps-done))
@@ -79,9 +98,13 @@ func (b *bitted) record(r *engine.Recorder, clock engine.Clock, policy *Policy, 
 	if s.before == 0 {
 		b.stepped.remember(r, b.Rollout)
 	}
+	b.painter.record(r, policy, s.before, false, s.steps > 0)
 	for t := range s.steps {
-		b.stepped.evaluate(r, policy)
+		if policy != nil {
+			b.stepped.evaluate(r, policy)
+		}
 		dispatch(s.before+t, 1)
+		b.painter.record(r, policy, s.before+t+1, true, t+1 < s.steps)
 	}
 }
 
@@ -99,6 +122,9 @@ func (b *bitted) kernel(r *engine.Recorder, clock engine.Clock, policy *Policy, 
 		k.Obs, k.Action, k.LogProb = ro.Obs.Range(), ro.Action.Range(), ro.LogProb.Range()
 		k.Reward, k.Done, k.NextObs = ro.Reward.Range(), ro.Done.Range(), ro.NextObs.Range()
 		k.Packed = ro.Trajectory.Element().Packed()
+		if b.painter != nil {
+			k.NextObs = b.painter.last.Range()
+		}
 	}
 	for _, optional := range []struct {
 		tensor *engine.Tensor
@@ -159,7 +185,7 @@ func (k *bitsRolloutKernel) setOptions(env *Environment, options Options) {
 }
 
 // recordBits builds the two programs of a batch of such environments.
-func (b *Batch) recordBits(shader *vk.Shader, dev *vk.Device, device *vk.Buffer) error {
+func (b *Batch) recordBits(ctx context.Context, shader *vk.Shader, dev *vk.Device, device *vk.Buffer) error {
 	info, n := dev.Info(), b.count()
 	out := func(s span) vk.Range { return device.Range(s.offset, s.size) }
 	size := uint32(resetGroup)
@@ -177,12 +203,21 @@ func (b *Batch) recordBits(shader *vk.Shader, dev *vk.Device, device *vk.Buffer)
 	k.setConstants(b.env.givenHead())
 	b.reset, b.step = dev.NewProgram("reset "+b.env.Name), dev.NewProgram("step "+b.env.Name)
 	b.reset.Dispatch(k.call(shader, groups, 1, 1))
+	painter, err := b.newPainter(ctx, dev)
+	if err != nil {
+		return err
+	}
+	painter.record(b.reset, out, false)
 	b.reset.Copy(b.host.Range(b.layout.obs.offset, b.layout.obs.size), out(b.layout.obs))
 
 	k.Begin, k.Steps = false, 1
 	k.Given = b.input.Buffer.Range(b.layout.action.offset, b.layout.action.size)
 	k.NextObs, k.Reward, k.Done = out(b.layout.nextObs), out(b.layout.reward), out(b.layout.done)
+	if painter != nil {
+		k.NextObs = painter.last
+	}
 	b.step.Dispatch(k.call(shader, groups, 1, 1))
+	painter.record(b.step, out, true)
 	b.step.Copy(b.host.All(), device.All())
 	if err := errors.Join(b.reset.Build(), b.step.Build()); err != nil {
 		return fmt.Errorf("envs: batch of %q: %w", b.env.Name, err)
@@ -191,10 +226,14 @@ func (b *Batch) recordBits(shader *vk.Shader, dev *vk.Device, device *vk.Buffer)
 }
 
 // bitFunctions returns the declarations of the functions that GLSL that observes words must define.
-func bitFunctions() []string {
+func bitFunctions(paints bool) []string {
+	observe := "void env_observe(const float s[STATE_SIZE], out uint obs[OBS_WORDS])"
+	if paints {
+		observe = "uint env_word(const float s[STATE_SIZE], uint w)"
+	}
 	return []string{
 		"void env_reset(inout float s[STATE_SIZE], inout Rng rng)",
 		"void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated)",
-		"void env_observe(const float s[STATE_SIZE], out uint obs[OBS_WORDS])",
+		observe,
 	}
 }

@@ -12,36 +12,61 @@ import (
 	"github.com/evorl/evorl/engine/nn"
 )
 
-// bitsCatch returns testdata/catch.glsl with pixels of 0 and 1, and the same environment with words of bits as observations.
-func bitsCatch(t *testing.T) (floats, words *Environment) {
+// wordsCatch is an environment that observes words, and the same one with floats.
+type wordsCatch struct {
+	name          string
+	floats, words *Environment
+}
+
+// wordsCatches returns testdata/catch.glsl in all forms of words: of bits that env_observe writes, and of bits and bytes that are painted.
+func wordsCatches(t *testing.T) []wordsCatch {
 	t.Helper()
 	source, err := os.ReadFile("testdata/catch.glsl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	lit := strings.Replace(string(source), "#define OBS_SIZE 12", "#define OBS_SIZE 12\n#define BRIGHT(row) 1.0", 1)
-	packed := strings.NewReplacer(`"uint8"`, `"bit"`, "#define OBS_SIZE 12", "#define OBS_SIZE 12\n#define OBS_WORDS 1", "env_reset(out ", "env_reset(inout ",
+	bright := string(source)
+	lit := strings.Replace(bright, "#define OBS_SIZE 12", "#define OBS_SIZE 12\n#define BRIGHT(row) 1.0", 1)
+	bits := strings.NewReplacer(`"uint8"`, `"bit"`, "#define OBS_SIZE 12", "#define OBS_SIZE 12\n#define OBS_WORDS 1", "env_reset(out ", "env_reset(inout ",
 		"out float obs[OBS_SIZE]) {", "out uint obs[OBS_WORDS]) {\n    obs[0] = 0u;",
 		"obs[k] = ball || paddle ? BRIGHT(k / 3) : 0.0;", "obs[0] |= ball || paddle ? 1u << k : 0u;").Replace(lit)
-	var made [2]*Environment
-	for i, text := range []string{strings.Replace(lit, `"uint8"`, `"float32"`, 1), packed} {
-		if made[i], err = FromGLSL("catch.glsl", []byte(text)); err != nil {
+	// paint has words of so many elements, in each of which a ball or paddle is a value.
+	paint := func(text string, words, each, value string) string {
+		return strings.NewReplacer("#define OBS_SIZE 12", "#define OBS_SIZE 12\n#define ENV_WORD\n#define OBS_WORDS "+words, "env_reset(out ", "env_reset(inout ",
+			"void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {", "uint env_word(const float s[STATE_SIZE], uint w) {\n    uint word = 0u;",
+			"for (int k = 0; k < OBS_SIZE; k++) {", "for (int k = int(w) * "+each+"; k < min(int(w) * "+each+" + "+each+", OBS_SIZE); k++) {",
+			"obs[k] = ball || paddle ? BRIGHT(k / 3) : 0.0;\n    }", "if (ball || paddle) word |= "+value+" << (k % "+each+" * (32 / "+each+"));\n    }\n    return word;",
+		).Replace(text)
+	}
+	var all []wordsCatch
+	for _, c := range []struct{ name, floats, words string }{
+		{"bits", lit, bits},
+		{"painted bits", lit, paint(strings.Replace(lit, `"uint8"`, `"bit"`, 1), "1", "32", "1u")},
+		{"painted bytes", bright, paint(bright, "3", "4", "uint(255 - 30 * (k / 3))")},
+	} {
+		of := wordsCatch{name: c.name}
+		if of.floats, err = FromGLSL("catch.glsl", []byte(strings.Replace(c.floats, `"uint8"`, `"float32"`, 1))); err != nil {
 			t.Fatal(err)
 		}
+		if of.words, err = FromGLSL("catch.glsl", []byte(c.words)); err != nil {
+			t.Fatal(err)
+		}
+		if of.floats.bits() || !of.words.bits() || of.words.paints != strings.HasPrefix(c.name, "painted") {
+			t.Fatalf("%s: observations of words: %t, %t, painted: %t", c.name, of.floats.bits(), of.words.bits(), of.words.paints)
+		}
+		all = append(all, of)
 	}
-	if made[0].bits() || !made[1].bits() {
-		t.Fatalf("observations of words: %t, %t; want false, true", made[0].bits(), made[1].bits())
-	}
-	return made[0], made[1]
+	return all
 }
 
 // TestBitsAsFloats: rollouts in an environment that observes words of bits take the steps of stepped rollouts in the same one with floats, and sum up
-// the same observations and episodes: of populations with a cap and a normalizer each, with members that are skipped, and of members that go on from
+// the same observations and episodes, whether these are written or painted: of populations with a cap and a normalizer each, with members that are skipped, and of members that go on from
 // one recording to the next.
 func TestBitsAsFloats(t *testing.T) {
 	const populations, count, environments, horizon = 2, 3, 5, 7
 	const members = populations * count
-	floats, words := bitsCatch(t)
+	catches := wordsCatches(t)
+	floats := catches[0].floats
 	layers := []nn.LayerConfig{{Kind: nn.Convolution, Channels: 2, Kernel: 3}}
 	model := nn.Config{Activation: nn.Tanh, Layers: layers}.Model(floats.Observation.Shape(), 3, nn.Float32)
 	row := make([]float32, members*nn.Align(model.Size()))
@@ -147,41 +172,43 @@ func TestBitsAsFloats(t *testing.T) {
 		return values
 	}
 	const all = members * environments
-	for name, skips := range map[string]bool{"skipped members": true, "continued": false} {
-		t.Run(name, func(t *testing.T) {
-			want := run(t, floats, false, skips)
-			wantSeen, finished := read(t, want.Seen()), read(t, want.Finished())
-			for i := range all {
-				m := i / environments
-				if void := skips && skipped[m] != 0; void != (finished[i] == 0) || void != (wantSeen[i] == 0) {
-					t.Errorf("environment %d of member %d: %g episodes ended, %g observations; want none only of members that are skipped",
-						i%environments, m, finished[i], wantSeen[i])
+	for _, c := range catches {
+		for name, skips := range map[string]bool{"skipped members": true, "continued": false} {
+			t.Run(c.name+", "+name, func(t *testing.T) {
+				want := run(t, c.floats, false, skips)
+				wantSeen, finished := read(t, want.Seen()), read(t, want.Finished())
+				for i := range all {
+					m := i / environments
+					if void := skips && skipped[m] != 0; void != (finished[i] == 0) || void != (wantSeen[i] == 0) {
+						t.Errorf("environment %d of member %d: %g episodes ended, %g observations; want none only of members that are skipped",
+							i%environments, m, finished[i], wantSeen[i])
+					}
+					if m < count && finished[2*all+i] != finished[i] {
+						t.Errorf("environment %d of member %d: %g episodes of %g steps; want one step each", i%environments, m, finished[i], finished[2*all+i])
+					}
 				}
-				if m < count && finished[2*all+i] != finished[i] {
-					t.Errorf("environment %d of member %d: %g episodes of %g steps; want one step each", i%environments, m, finished[i], finished[2*all+i])
-				}
-			}
-			for _, pack := range []bool{true, false} {
-				got := run(t, words, pack, skips)
-				if pack {
-					comparePacked(t, nn.Bits, want, got)
-				} else {
-					a, b := &want.Trajectory, &got.Trajectory
-					for _, x := range [][2]*engine.Tensor{
-						{a.Obs, b.Obs}, {a.NextObs, b.NextObs}, {a.Action, b.Action}, {a.LogProb, b.LogProb}, {a.Reward, b.Reward}, {a.Done, b.Done},
-						{want.Finished(), got.Finished()},
-					} {
-						if a, b := bytesOf(t, x[0]), bytesOf(t, x[1]); !bytes.Equal(a, b) {
-							t.Errorf("%v is %x; want %x", x[1], b, a)
+				for _, pack := range []bool{true, false} {
+					got := run(t, c.words, pack, skips)
+					if pack {
+						comparePacked(t, c.words.Observation.Element, want, got)
+					} else {
+						a, b := &want.Trajectory, &got.Trajectory
+						for _, x := range [][2]*engine.Tensor{
+							{a.Obs, b.Obs}, {a.NextObs, b.NextObs}, {a.Action, b.Action}, {a.LogProb, b.LogProb}, {a.Reward, b.Reward}, {a.Done, b.Done},
+							{want.Finished(), got.Finished()},
+						} {
+							if a, b := bytesOf(t, x[0]), bytesOf(t, x[1]); !bytes.Equal(a, b) {
+								t.Errorf("%v is %x; want %x", x[1], b, a)
+							}
+						}
+					}
+					for i, v := range read(t, got.Seen()) {
+						if math.Abs(float64(v-wantSeen[i])) > 1e-5 {
+							t.Errorf("packed %t: sum %d is %g; want %g", pack, i, v, wantSeen[i])
 						}
 					}
 				}
-				for i, v := range read(t, got.Seen()) {
-					if math.Abs(float64(v-wantSeen[i])) > 1e-5 {
-						t.Errorf("packed %t: sum %d is %g; want %g", pack, i, v, wantSeen[i])
-					}
-				}
-			}
-		})
+			})
+		}
 	}
 }

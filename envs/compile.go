@@ -62,6 +62,8 @@ func (e *Environment) shader(ctx context.Context, kernel string, m Mapping, buil
 	switch {
 	case e.seated():
 		declared = seatsSample
+	case kernel == "envs/paint":
+		declared = pongImage().Name
 	case e.bits():
 		declared = minAtarBreakout().Name
 	}
@@ -82,7 +84,7 @@ func (e *Environment) functions() []string {
 		return e.seatFunctions()
 	}
 	if e.bits() {
-		return bitFunctions()
+		return bitFunctions(e.paints)
 	}
 	action := "const float action[ACTION_SIZE]"
 	if e.Action.IsDiscrete() {

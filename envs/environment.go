@@ -13,7 +13,8 @@ type Environment struct {
 	source     string // name of run-time GLSL in compiler messages; "": the environment's name and .glsl
 	compiled   compiled
 	constant   [optionConstants]float32 // specialization constants of the options
-	words      bool                     // its GLSL observes words of bits, OBS_WORDS
+	words      bool                     // its GLSL observes words, OBS_WORDS
+	paints     bool                     // its GLSL paints these one by one, ENV_WORD
 	stored     bool                     // its state stays in the buffer, STATE_IN_BUFFER
 	scripted   bool                     // it has a script for the seats of several agents, ENV_SCRIPT
 	shaped     bool                     // it pays learners besides the reward, ENV_SHAPED
@@ -45,13 +46,14 @@ func newEnvironment(spec Spec, glsl, file string) (*Environment, error) {
 	}
 	spec.Iterations = iterate
 	_, words := defines["OBS_WORDS"]
+	_, paints := defines["ENV_WORD"]
 	_, stored := defines["STATE_IN_BUFFER"]
 	_, scripted := defines["ENV_SCRIPT"]
 	_, shaped := defines["ENV_SHAPED"]
 	if shaped && spec.Seats() == 1 && !stored {
 		return nil, fmt.Errorf("envs: environment %q: the GLSL has #define ENV_SHAPED, which is for several agents (#define AGENTS)", spec.Name)
 	}
-	e := &Environment{Spec: spec, glsl: glsl, file: file, words: words, stored: stored, scripted: scripted, shaped: shaped}
+	e := &Environment{Spec: spec, glsl: glsl, file: file, words: words, paints: paints, stored: stored, scripted: scripted, shaped: shaped}
 	if spec.Options == nil {
 		return e, nil
 	}

@@ -173,6 +173,7 @@ var bitsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	"MinAtar-Freeway-v1",
 	"MinAtar-Seaquest-v1",
 	"MinAtar-SpaceInvaders-v1",
+	"PongImage-v0",
 )
 
 // bitsRolloutKernel is shaders/envs/bits_rollout.comp.
@@ -1200,6 +1201,94 @@ type movesKernel struct {
 
 // call dispatches x × y × z workgroups.
 func (k movesKernel) call(x, y, z uint32) vk.Call { return vk.Pack(movesShader, &k, x, y, z) }
+
+// paintShader maps the name of an environment to shaders/envs/paint.comp with that environment.
+var paintShader = vk.Variants(shaders.Code, vk.Shader{
+	Name: "envs/paint",
+	Bindings: []vk.Binding{
+		{Name: "EnvState", Index: 0, Access: vk.Read},
+		{Name: "EpisodeStep", Index: 1, Access: vk.Read},
+		{Name: "LastState", Index: 2, Access: vk.Read, Optional: true},
+		{Name: "Done", Index: 3, Access: vk.Read, Optional: true},
+		{Name: "Normalizer", Index: 4, Access: vk.Read, Optional: true},
+		{Name: "Observed", Index: 5, Access: vk.Write, Optional: true},
+		{Name: "Obs", Index: 6, Access: vk.Write, Optional: true},
+		{Name: "NextObs", Index: 7, Access: vk.Write, Optional: true},
+		{Name: "Seen", Index: 8, Access: vk.ReadWrite, Optional: true},
+	},
+	PushBytes: 24,
+	Spec: []vk.SpecConstant{
+		{Name: "LOCAL_SIZE_X", ID: 6, Default: 64},
+		{Name: "PACKED", ID: 20, Default: 0},
+		{Name: "OBSERVED_PACKED", ID: 21, Default: 0},
+		{Name: "HAS_NORMALIZER", ID: 22, Default: 0, Has: "Normalizer"},
+		{Name: "STOPS", ID: 23, Default: 0},
+		{Name: "HAS_OBSERVED", ID: 24, Default: 0, Has: "Observed"},
+		{Name: "HAS_OBS", ID: 25, Default: 0, Has: "Obs"},
+		{Name: "HAS_NEXT_OBS", ID: 26, Default: 0, Has: "NextObs"},
+		{Name: "HAS_SEEN", ID: 27, Default: 0, Has: "Seen"},
+		{Name: "ELEMENT", ID: 30, Default: 0},
+		{Name: "OPTION_0", ID: 100, Default: 0x0},
+		{Name: "OPTION_1", ID: 101, Default: 0x0},
+		{Name: "OPTION_2", ID: 102, Default: 0x0},
+		{Name: "OPTION_3", ID: 103, Default: 0x0},
+		{Name: "OPTION_4", ID: 104, Default: 0x0},
+		{Name: "OPTION_5", ID: 105, Default: 0x0},
+		{Name: "OPTION_6", ID: 106, Default: 0x0},
+		{Name: "OPTION_7", ID: 107, Default: 0x0},
+		{Name: "OPTION_8", ID: 108, Default: 0x0},
+		{Name: "OPTION_9", ID: 109, Default: 0x0},
+		{Name: "OPTION_10", ID: 110, Default: 0x0},
+		{Name: "OPTION_11", ID: 111, Default: 0x0},
+	},
+	LocalSize:     [3]uint32{64, 1, 1},
+	LocalSizeSpec: [3]int32{6, -1, -1},
+},
+	"PongImage-v0",
+)
+
+// paintKernel is shaders/envs/paint.comp.
+type paintKernel struct {
+	EnvState    vk.Range // readonly float
+	EpisodeStep vk.Range // readonly uint
+	LastState   vk.Range // readonly float, optional
+	Done        vk.Range // readonly uint, optional
+	Normalizer  vk.Range // readonly float, optional
+	Observed    vk.Range // writeonly uint, optional
+	Obs         vk.Range // writeonly uint, optional
+	NextObs     vk.Range // writeonly uint, optional
+	Seen        vk.Range // read-write float, optional
+
+	Members      uint32 // push constants, in order
+	Environments uint32
+	Environment  uint32
+	Step         uint32
+	ParamsPeriod uint32
+	Share        uint32
+
+	LocalSizeX     uint32  // specialization constants, zero for their default 64
+	Packed         bool    // default false
+	ObservedPacked bool    // default false
+	Stops          bool    // default false
+	Element        uint32  // default 0
+	Option0        float32 // default 0
+	Option1        float32 // default 0
+	Option2        float32 // default 0
+	Option3        float32 // default 0
+	Option4        float32 // default 0
+	Option5        float32 // default 0
+	Option6        float32 // default 0
+	Option7        float32 // default 0
+	Option8        float32 // default 0
+	Option9        float32 // default 0
+	Option10       float32 // default 0
+	Option11       float32 // default 0
+}
+
+// call dispatches x × y × z workgroups of shader, one of paintShader or made from one by vk.Shader.With.
+func (k paintKernel) call(shader *vk.Shader, x, y, z uint32) vk.Call {
+	return vk.Pack(shader, &k, x, y, z)
+}
 
 // resetShader maps the name of an environment to shaders/envs/reset.comp with that environment.
 var resetShader = vk.Variants(shaders.Code, vk.Shader{

@@ -1,13 +1,17 @@
 package envs
 
-import "math"
+import (
+	"math"
+
+	"github.com/evorl/evorl/engine/nn"
+)
 
 // PongOptions are the options of PongDuel.
 type PongOptions struct {
 	Rounds float32 `min:"1" doc:"Rounds of a game, an episode."`
 }
 
-// PongScriptOptions are the options of Pong.
+// PongScriptOptions are the options of Pong and PongImage.
 type PongScriptOptions struct {
 	Rounds float32 `min:"1" doc:"Rounds of a game, an episode."`
 	Random float32 `min:"0" max:"1" doc:"Probability that the opponent's action is a random one; otherwise it follows the ball."`
@@ -23,6 +27,16 @@ const (
 func pong() Spec {
 	s := pongSpec("Pong-v0", "play Pong against a bat that follows the ball")
 	s.Options = PongScriptOptions{Rounds: pongRounds}
+	return s
+}
+
+// pongImage is Pong against the script, seen as the last four pictures (shaders/envs/pong_picture.glsl).
+func pongImage() Spec {
+	s := pong()
+	s.Name, s.Summary = "PongImage-v0", "play Pong against a bat that follows the ball, seen as four grey pictures"
+	s.Observation = Image(40, 32, 4)
+	s.Observation.Element, s.Observation.Frames = nn.Bytes, 4
+	s.State = append(s.State, "bat_0_3_before", "bat_0_2_before", "bat_0_1_before", "bat_1_3_before", "bat_1_2_before", "bat_1_1_before")
 	return s
 }
 

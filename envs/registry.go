@@ -45,6 +45,7 @@ func builtIn() []builtInSpec {
 		{waterWorld(), "waterworld_single.glsl"},
 		{waterWorldMulti(), "waterworld_multi.glsl"},
 		{pong(), "pong_single.glsl"},
+		{pongImage(), "pong_image.glsl"},
 		{pongDuel(), "pong_duel.glsl"},
 		{pufferPong(), "puffer_pong.glsl"},
 		{slimeVolley(), "slimevolley_single.glsl"},

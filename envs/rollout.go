@@ -257,7 +257,7 @@ func NewRollout(ctx context.Context, s *engine.State, env *Environment, cfg Roll
 		return ro, ro.newSeated(s)
 	}
 	if env.bits() {
-		return ro, ro.newBitted(s)
+		return ro, ro.newBitted(ctx, s)
 	}
 	if env.outside {
 		if ro.hosted, err = newHosted(s, ro); err != nil {

@@ -14,7 +14,7 @@ import (
 var (
 	includeLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]+"([^"]*)"`)
 	defineLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+` +
-		`(STATE_SIZE|OBS_SIZE|OBS_WORDS|ACTION_SIZE|DISCRETE|AGENTS|STATE_IN_BUFFER|ENV_SCRIPT|ENV_SHAPED|GLOBAL_SIZE|TIME_STEP_ITERATIONS|DYNAMICS_LOOPS)` +
+		`(STATE_SIZE|OBS_SIZE|OBS_WORDS|ENV_WORD|ACTION_SIZE|DISCRETE|AGENTS|STATE_IN_BUFFER|ENV_SCRIPT|ENV_SHAPED|GLOBAL_SIZE|TIME_STEP_ITERATIONS|DYNAMICS_LOOPS)` +
 		`\b[ \t]*([^/\r\n]*)`)
 	constLine = regexp.MustCompile(`(?m)^[ \t]*const[ \t]+uint[ \t]+(FRAME_SKIP)[ \t]*=[ \t]*([^;\r\n]*?)u?[ \t]*;`)
 )

@@ -116,8 +116,12 @@ func (h *sourceHeader) spaces(d *config.Document, spec *Spec, glsl string) error
 	sizes := map[string]int{}
 	for _, name := range []string{"STATE_SIZE", "OBS_SIZE", "ACTION_SIZE", "DISCRETE"} {
 		n, err := strconv.Atoi(found[name])
-		if err != nil || n < 0 || n == 0 && name != "DISCRETE" || n > maxSourceSize {
-			return fmt.Errorf("%s: #define %s %s; want a whole number from 1 to %d (of DISCRETE 0 or 1)", spec.Source, name, found[name], maxSourceSize)
+		most := maxSourceSize
+		if _, paints := found["ENV_WORD"]; paints && name == "OBS_SIZE" {
+			most = maxPainted
+		}
+		if err != nil || n < 0 || n == 0 && name != "DISCRETE" || n > most {
+			return fmt.Errorf("%s: #define %s %s; want a whole number from 1 to %d (of DISCRETE 0 or 1)", spec.Source, name, found[name], most)
 		}
 		sizes[name] = n
 	}
@@ -165,6 +169,9 @@ func (h *sourceHeader) spaces(d *config.Document, spec *Spec, glsl string) error
 
 // maxSourceSize is larger than any state that a kernel can hold.
 const maxSourceSize = 4096
+
+// maxPainted is the largest observation that an environment paints word by word.
+const maxPainted = 1 << 19
 
 // boxOf returns a box of n dimensions with bounds given once, per dimension, or not at all.
 func boxOf(d *config.Document, name string, low, high []float32, least, most float32, n int) (Space, error) {

@@ -9,10 +9,12 @@ import (
 )
 
 // seatsInclude is included by the kernels for environments of several agents, or whose state stays in the buffer, and bitsInclude by those for
-// environments whose observations are bits. No others do. rankInclude is included by the kernel in whose lanes networks of low rank act beside environments.
+// environments whose observations are words. No others do. paintInclude is included by the kernel for those of them that paint their words, and rankInclude
+// by the kernel in whose lanes networks of low rank act beside environments.
 const (
 	seatsInclude = "envs/seats.glsl"
 	bitsInclude  = "envs/bits.glsl"
+	paintInclude = "envs/paint.glsl"
 	rankInclude  = "engine/nn/low_rank_network.glsl"
 
 	modelIncludes = "envs/models/" // dynamics of robots
@@ -22,6 +24,7 @@ var (
 	agentsLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+AGENTS[ \t]+([0-9]+)`)
 	storedLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+STATE_IN_BUFFER\b`)
 	wordsLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+OBS_WORDS\b`)
+	paintLine  = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*define[ \t]+ENV_WORD\b`)
 )
 
 // Agents returns the number of agents in the environment, which its source defines as AGENTS; 1 if it does not.
@@ -37,8 +40,11 @@ func (e *Environment) Agents() int {
 	return n
 }
 
-// Bits reports whether the environment's observations are bits: its source defines OBS_WORDS.
+// Bits reports whether the environment's observations are words: its source defines OBS_WORDS.
 func (e *Environment) Bits() bool { return wordsLine.MatchString(e.Text) }
+
+// Paints reports whether the environment paints its words one by one: its source defines ENV_WORD.
+func (e *Environment) Paints() bool { return paintLine.MatchString(e.Text) }
 
 // dynamics returns the bytes of the sources of robots' dynamics that the environment's source includes.
 func (e *Environment) dynamics(fsys fs.FS) (bytes int64, err error) {
@@ -67,8 +73,8 @@ func (e *Environment) Stored() bool { return storedLine.MatchString(e.Text) }
 func (e *Environment) seated() bool { return e.Agents() > 1 || e.Stored() }
 
 // Takes reports whether a kernel is made for an environment: one that includes "ENVIRONMENT" takes environments of one agent whose observations
-// are floats or, if it includes envs/bits.glsl, bits; or, if it includes envs/seats.glsl, of several agents or whose state stays in the buffer. With networks
-// of low rank it takes those with little dynamics of a robot or none (mostDynamics).
+// are floats; or, if it includes envs/bits.glsl, words; or, if it includes envs/paint.glsl, painted words; or, if it includes envs/seats.glsl, of several
+// agents or whose state stays in the buffer. With networks of low rank it takes those with little dynamics of a robot or none (mostDynamics).
 func Takes(fsys fs.FS, kernel string, environment *Environment) (bool, error) {
 	c, err := scan(fsys, kernel)
 	if err != nil {
@@ -78,6 +84,9 @@ func Takes(fsys fs.FS, kernel string, environment *Environment) (bool, error) {
 		if bytes, err := environment.dynamics(fsys); err != nil || bytes > mostDynamics {
 			return false, err
 		}
+	}
+	if c.done[shown(paintInclude)] {
+		return c.usesEnvironment && environment.Paints(), nil
 	}
 	return c.usesEnvironment && c.seated() == environment.seated() && c.done[shown(bitsInclude)] == environment.Bits(), nil
 }

@@ -20,7 +20,7 @@ var lacks = []lack{
 	{
 		regexp.MustCompile(`^atari|^ale-|noframeskip|^(breakout|seaquest|space-?invaders|asterix|freeway|qbert|montezuma-?revenge|ms-?pacman)\b|` +
 			`procgen|minigrid|crafte?r|craftax|car-?racing|vizdoom|\bcnn\b|convnet|convolution|pixels`),
-		"of environments with images or grids as observations evorl itself has MinAtar's games only",
+		"of environments with images or grids as observations evorl itself has MinAtar's games and Pong only",
 	},
 	{
 		regexp.MustCompile(`lstm|\bgru\b|\brnn\b|recurrent|memory|transformer|r2d2|^rppo$|^drqn$`),

@@ -10,6 +10,8 @@
 // Feature k of an observation is bit k % 32 of word k / 32; the bits after the last are 0. env_reset finds the last state of the
 // episode before, zeros if it is the first.
 //
+// An environment that paints its observations defines ENV_WORD and env_word instead of env_observe (envs/paint.glsl). What is observed here is its state.
+//
 // Random numbers are drawn as in envs/wrapper.glsl.
 
 #include "engine/finite.glsl"
@@ -38,10 +40,20 @@ uint episode_pack(Episode ep) { return (ep.step & 0x3FFFFFFFu) | (ep.done << 30)
 
 Episode episode_unpack(uint word, float ret) { return Episode(word & 0x3FFFFFFFu, ret, word >> 30); }
 
+#ifdef ENV_WORD
+#define OBSERVATION float[STATE_SIZE]
+#define OBSERVED_SIZE STATE_SIZE
+#define OBSERVE(s, obs) obs = s
+#else
+#define OBSERVATION uint[OBS_WORDS]
+#define OBSERVED_SIZE OBS_WORDS
+#define OBSERVE(s, obs) env_observe(s, obs)
+#endif
+
 // episode_advance takes one action. next_obs is the true observation after it; obs is the one to act on next: the first
 // observation of the new episode if the step also reset, else next_obs. done is a set of DONE_* flags.
 void episode_advance(inout float s[STATE_SIZE], inout Episode ep, uint action, inout Rng rng, out float reward, out uint done,
-                     out uint next_obs[OBS_WORDS], out uint obs[OBS_WORDS]) {
+                     out OBSERVATION next_obs, out OBSERVATION obs) {
     reward = 0.0;
     done = 0u;
     bool resets = false;
@@ -72,8 +84,8 @@ void episode_advance(inout float s[STATE_SIZE], inout Episode ep, uint action, i
     }
     // Observations before and after a reset are one place in the text, which drivers compile faster than two.
     [[dont_unroll]] for (bool first = true;; first = false) {
-        env_observe(s, obs);
-        [[unroll]] for (uint w = 0u; w < OBS_WORDS; w++) next_obs[w] = first ? obs[w] : next_obs[w];
+        OBSERVE(s, obs);
+        [[unroll]] for (uint w = 0u; w < OBSERVED_SIZE; w++) next_obs[w] = first ? obs[w] : next_obs[w];
         if (!resets || !first) break;
         // The first state is not stored: its random numbers come from counters, so the initial reset is repeated.
         if (AUTO_RESET == AUTO_RESET_FAST) rng = rng_new(rng.key.x, rng.key.y, rng.counter.x, rng.counter.y, 0u);

@@ -2,7 +2,7 @@
 
 // Steps of environments whose observations are bits: one step with actions from the outputs of a network that other kernels have evaluated, or
 // with given actions; any number of steps with random actions; or none, which only begins episodes, or observes. An
-// invocation has an environment.
+// invocation has an environment. Observations of environments that paint them (ENV_WORD) are left to envs/paint.comp, which is given the states.
 //
 // Groups: x = ceil(members * environments / local size).
 
@@ -52,7 +52,7 @@ layout(std430, set = 0, binding = 14) writeonly buffer Action { float action_out
 layout(std430, set = 0, binding = 15) writeonly buffer LogProb { float log_prob_out[]; }; // [T, M, E]; optional
 layout(std430, set = 0, binding = 16) writeonly buffer Reward { float reward_out[]; };   // [T, M, E]; optional
 layout(std430, set = 0, binding = 17) writeonly buffer Done { uint done_out[]; };        // [T, M, E]: DONE_* flags; optional
-layout(std430, set = 0, binding = 18) writeonly buffer NextObs { uint next_obs_out[]; }; // as Obs, before any reset
+layout(std430, set = 0, binding = 18) writeonly buffer NextObs { uint next_obs_out[]; }; // as Obs, before any reset; ENV_WORD: [STATE_SIZE, M, E], the last step's
 
 layout(push_constant) uniform Push {
     uint members;
@@ -98,6 +98,9 @@ layout(push_constant) uniform Push {
         body                                                                                                   \
     })
 
+#ifdef ENV_WORD
+#define BITS_STORE(packed, bits, to, i)
+#else
 // Writes observation i as words, or its bits as floats.
 #define BITS_STORE(packed, bits, to, i)                                                                        \
     if (packed) {                                                                                              \
@@ -105,6 +108,7 @@ layout(push_constant) uniform Push {
     } else {                                                                                                   \
         BITS_EACH_FEATURE(bits, k, to[(i) * OBS_SIZE + k] = bit * 0x3F800000u; /* the bits of 1.0 */)          \
     }
+#endif
 
 void main() {
     unroll_apart();
@@ -117,7 +121,7 @@ void main() {
     uint time = hosts ? clock[1] - 1u : clock[1] + first; // the host counts from 1, and 0 is a reset
 
     float s[STATE_SIZE];
-    uint obs[OBS_WORDS];
+    OBSERVATION obs;
     Episode ep = Episode(0u, 0.0, 0u);
     if (begin) {
         [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) s[f] = 0.0;
@@ -127,7 +131,7 @@ void main() {
         TRANSFER_LOAD(s, f, STATE_SIZE, env_state[f * all + at])
         ep = episode_unpack(episode_step[at], episode_return[at]);
     }
-    env_observe(s, obs);
+    OBSERVE(s, obs);
     if (HAS_SKIP && begin && skip[member] != 0u) ep.done = DONE_TRUNCATED; // its steps come after the end: all are void
 
     float exploration = EXPLORE ? noise[owner] : 0.0;
@@ -137,9 +141,11 @@ void main() {
         uint i = (first + t) * all + at; // index in [T, M, E]
         if (AUTO_RESET == AUTO_RESET_DISABLED && ep.done != 0u) { // of a step after the end only the flags are written
             if (HAS_NEXT_OBS) done_out[i] = ep.done | DONE_VOID;
+#ifndef ENV_WORD
             if (HAS_SEEN && first + t == 0u) {
                 [[dont_unroll]] for (uint k = 0u; k < 1u + 2u * OBS_SIZE; k++) seen[k * all + at] = 0.0;
             }
+#endif
             continue;
         }
         float y[OUT];
@@ -148,6 +154,7 @@ void main() {
             y[o] = POLICY == POLICY_OUTPUTS ? outputs[at * OUT + o] : 0.0; // without a network all logits are zero: the uniform distribution
             broken = broken || !m_isfinite(y[o]);
         }
+#ifndef ENV_WORD
         if (HAS_SEEN) {
             bool more = first + t != 0u;
             seen[at] = (more ? seen[at] : 0.0) + 1.0;
@@ -159,6 +166,7 @@ void main() {
                 seen[square] = (more ? seen[square] : 0.0) + d * d;
             )
         }
+#endif
         uint action;
         if (POLICY == POLICY_GIVEN) {
             action = given[at];
@@ -175,7 +183,8 @@ void main() {
             BITS_STORE(PACKED, obs, obs_out, i)
         }
         float reward;
-        uint done, next_obs[OBS_WORDS];
+        uint done;
+        OBSERVATION next_obs;
         Rng rng = rng_new(source, env_stream, drawer, environment, time + t + 1u);
         episode_advance(s, ep, action, rng, reward, done, next_obs, obs);
         if (HAS_CAP && last != 0u && done == 0u && ep.step >= last) done = ep.done = DONE_TRUNCATED;
@@ -188,6 +197,9 @@ void main() {
         }
         if (HAS_NEXT_OBS) {
             BITS_STORE(PACKED, next_obs, next_obs_out, i)
+#ifdef ENV_WORD
+            TRANSFER_STORE(f, STATE_SIZE, next_obs[f], next_obs_out[f * all + at] = floatBitsToUint(carried))
+#endif
             reward_out[i] = reward;
             done_out[i] = done;
         }

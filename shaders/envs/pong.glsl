@@ -4,7 +4,7 @@
 // went in this step; the ball meets a bat where its rectangle, of whole numbers, overlaps the bat's after a step from before the bat's front; a
 // round of 1000 steps without a score is over; the places of the ball before a round's first are that place.
 //
-// The includer has defined ROUNDS, of a game, and STATE_SIZE 16.
+// The includer has defined ROUNDS, of a game, and STATE_SIZE, 16 or more.
 
 #include "engine/rng.glsl"
 #include "envs/options.glsl"
@@ -83,15 +83,11 @@ float pong_step(inout float s[STATE_SIZE], uvec2 action, inout Rng rng) {
     return score;
 }
 
-bool pong_over(const float s[STATE_SIZE]) { return s[S_ROUND] >= ROUNDS; }
-
-// A player's own bat and the other one, and the ball's places, seen from its own side.
-void pong_observe(const float s[STATE_SIZE], uint player, out float obs[OBS_SIZE]) {
-    bool first = player == 0u;
-    obs[0] = ((first ? s[S_BAT] : s[S_BAT + 1u]) - TOP) / WIDTH;
-    obs[1] = ((first ? s[S_BAT + 1u] : s[S_BAT]) - TOP) / WIDTH;
-    [[unroll]] for (uint i = 0u; i < 4u; i++) {
-        obs[2u + 2u * i] = (first ? s[S_X + i] : WIDTH - BALL - s[S_X + i]) / WIDTH;
-        obs[3u + 2u * i] = (s[S_Y + i] - TOP) / WIDTH;
-    }
+// Takes player 0's action against the script, which takes a random action with the given probability; returns as pong_step.
+float pong_against_script(inout float s[STATE_SIZE], uint action, float randomly, inout Rng rng) {
+    bool random = rng_uniform(rng) < randomly;
+    uint any = min(uint(3.0 * rng_uniform(rng)), 2u);
+    return pong_step(s, uvec2(action, random ? any : pong_script(s, 1u)), rng);
 }
+
+bool pong_over(const float s[STATE_SIZE]) { return s[S_ROUND] >= ROUNDS; }

@@ -11,6 +11,7 @@
 #define ROUNDS OPTION_0 // rounds: of a game
 
 #include "envs/pong.glsl"
+#include "envs/pong_vector.glsl"
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) { pong_reset(s, rng); }
 

@@ -10,13 +10,12 @@
 #define RANDOM OPTION_1 // random: probability that the script's action is a random one instead
 
 #include "envs/pong.glsl"
+#include "envs/pong_vector.glsl"
 
 void env_reset(out float s[STATE_SIZE], inout Rng rng) { pong_reset(s, rng); }
 
 void env_step(inout float s[STATE_SIZE], uint action, inout Rng rng, out float reward, out bool terminated) {
-    bool random = rng_uniform(rng) < RANDOM;
-    uint any = min(uint(3.0 * rng_uniform(rng)), 2u);
-    reward = pong_step(s, uvec2(action, random ? any : pong_script(s, 1u)), rng);
+    reward = pong_against_script(s, action, RANDOM, rng);
     terminated = pong_over(s);
 }
 

@@ -55,7 +55,7 @@ func sample(configs string) []choice {
 	})
 	for _, name := range []string{
 		"cma-es-bbob", "map-elites-cartpole", "nsga-ii-zdt", "openes-lowrank-cartpole", "openes-swimmer", "ppo-acrobot", "rainbow-cartpole",
-		"dqn-rnn-tmaze", "minatar-breakout-dqn",
+		"dqn-rnn-tmaze", "minatar-breakout-dqn", "pong-image-ppo",
 	} {
 		all = append(all, choice{file: filepath.Join(configs, name+".toml")})
 	}
