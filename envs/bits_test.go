@@ -32,10 +32,12 @@ func wordsCatches(t *testing.T) []wordsCatch {
 		"obs[k] = ball || paddle ? BRIGHT(k / 3) : 0.0;", "obs[0] |= ball || paddle ? 1u << k : 0u;").Replace(lit)
 	// paint has words of so many elements, in each of which a ball or paddle is a value.
 	paint := func(text string, words, each, value string) string {
-		return strings.NewReplacer("#define OBS_SIZE 12", "#define OBS_SIZE 12\n#define ENV_WORD\n#define OBS_WORDS "+words, "env_reset(out ", "env_reset(inout ",
+		return strings.NewReplacer(
+			"#define OBS_SIZE 12", "#define OBS_SIZE 12\n#define ENV_WORD\n#define OBS_WORDS "+words, "env_reset(out ", "env_reset(inout ",
 			"void env_observe(const float s[STATE_SIZE], out float obs[OBS_SIZE]) {", "uint env_word(const float s[STATE_SIZE], uint w) {\n    uint word = 0u;",
 			"for (int k = 0; k < OBS_SIZE; k++) {", "for (int k = int(w) * "+each+"; k < min(int(w) * "+each+" + "+each+", OBS_SIZE); k++) {",
-			"obs[k] = ball || paddle ? BRIGHT(k / 3) : 0.0;\n    }", "if (ball || paddle) word |= "+value+" << (k % "+each+" * (32 / "+each+"));\n    }\n    return word;",
+			"obs[k] = ball || paddle ? BRIGHT(k / 3) : 0.0;\n    }",
+			"if (ball || paddle) word |= "+value+" << (k % "+each+" * (32 / "+each+"));\n    }\n    return word;",
 		).Replace(text)
 	}
 	var all []wordsCatch
@@ -60,8 +62,8 @@ func wordsCatches(t *testing.T) []wordsCatch {
 }
 
 // TestBitsAsFloats: rollouts in an environment that observes words of bits take the steps of stepped rollouts in the same one with floats, and sum up
-// the same observations and episodes, whether these are written or painted: of populations with a cap and a normalizer each, with members that are skipped, and of members that go on from
-// one recording to the next.
+// the same observations and episodes, whether observations are written or painted: of populations with a cap and a normalizer each, with members that are
+// skipped, and of members that go on from one recording to the next.
 func TestBitsAsFloats(t *testing.T) {
 	const populations, count, environments, horizon = 2, 3, 5, 7
 	const members = populations * count

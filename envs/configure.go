@@ -30,7 +30,8 @@ func (e *Environment) With(options any) (*Environment, error) {
 		base = e.base
 	}
 	out := &Environment{
-		Spec: base.Spec, glsl: base.glsl, file: base.file, words: base.words, paints: base.paints, stored: base.stored, scripted: base.scripted, shaped: base.shaped, base: base,
+		Spec: base.Spec, glsl: base.glsl, file: base.file, words: base.words, paints: base.paints,
+		stored: base.stored, scripted: base.scripted, shaped: base.shaped, base: base,
 	}
 	out.Options = options
 	var err error

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/engine/config"
+	"github.com/evorl/evorl/engine/nn"
 )
 
 const pongRows, pongColumns = 40, 32
@@ -59,8 +62,30 @@ func comparePong(t *testing.T, what string, obs []float32, want [4][]float64) {
 	for i, v := range obs {
 		level := float64(v) * 255
 		if d := math.Abs(level - 255*want[i%4][i/4]); math.Abs(level-math.Round(level)) > 1e-3 || !(d < 0.501) {
-			t.Fatalf("%s: frame %d shows %v/255 in row %d, column %d; want the level nearest to %v", what, i%4, level, i/4/pongColumns, i/4%pongColumns, 255*want[i%4][i/4])
+			t.Fatalf("%s: frame %d shows %v/255 in row %d, column %d; want the level nearest to %v",
+				what, i%4, level, i/4/pongColumns, i/4%pongColumns, 255*want[i%4][i/4])
 		}
+	}
+}
+
+// TestPongNetwork: the network of configs/pong-image-ppo.toml has as many parameters as that of Lamarckian's code.
+func TestPongNetwork(t *testing.T) {
+	text, err := os.ReadFile("../configs/pong-image-ppo.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := config.Parse("pong-image-ppo.toml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var network struct{ Layers []nn.LayerConfig }
+	if err := d.Peek("network", &network); err != nil {
+		t.Fatal(err)
+	}
+	env := lookup(t, "PongImage-v0")
+	model := nn.Config{Layers: network.Layers, Activation: nn.ReLU}.Model(env.Observation.Shape(), env.Action.Size(), nn.Float32)
+	if n := model.Size(); n != 79107 {
+		t.Errorf("%v has %d parameters; want 79107", model, n)
 	}
 }
 
@@ -220,7 +245,8 @@ func TestPongImage(t *testing.T) {
 				}
 			}
 			t.Logf("flags %v, %d serves in episodes", flags, serves)
-			if ends := flags[Terminated] > 0; ends != (c.options.TimeLimit != 11) || (flags[Truncated] > 0) != (c.options.TimeLimit > 0) || name == "ends" && serves == 0 {
+			ends, cut := c.options.TimeLimit != 11, c.options.TimeLimit > 0
+			if (flags[Terminated] > 0) != ends || (flags[Truncated] > 0) != cut || name == "ends" && serves == 0 {
 				t.Errorf("flags %v, %d serves in episodes", flags, serves)
 			}
 		})
@@ -241,7 +267,8 @@ func TestPongImageRollouts(t *testing.T) {
 		s := eng.NewState()
 		t.Cleanup(func() { _ = s.Close() })
 		ro, err := NewRollout(t.Context(), s, env, RolloutConfig{
-			Members: members, Environments: environments, Horizon: horizon, Trajectory: trajectory, Packed: pack, Options: Options{TimeLimit: 20}, // the step in which a ball that nobody meets scores
+			Members: members, Environments: environments, Horizon: horizon, Trajectory: trajectory, Packed: pack,
+			Options: Options{TimeLimit: 20}, // the step in which a ball that nobody meets scores
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,8 @@ import (
 // games are worlds of agents that play with or against others, and the seconds that a step takes to see.
 var games = map[string]float64{
 	"OvercookedCrampedRoom-v0": 0.1,
-	"Pong-v0":                  1. / 30, "PongDuel-v0": 1. / 30, "PongImage-v0": 1. / 30, "SimpleSpeakerListener-v4": 0.1, "SimpleSpread-v3": 0.1, "SimpleTag-v3": 0.1,
+	"Pong-v0":                  1. / 30, "PongDuel-v0": 1. / 30, "PongImage-v0": 1. / 30,
+	"SimpleSpeakerListener-v4": 0.1, "SimpleSpread-v3": 0.1, "SimpleTag-v3": 0.1,
 	"SlimeVolley-v0": 1. / 30, "SlimeVolleyDuel-v0": 1. / 30,
 	"WaterWorld-v0": 0.02, "WaterWorldMulti-v0": 0.02,
 }

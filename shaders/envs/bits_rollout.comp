@@ -52,7 +52,7 @@ layout(std430, set = 0, binding = 14) writeonly buffer Action { float action_out
 layout(std430, set = 0, binding = 15) writeonly buffer LogProb { float log_prob_out[]; }; // [T, M, E]; optional
 layout(std430, set = 0, binding = 16) writeonly buffer Reward { float reward_out[]; };   // [T, M, E]; optional
 layout(std430, set = 0, binding = 17) writeonly buffer Done { uint done_out[]; };        // [T, M, E]: DONE_* flags; optional
-layout(std430, set = 0, binding = 18) writeonly buffer NextObs { uint next_obs_out[]; }; // as Obs, before any reset; ENV_WORD: [STATE_SIZE, M, E], the last step's
+layout(std430, set = 0, binding = 18) writeonly buffer NextObs { uint next_obs_out[]; }; // as Obs, before any reset; ENV_WORD: a state
 
 layout(push_constant) uniform Push {
     uint members;
