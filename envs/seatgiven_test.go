@@ -12,6 +12,7 @@ import (
 var games = map[string]float64{
 	"OvercookedCrampedRoom-v0": 0.1,
 	"Pong-v0":                  1. / 30, "PongDuel-v0": 1. / 30, "PongImage-v0": 1. / 30,
+	"PufferPong-v0":            4. / 60,
 	"SimpleSpeakerListener-v4": 0.1, "SimpleSpread-v3": 0.1, "SimpleTag-v3": 0.1,
 	"SlimeVolley-v0": 1. / 30, "SlimeVolleyDuel-v0": 1. / 30,
 	"WaterWorld-v0": 0.02, "WaterWorldMulti-v0": 0.02,
@@ -29,7 +30,7 @@ func gameStates(t testing.TB, name string) [][]float64 {
 		s := slimeState([3]float64{-12, 1.5}, [3]float64{12, 1.5}, [4]float64{0, 12, 3, 4})
 		s[slimeLeftLives] = 2
 		return [][]float64{s, s}
-	case strings.HasPrefix(name, "WaterWorld"):
+	case name == "PufferPong-v0", strings.HasPrefix(name, "WaterWorld"):
 		return readArrays(t, name)["before.npy"]
 	}
 	return readSeats(t, name).state
