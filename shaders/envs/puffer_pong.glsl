@@ -11,7 +11,7 @@
 #define OBS_SIZE 8
 #define ACTION_SIZE 3
 #define DISCRETE 1
-#define POINTS OPTION_0     // points: of a game
+#define POINTS OPTION_0 // points: of a game
 #define FRAME_SKIP OPTION_1 // frame_skip: frames of a step
 
 #include "engine/rng.glsl"
