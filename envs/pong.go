@@ -68,19 +68,9 @@ func pongSpec(name, summary string) Spec {
 func pongGeometry() *Geometry {
 	const top, bottom, width, ball, batWidth, batHeight = 34, 194, 160, 4, 5, 15
 	const scale = 0.05
-	middle := [3]float64{scale * width / 2, 0, -scale * (top + bottom) / 2}
-	bat := [3]float64{scale * batWidth, 0.3, scale * batHeight}
-	g := &Geometry{
-		Bodies: []string{"world", "player 0", "player 1", "ball", "score 0", "score 1"},
-		Shapes: []Shape{
-			box("arena", 0, [3]float64{middle[0], 0.4, middle[2]}, [3]float64{scale * width, 0.2, scale * (bottom - top)}, dark),
-			box("player 0", 1, [3]float64{}, bat, blue), box("player 1", 2, [3]float64{}, bat, red),
-			box("ball", 3, [3]float64{}, [3]float64{scale * ball, 0.3, scale * ball}, wood),
-			box("score 0", 4, [3]float64{}, [3]float64{0.15, 0.2, 0.4}, blue), box("score 1", 5, [3]float64{}, [3]float64{0.15, 0.2, 0.4}, red),
-		},
-		Camera: Camera{LookAt: middle, Distance: 12, Azimuth: 90, Elevation: -2},
-		Time:   1. / 30, Actions: []string{"up", "stay", "down"},
-	}
+	g := batsGeometry([3]float64{scale * width / 2, 0, -scale * (top + bottom) / 2}, scale*width, scale*(bottom-top),
+		[3]float64{scale * batWidth, 0.3, scale * batHeight}, scale*ball)
+	g.Time, g.Actions = 1./30, []string{"up", "stay", "down"}
 	at := func(x, y float32) Pose { return Pose{Pos: [3]float64{scale * float64(x), 0, -scale * float64(y)}} }
 	g.Poses = func(s []float32) []Pose {
 		const left, right, mark, above = 16, 139, 3, 28
@@ -90,4 +80,19 @@ func pongGeometry() *Geometry {
 		}
 	}
 	return g
+}
+
+// batsGeometry is an upright arena of the given middle, width and height, with two bats, a ball and marks of the scores, whose poses follow the world's in
+// this order. Player 0 is blue, player 1 red. Time, Actions and Poses are left to the caller.
+func batsGeometry(middle [3]float64, width, height float64, bat [3]float64, ball float64) *Geometry {
+	return &Geometry{
+		Bodies: []string{"world", "player 0", "player 1", "ball", "score 0", "score 1"},
+		Shapes: []Shape{
+			box("arena", 0, [3]float64{middle[0], 0.4, middle[2]}, [3]float64{width, 0.2, height}, dark),
+			box("player 0", 1, [3]float64{}, bat, blue), box("player 1", 2, [3]float64{}, bat, red),
+			box("ball", 3, [3]float64{}, [3]float64{ball, 0.3, ball}, wood),
+			box("score 0", 4, [3]float64{}, [3]float64{0.15, 0.2, 0.4}, blue), box("score 1", 5, [3]float64{}, [3]float64{0.15, 0.2, 0.4}, red),
+		},
+		Camera: Camera{LookAt: middle, Distance: 12, Azimuth: 90, Elevation: -2},
+	}
 }

@@ -24,23 +24,13 @@ func pufferPong() Spec {
 // pufferPongSteps is evorl's: PufferLib has no limit, and evaluations need one.
 const pufferPongSteps = 10000
 
-// pufferPongGeometry shows the arena upright: the agent is red, at the right, as PongDuel's player 1. Above are marks that move outwards with the scores.
+// pufferPongGeometry shows the arena upright: the script is player 0, at the left, the agent player 1. Above are marks that move outwards with the scores.
 func pufferPongGeometry() *Geometry {
 	const width, height, ball, paddleWidth, paddle = 500, 640, 32, 20, 70
 	const scale, mark, above = 8. / height, 10, height + 20
-	middle := [3]float64{scale * width / 2, 0, scale * height / 2}
-	bat := [3]float64{scale * paddleWidth, 0.3, scale * paddle}
-	g := &Geometry{
-		Bodies: []string{"world", "script", "agent", "ball", "score left", "score right"},
-		Shapes: []Shape{
-			box("arena", 0, [3]float64{middle[0], 0.4, middle[2]}, [3]float64{scale * width, 0.2, scale * height}, dark),
-			box("script", 1, [3]float64{}, bat, blue), box("agent", 2, [3]float64{}, bat, red),
-			box("ball", 3, [3]float64{}, [3]float64{scale * ball, 0.3, scale * ball}, wood),
-			box("score left", 4, [3]float64{}, [3]float64{0.15, 0.2, 0.4}, blue), box("score right", 5, [3]float64{}, [3]float64{0.15, 0.2, 0.4}, red),
-		},
-		Camera: Camera{LookAt: middle, Distance: 12, Azimuth: 90, Elevation: -2},
-		Time:   4. / 60, Actions: []string{"stay", "up", "down"},
-	}
+	g := batsGeometry([3]float64{scale * width / 2, 0, scale * height / 2}, scale*width, scale*height,
+		[3]float64{scale * paddleWidth, 0.3, scale * paddle}, scale*ball)
+	g.Time, g.Actions = 4./60, []string{"stay", "up", "down"}
 	at := func(x, y float32) Pose { return Pose{Pos: [3]float64{scale * float64(x), 0, scale * float64(y)}} }
 	g.Poses = func(s []float32) []Pose {
 		return []Pose{

@@ -7,6 +7,9 @@ The world is PufferLib's own pong.h, compiled in a temporary folder without its 
 played by random actions that are held for a while, and by following the ball with slips. To keep the file small, a step is kept every few steps, those with a
 bounce or a point first.
 
+What is committed was recorded with the pong.h of October 2024 (d0dc27a), whose rewards, 10, 0 and 1, were changed to those of 2025, 1, -1 and 0.1, by
+hand; by reading, that of 2025 differs in nothing else of a step.
+
     meta     uint8 [..]            JSON: source
     before   float32 [steps, 14]   the state as in shaders/envs/puffer_pong.glsl
     action   uint8 [steps]         0 stay, 1 up, 2 down
