@@ -91,11 +91,44 @@ func (a *Actor) Draws() bool {
 //
 // Errors: slices of another length, a rng for a policy without a distribution (ErrNoDistribution), an observation that is not finite.
 func (a *Actor) Act(obs []float32, memory []float64, rng *rand.Rand) ([]float32, error) {
-	if len(obs) != a.Observations() || len(memory) != a.Memory() {
-		return nil, fmt.Errorf("evorl: an observation of %d and a memory of %d floats; want %d and %d", len(obs), len(memory), a.Observations(), a.Memory())
-	}
 	if rng != nil && !a.Draws() {
 		return nil, fmt.Errorf("evorl: a %s head: %w", a.policy.Action.Head, ErrNoDistribution)
+	}
+	y, err := a.outputs(obs, memory)
+	if err != nil {
+		return nil, err
+	}
+	if a.policy.Action.Discrete {
+		return []float32{float32(a.choose(y, rng))}, nil
+	}
+	return a.control(y, rng), nil
+}
+
+// Probabilities returns those of discrete actions at an observation, and replaces memory as Act does. A policy without a distribution has 1 for the action of
+// Act.
+//
+// Errors: slices of another length, continuous actions, an observation that is not finite.
+func (a *Actor) Probabilities(obs []float32, memory []float64) ([]float64, error) {
+	of := a.policy.Action
+	if !of.Discrete {
+		return nil, errors.New("evorl: probabilities of continuous actions; want discrete ones")
+	}
+	y, err := a.outputs(obs, memory)
+	if err != nil {
+		return nil, err
+	}
+	if a.Draws() {
+		return probabilities(y), nil
+	}
+	p := make([]float64, of.Size)
+	p[a.choose(y, nil)] = 1
+	return p, nil
+}
+
+// outputs returns the network's outputs at an observation.
+func (a *Actor) outputs(obs []float32, memory []float64) ([]float64, error) {
+	if len(obs) != a.Observations() || len(memory) != a.Memory() {
+		return nil, fmt.Errorf("evorl: an observation of %d and a memory of %d floats; want %d and %d", len(obs), len(memory), a.Observations(), a.Memory())
 	}
 	x := records.Widen(obs)
 	for i, v := range x {
@@ -109,11 +142,7 @@ func (a *Actor) Act(obs []float32, memory []float64, rng *rand.Rand) ([]float32,
 			x[i] = min(max((x[i]-float64(o.Mean[i]))*float64(o.Scale[i]), -limit), limit)
 		}
 	}
-	y := a.host.Evaluate(x, memory)
-	if a.policy.Action.Discrete {
-		return []float32{float32(a.choose(y, rng))}, nil
-	}
-	return a.control(y, rng), nil
+	return a.host.Evaluate(x, memory), nil
 }
 
 // choose returns the index of a discrete action.

@@ -142,3 +142,42 @@ func TestActorRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Probabilities are the softmax of a distribution's logits; without a distribution the greedy action has 1. Continuous actions have none.
+func TestActorProbabilities(t *testing.T) {
+	policy := func(head nn.HeadKind, discrete bool) *Policy {
+		layer := PolicyLayer{Weight: [][]float32{{1, 0, -1}}, Bias: []float32{0, 0.5, 0.25}}
+		return &Policy{
+			Layers: []PolicyLayer{layer}, Observation: &PolicyObservation{Mean: []float32{1}, Scale: []float32{0.5}, Limit: 3},
+			Action: PolicyAction{Head: head.String(), Size: 3, Discrete: discrete, Low: []Number{-1, -1, -1}, High: []Number{1, 1, 1}},
+		}
+	}
+	logits, sum := []float64{0.5, 0.5, -0.25}, 0.0 // of the observation 2
+	for _, x := range logits {
+		sum += math.Exp(x)
+	}
+	for head, want := range map[nn.HeadKind][]float64{
+		nn.Categorical:   {math.Exp(0.5) / sum, math.Exp(0.5) / sum, math.Exp(-0.25) / sum},
+		nn.EpsilonGreedy: {1, 0, 0},
+	} {
+		a, err := policy(head, true).Actor()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := a.Probabilities([]float32{2}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, head.String(), 0, got, want)
+		if _, err := a.Probabilities([]float32{2, 2}, nil); err == nil {
+			t.Errorf("%v: no error of an observation of two floats", head)
+		}
+	}
+	a, err := policy(nn.Deterministic, false).Actor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := a.Probabilities([]float32{2}, nil); err == nil {
+		t.Errorf("continuous actions have the probabilities %v", p)
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/evorl/evorl/engine/checkpoint"
 	"github.com/evorl/evorl/engine/nn"
+	"github.com/evorl/evorl/envs"
 )
 
 // Policy is a member's policy with everything that another program needs to act with it: layers applied to the
@@ -229,9 +230,15 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := rowPolicy(r.cfg, of, params, normalizer)
+	p.Iteration, p.Member, p.Digest = r.Iteration(), member, r.checkpoint.Manifest.Digest
+	return p, nil
+}
+
+// rowPolicy returns a policy of a configuration's task with a row of parameters and its normalizer, nil: none.
+func rowPolicy(cfg *Config, of *envs.Policy, params, normalizer []float32) *Policy {
 	p := &Policy{
-		Format: policyFormat, Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Iteration: r.Iteration(), Member: member,
-		Digest: r.checkpoint.Manifest.Digest, TimeLimit: r.cfg.Environment.TimeLimit, ActionRepeat: r.cfg.Environment.Repeat(),
+		Format: policyFormat, Workflow: cfg.Run.Workflow, Env: cfg.Run.Env, TimeLimit: cfg.Environment.TimeLimit, ActionRepeat: cfg.Environment.Repeat(),
 		Activation: of.Network.Layers()[0].Activation, Action: PolicyAction{
 			Head: of.Head.Kind.String(), Size: of.Head.Size, Squash: of.Head.Squash && of.Head.Kind != nn.Binned,
 			Bins: of.Head.Bins, Atoms: of.Head.Atoms, Dueling: of.Head.Dueling,
@@ -256,12 +263,12 @@ func (r *Restored) Policy(ctx context.Context, member int) (*Policy, error) {
 		}
 		p.Layers = append(p.Layers, layer)
 	}
-	space := r.cfg.Env().Observation
+	space := cfg.Env().Observation
 	p.Space = &PolicySpace{Shape: space.Shape(), Type: space.Element, Low: compact(bounds(space.Low)), High: compact(bounds(space.High))}
-	space = r.cfg.Env().Action
+	space = cfg.Env().Action
 	p.Action.Discrete = space.IsDiscrete()
 	p.Action.Low, p.Action.High = bounds(space.Low), bounds(space.High)
-	return p, nil
+	return p
 }
 
 // policyLayer returns a layer with its parameters, read from a row.

@@ -181,18 +181,24 @@ func (e *MemberError) Error() string {
 
 // evaluator returns an evaluator of the members' policies.
 func (r *Restored) evaluator(ctx context.Context) (*envs.Evaluator, error) {
-	switch w := hybrid.Innermost(r.workflow).(type) {
+	ev, err := evaluatorOf(ctx, r.workflow)
+	if ev != nil || err != nil {
+		return ev, err
+	}
+	return nil, fmt.Errorf("%s: %s on %s has no policy", r.path, r.cfg.Run.Workflow, r.cfg.Run.Env)
+}
+
+// evaluatorOf returns a workflow's evaluator of policies; nil: it has none.
+func evaluatorOf(ctx context.Context, of engine.Workflow) (*envs.Evaluator, error) {
+	switch w := hybrid.Innermost(of).(type) {
 	case interface{ Evaluator() *envs.Evaluator }: // agents
 		return w.Evaluator(), nil
 	case interface {
 		Evaluator(context.Context) (*envs.Evaluator, error)
 	}: // a search, ERL or CEM-RL
-		ev, err := w.Evaluator(ctx)
-		if ev != nil || err != nil {
-			return ev, err
-		}
+		return w.Evaluator(ctx)
 	}
-	return nil, fmt.Errorf("%s: %s on %s has no policy", r.path, r.cfg.Run.Workflow, r.cfg.Run.Env)
+	return nil, nil
 }
 
 // Record runs and records one episode of a member, the first of those that Evaluate runs.

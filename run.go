@@ -229,6 +229,12 @@ func (r *Run) values(ctx context.Context, report engine.Report) (map[string]floa
 			metrics.AddStatistics(values, "opponents/rating", standings)
 		}
 	}
+	if err == nil {
+		var own, pools []float64
+		own, pools, err = exploitabilities(ctx, r.cfg, r.workflow)
+		metrics.AddStatistics(values, "exploitability/policy", own)
+		metrics.AddStatistics(values, "exploitability/pool", pools)
+	}
 	return values, err
 }
 

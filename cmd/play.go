@@ -27,19 +27,22 @@ type playFlags struct {
 func newPlay(known *evorl.Catalog) *cobra.Command {
 	f := &playFlags{known: known}
 	cmd := &cobra.Command{
-		Use:   "play [flags] RUN_DIR RUN_DIR|scripted|random",
+		Use:   "play [flags] RUN_DIR RUN_DIR|scripted|random|best",
 		Short: "Let the policies of two runs play each other",
 		Long: paragraphs(
 			"Play games between the newest checkpoints of two runs, in a world of two seats, and write how often the first one wins, draws half, with a 95 % "+
 				"interval, and its mean return. Actions are the most likely ones, and who has the first seat is drawn for each game. Both runs must have the "+
 				"same world and the same networks. The games of seed S are the same every time.",
-			"In place of the second run, scripted is the script of the world, if it has one, and random draws actions uniformly. Runs in folders of these names "+
-				"are ./scripted and ./random.",
+			"In place of the second run, scripted is the script of the world, if it has one, and random draws actions uniformly. best is the best response, where "+
+				"all plays of the game can be listed (KuhnPoker-v0, LeducPoker-v0): no games are played, and what it wins against the first run's policy, whose actions "+
+				"are drawn, is exact. The mean over both seats is the policy's exploitability, 0 of an equilibrium; of self-play there is also that of the pool, of "+
+				"which one opponent is drawn for each game. Runs in folders of these names are ./scripted, ./random and ./best.",
 		),
 		Example: "  evorl play runs/self-play-PongDuel-v0-1 runs/self-play-PongDuel-v0-2\n" +
 			"  evorl play --games 1000 --members 0,3 runs/self-play-PongDuel-v0-1 runs/ppo-PongDuel-v0-1\n" +
-			"  evorl play --games 1000 runs/self-play-SlimeVolleyDuel-v0-1 scripted",
-		Args: between(2, 2, "want two RUN_DIRs, or one and scripted or random"),
+			"  evorl play --games 1000 runs/self-play-SlimeVolleyDuel-v0-1 scripted\n" +
+			"  evorl play runs/self-play-KuhnPoker-v0-1 best",
+		Args: between(2, 2, "want two RUN_DIRs, or one and scripted, random or best"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, [2]string{args[0], args[1]}) },
 	}
 	addDevice(cmd, &f.device)
@@ -61,9 +64,16 @@ func (f *playFlags) run(cmd *cobra.Command, paths [2]string) error {
 	if err != nil {
 		return usagef("--seed %s: want 0 to %d", f.seed, uint32(1<<32-1))
 	}
+	if paths[1] == bestResponse {
+		for _, name := range []string{"games", "seed"} {
+			if cmd.Flags().Changed(name) {
+				return usagef("--%s: against the best response no games are played; want none", name)
+			}
+		}
+	}
 	var configs [2]*evorl.Config
 	for i, path := range paths {
-		if i == 1 && playerOf(path) != envs.PoolPlayer {
+		if i == 1 && (playerOf(path) != envs.PoolPlayer || path == bestResponse) {
 			continue
 		}
 		if configs[i], err = evorl.Stored(path, evorl.Use(f.known)); err != nil {
@@ -71,8 +81,48 @@ func (f *playFlags) run(cmd *cobra.Command, paths [2]string) error {
 		}
 	}
 	return withDevice(cmd.Context(), cmd.ErrOrStderr(), f.device, func(ctx context.Context, dev *vk.Device) error {
+		if paths[1] == bestResponse {
+			return cause(ctx, f.exploit(ctx, cmd, dev, configs[0], paths[0]))
+		}
 		return cause(ctx, f.play(ctx, cmd, dev, configs, paths, uint32(seed)))
 	})
+}
+
+// bestResponse is the argument that names the best response in place of a run.
+const bestResponse = "best"
+
+// exploit restores a run and computes the best response to its policy.
+func (f *playFlags) exploit(ctx context.Context, cmd *cobra.Command, dev *vk.Device, cfg *evorl.Config, path string) error {
+	restored, err := restore(ctx, dev, cfg, path, 0, false)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = restored.Close() }() // nothing was changed
+	for _, refused := range restored.Refused() {
+		warn(cmd.ErrOrStderr(), "%v", refused)
+	}
+	of, err := evorl.Exploit(ctx, restored, f.members[0])
+	var world *evorl.WorldError
+	if errors.As(err, &world) {
+		return usagef("%v", world)
+	}
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if f.asJSON {
+		return json.NewEncoder(out).Encode(of)
+	}
+	a := of.Side
+	fmt.Fprintf(out, "A  %s, %s at iteration %d, member %d\nB  the best response on %s\n", a.Path, a.Workflow, a.Iteration, a.Member, of.Env)
+	write := func(what string, r evorl.Response) {
+		fmt.Fprintf(out, "exploitability of %s  %.4f (B returns %.4f from the first seat, %.4f from the second)\n", what, float64(r.Exploitability),
+			float64(r.Returns[0]), float64(r.Returns[1]))
+	}
+	if write("A", of.Policy); of.Pool != nil {
+		write(fmt.Sprintf("A's pool of %s", plural(of.Opponents, "opponent")), *of.Pool)
+	}
+	return nil
 }
 
 // playerOf returns the player of the world that an argument names; envs.PoolPlayer: it is a run.

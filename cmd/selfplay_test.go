@@ -155,6 +155,45 @@ func TestRatings(t *testing.T) {
 	}
 }
 
+// What the best response wins is written and in JSON; where plays are not listed, and with flags of games, it is refused.
+func TestPlayBest(t *testing.T) {
+	b := newBox(t)
+	b.write("duels.toml", duels)
+	b.replace("duels.toml", "PongDuel-v0", "KuhnPoker-v0")
+	b.replace("duels.toml", "time_limit = 40", "auto_reset = \"normal\"")
+	b.must("run", "-q", "--out", "one", "duels.toml")
+	out := b.must("play", "--members", "1,0", "one", "best")
+	for _, want := range []string{
+		"A  one, self-play at iteration 6, member 1\n", "B  the best response on KuhnPoker-v0\n", "exploitability of A  0.", "exploitability of A's pool of 3 opponents  0.",
+		"(B returns ", " from the first seat, ",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %s", want, out)
+		}
+	}
+	of := b.object(b.must("play", "--json", "one", "best"))
+	for _, key := range []string{"policy", "pool"} {
+		response, _ := of[key].(map[string]any)
+		returns, _ := response["returns"].([]any)
+		if x, ok := response["exploitability"].(float64); !ok || len(returns) != 2 || math.Abs(x-(returns[0].(float64)+returns[1].(float64))/2) > 1e-12 {
+			t.Errorf("%s: %v; want two returns and their mean", key, response)
+		}
+	}
+	if of["env"] != "KuhnPoker-v0" || of["opponents"] != 3.0 {
+		t.Errorf("%v; want KuhnPoker-v0 and 3 opponents", of)
+	}
+	for flag, want := range map[string]string{"--games=4": "--games: against the best response", "--seed=4": "--seed: against the best response"} {
+		if _, stderr, status := b.run("play", flag, "one", "best"); status != statusUsage || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d\n%s", flag, status, stderr)
+		}
+	}
+	b.write("duels.toml", duels)
+	b.must("run", "-q", "--out", "pong", "--iterations", "2", "duels.toml")
+	if _, stderr, status := b.run("play", "pong", "best"); status != statusUsage || !strings.Contains(stderr, `the plays of "PongDuel-v0" are not listed`) {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+}
+
 // Records of ratings have the time at which an opponent entered, and leave out what is not rated.
 func TestRatingRecords(t *testing.T) {
 	times := map[int64]metrics.Record{0: {}, 3: {Iteration: 3, EnvSteps: 30, Seconds: 2}, 4: {Iteration: 4, EnvSteps: 40, Seconds: 2.5}}

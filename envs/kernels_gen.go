@@ -1695,6 +1695,8 @@ var seatsRolloutShader = vk.Variants(shaders.Code, vk.Shader{
 	LocalSize:     [3]uint32{64, 1, 1},
 	LocalSizeSpec: [3]int32{6, -1, -1},
 },
+	"KuhnPoker-v0",
+	"LeducPoker-v0",
 	"OvercookedCrampedRoom-v0",
 	"PongDuel-v0",
 	"SeatsSample-v0",

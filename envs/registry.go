@@ -50,6 +50,8 @@ func builtIn() []builtInSpec {
 		{pufferPong(), "puffer_pong.glsl"},
 		{slimeVolley(), "slimevolley_single.glsl"},
 		{slimeVolleyDuel(), "slimevolley_duel.glsl"},
+		{kuhnPoker(), "kuhn_poker.glsl"},
+		{leducPoker(), "leduc_poker.glsl"},
 		{overcooked(), "overcooked.glsl"},
 		{simpleSpread(), "simple_spread.glsl"},
 		{simpleTag(), "simple_tag.glsl"},

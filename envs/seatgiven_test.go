@@ -10,6 +10,7 @@ import (
 
 // games are worlds of agents that play with or against others, and the seconds that a step takes to see.
 var games = map[string]float64{
+	"KuhnPoker-v0": 0.5, "LeducPoker-v0": 0.5,
 	"OvercookedCrampedRoom-v0": 0.1,
 	"Pong-v0":                  1. / 30, "PongDuel-v0": 1. / 30, "PongImage-v0": 1. / 30,
 	"PufferPong-v0":            4. / 60,
@@ -24,6 +25,10 @@ func gameStates(t testing.TB, name string) [][]float64 {
 	switch {
 	case strings.HasPrefix(name, "Pong"):
 		return [][]float64{pongState(107, 107, 78, 112, 4, 1), pongState(34, 179, 0, 34, -4, -5)}
+	case name == "KuhnPoker-v0":
+		return [][]float64{{0, 2, 0}, {1, 0, 7}}
+	case name == "LeducPoker-v0":
+		return [][]float64{{0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0}, {1, 0, 1, 1, 2, 1, 0, 0, 2, 2, 0, 0, 7, 11, 0}}
 	case name == "SlimeVolley-v0":
 		return readArrays(t, "SlimeVolley")["before.npy"]
 	case name == "SlimeVolleyDuel-v0":

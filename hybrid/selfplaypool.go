@@ -1,11 +1,13 @@
 package hybrid
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/checkpoint"
@@ -47,6 +49,25 @@ func (p *SelfPlay) Pools(ctx context.Context) ([]Pool, error) {
 		}
 	}
 	return poolsOf(p.members, read[0], read[1], read[2]), nil
+}
+
+// Entered returns, for each member, the rows of the opponents in its pool among those of rl.Opponents.Policy, oldest first.
+func (p *SelfPlay) Entered(ctx context.Context) ([][]int, error) {
+	serial, err := p.serial.ReadUint32(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, c := make([][]int, p.members), p.cfg.Capacity
+	for m := range rows {
+		own := serial[m*c:][:c]
+		for place, n := range own {
+			if n > 0 {
+				rows[m] = append(rows[m], p.members+m*c+place)
+			}
+		}
+		slices.SortFunc(rows[m], func(a, b int) int { return cmp.Compare(own[a-p.members-m*c], own[b-p.members-m*c]) })
+	}
+	return rows, nil
 }
 
 // selfPlayScope is the scope of self-play's tensors.

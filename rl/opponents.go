@@ -76,6 +76,9 @@ func (o *Opponents) Scores(ctx context.Context, ev *envs.Evaluator, s *engine.St
 // Size returns the number of places in a member's pool.
 func (o *Opponents) Size() int { return o.size }
 
+// Policy returns the policy of the rows of Rows, with their moments of observations.
+func (o *Opponents) Policy() *envs.Policy { return o.policy }
+
 // Rows returns the parameters [M + M·n, row]: the members' own, as at the last Refresh, which ends each iteration, then those of each member's pool.
 func (o *Opponents) Rows() *engine.Tensor { return o.rows }
 
