@@ -164,8 +164,8 @@ func TestPlayBest(t *testing.T) {
 	b.must("run", "-q", "--out", "one", "duels.toml")
 	out := b.must("play", "--members", "1,0", "one", "best")
 	for _, want := range []string{
-		"A  one, self-play at iteration 6, member 1\n", "B  the best response on KuhnPoker-v0\n", "exploitability of A  0.", "exploitability of A's pool of 3 opponents  0.",
-		"(B returns ", " from the first seat, ",
+		"A  one, self-play at iteration 6, member 1\n", "B  the best response on KuhnPoker-v0\n", "exploitability of A  0.",
+		"exploitability of A's pool of 3 opponents  0.", "(B returns ", " from the first seat, ",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in %s", want, out)

@@ -14,7 +14,8 @@ func TestNamesAndLookup(t *testing.T) {
 	want := []string{
 		"Acrobot-v1", "Ant-v5", "CartPole-v1", "CartPoleMasked-v1", "CartPoleSwingUp-easy", "CartPoleSwingUp-hard",
 		"FaultMaze-v0", "HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "HumanoidStandup-v5", "InvertedDoublePendulum-v5",
-		"InvertedPendulum-v5", "KuhnPoker-v0", "LeducPoker-v0", "MinAtar-Asterix-v1", "MinAtar-Breakout-v1", "MinAtar-Freeway-v1", "MinAtar-Seaquest-v1", "MinAtar-SpaceInvaders-v1",
+		"InvertedPendulum-v5", "KuhnPoker-v0", "LeducPoker-v0",
+		"MinAtar-Asterix-v1", "MinAtar-Breakout-v1", "MinAtar-Freeway-v1", "MinAtar-Seaquest-v1", "MinAtar-SpaceInvaders-v1",
 		"MountainCar-v0", "MountainCarContinuous-v0", "OvercookedCrampedRoom-v0", "Pendulum-v1", "PendulumMasked-v1", "Pong-v0", "PongDuel-v0",
 		"PongImage-v0", "PufferPong-v0", "Pusher-v5", "Reacher-v5", "RepeatPrevious-v0", "SimpleSpeakerListener-v4", "SimpleSpread-v3", "SimpleTag-v3",
 		"SlimeVolley-v0", "SlimeVolleyDuel-v0", "Swimmer-v5", "TMaze-v0", "Walker2d-v5",

@@ -62,7 +62,7 @@ func pokerGeometry(actions []string, table func(state []float32) pokerTable) *Ge
 			}
 			for chip := range pokerChips {
 				if i < 2 {
-					at(chip < of.paid[i], -0.6+0.28*float64(chip), y)
+					at(chip < of.paid[i], -0.7+0.28*float64(chip), y)
 				}
 			}
 		}
