@@ -9,6 +9,7 @@ import (
 
 	"github.com/evorl/evorl"
 	"github.com/evorl/evorl/envs"
+	"github.com/evorl/evorl/vk"
 )
 
 const (
@@ -62,28 +63,35 @@ func TestWrongSelfPlay(t *testing.T) {
 	}
 }
 
+// trained learns by a configuration, without a last evaluation, and restores the run. It returns its folder, too.
+func trained(t *testing.T, dev *vk.Device, text string, set ...string) (*evorl.Restored, string) {
+	t.Helper()
+	cfg, err := parse(t, text, append([]string{"evaluation.best_episodes=0"}, set...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "run")
+	if err := learn(t, evorl.Start, dev, cfg, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	restored, err := evorl.Restore(t.Context(), dev, cfg, path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = restored.Close() })
+	return restored, path
+}
+
 // Two runs play each other: a policy against itself wins half of its games, the games of a seed are the same every time, and the sides are opposite.
 func TestPlay(t *testing.T) {
 	dev := openDevice(t)
-	trained := func(seed, rounds string, set ...string) *evorl.Restored {
+	of := func(seed, rounds string, set ...string) *evorl.Restored {
 		t.Helper()
-		cfg, err := parse(t, pongOfTwo, append([]string{"seed=" + seed, "task.rounds=" + rounds, "iterations=2", "evaluation.every=0", "evaluation.episodes=1",
-			"evaluation.best_episodes=0", "environment.time_limit=120", "ppo.environments=2", "ppo.rollout_length=8", "network.hidden=[4]"}, set...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "run")
-		if err := learn(t, evorl.Start, dev, cfg, path).Close(); err != nil {
-			t.Fatal(err)
-		}
-		restored, err := evorl.Restore(t.Context(), dev, cfg, path, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = restored.Close() })
-		return restored
+		run, _ := trained(t, dev, pongOfTwo, append([]string{"seed=" + seed, "task.rounds=" + rounds, "iterations=2", "evaluation.every=0", "evaluation.episodes=1",
+			"environment.time_limit=120", "ppo.environments=2", "ppo.rollout_length=8", "network.hidden=[4]"}, set...)...)
+		return run
 	}
-	a, b := evorl.Side{Run: trained("1", "1")}, evorl.Side{Run: trained("2", "1")}
+	a, b := evorl.Side{Run: of("1", "1")}, evorl.Side{Run: of("2", "1")}
 	const games = 40
 	play := func(a, b evorl.Side) evorl.Match {
 		t.Helper()
@@ -119,11 +127,11 @@ func TestPlay(t *testing.T) {
 		t.Errorf("a random player first: %v", err)
 	}
 	var world *evorl.WorldError
-	_, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: trained("1", "2")}, 1, 5)
+	_, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: of("1", "2")}, 1, 5)
 	if !errors.As(err, &world) || !strings.Contains(err.Error(), "task.rounds is 1") {
 		t.Errorf("worlds of other options: %v", err)
 	}
-	if _, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: trained("1", "1", "network.hidden=[5]")}, 1, 5); err == nil ||
+	if _, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: of("1", "1", "network.hidden=[5]")}, 1, 5); err == nil ||
 		!strings.Contains(err.Error(), "networks differ") {
 		t.Errorf("other networks: %v", err)
 	}

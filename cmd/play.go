@@ -93,14 +93,11 @@ const bestResponse = "best"
 
 // exploit restores a run and computes the best response to its policy.
 func (f *playFlags) exploit(ctx context.Context, cmd *cobra.Command, dev *vk.Device, cfg *evorl.Config, path string) error {
-	restored, err := restore(ctx, dev, cfg, path, 0, false)
+	restored, err := restoreSide(ctx, cmd, dev, cfg, path, 0)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = restored.Close() }() // nothing was changed
-	for _, refused := range restored.Refused() {
-		warn(cmd.ErrOrStderr(), "%v", refused)
-	}
 	of, err := evorl.Exploit(ctx, restored, f.members[0])
 	var world *evorl.WorldError
 	if errors.As(err, &world) {
@@ -125,6 +122,18 @@ func (f *playFlags) exploit(ctx context.Context, cmd *cobra.Command, dev *vk.Dev
 	return nil
 }
 
+// restoreSide restores a run that plays, and warns of checkpoints that it could not use.
+func restoreSide(ctx context.Context, cmd *cobra.Command, dev *vk.Device, cfg *evorl.Config, path string, seed uint32) (*evorl.Restored, error) {
+	restored, err := restore(ctx, dev, cfg, path, seed, false)
+	if err != nil {
+		return nil, err
+	}
+	for _, refused := range restored.Refused() {
+		warn(cmd.ErrOrStderr(), "%v", refused)
+	}
+	return restored, nil
+}
+
 // playerOf returns the player of the world that an argument names; envs.PoolPlayer: it is a run.
 func playerOf(argument string) envs.Player {
 	for _, p := range []envs.Player{envs.ScriptedPlayer, envs.RandomPlayer} {
@@ -143,14 +152,11 @@ func (f *playFlags) play(ctx context.Context, cmd *cobra.Command, dev *vk.Device
 			sides[i].Player = playerOf(path)
 			continue
 		}
-		restored, err := restore(ctx, dev, configs[i], path, seed, false)
+		restored, err := restoreSide(ctx, cmd, dev, configs[i], path, seed)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = restored.Close() }() // nothing was changed
-		for _, refused := range restored.Refused() {
-			warn(cmd.ErrOrStderr(), "%v", refused)
-		}
 		sides[i] = evorl.Side{Run: restored, Member: f.members[i]}
 	}
 	m, err := evorl.Play(ctx, dev, sides[0], sides[1], f.games, seed)

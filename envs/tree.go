@@ -17,7 +17,7 @@ type Deal struct {
 // Play is a play of a game so far.
 type Play struct {
 	Seat        int       // whose turn it is
-	Observation []float32 // of that seat
+	Observation []float32 // [ObsSize], of that seat
 	Next        []*Play   // after each action of that seat; nil: the play is over
-	Return      float64   // then: of seat 0; seat 1 has the negative one
+	Return      float64   // then: of seat 0, in rewards; seat 1 has the negative one
 }
