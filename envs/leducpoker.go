@@ -12,7 +12,7 @@ func leducPoker() Spec {
 	}
 	return Spec{
 		Name: "LeducPoker-v0", Summary: "play poker with six cards and two rounds of bets", Source: "Southey et al. 2005; OpenSpiel's rules",
-		Observation: Box(make([]float32, 23), ones(23)), Action: Discrete(3), State: append(state, "paid_0", "paid_1", "folded"), Agents: 2,
+		Observation: Box(make([]float32, 23), ones(23)), Action: Discrete(3), State: append(state, "paid_0", "paid_1"), Agents: 2,
 		MaxSteps: 8, Tree: leducTree, Geometry: pokerGeometry([]string{"fold", "call", "raise"}, func(s []float32) pokerTable {
 			board := -1
 			if s[3] > 0 {
@@ -31,7 +31,7 @@ func leducTree() *Tree {
 	t := &Tree{}
 	for deal := range 27 {
 		cards, left, ways := [3]int{deal / 9, deal / 3 % 3, deal % 3}, [3]int{2, 2, 2}, 1
-		state := make([]float32, 15)
+		state := make([]float32, 14)
 		for i, rank := range cards {
 			ways *= left[rank]
 			left[rank]--

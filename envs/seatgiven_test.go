@@ -28,7 +28,7 @@ func gameStates(t testing.TB, name string) [][]float64 {
 	case name == "KuhnPoker-v0":
 		return [][]float64{{0, 2, 0}, {1, 0, 7}}
 	case name == "LeducPoker-v0":
-		return [][]float64{{0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0}, {1, 0, 1, 1, 2, 1, 0, 0, 2, 2, 0, 0, 7, 11, 0}}
+		return [][]float64{{0, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1}, {1, 0, 1, 1, 2, 1, 0, 0, 2, 2, 0, 0, 7, 11}}
 	case name == "SlimeVolley-v0":
 		return readArrays(t, "SlimeVolley")["before.npy"]
 	case name == "SlimeVolleyDuel-v0":

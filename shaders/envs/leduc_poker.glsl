@@ -11,14 +11,14 @@
 #include "engine/rng.glsl"
 
 #define AGENTS 2
-#define STATE_SIZE 15
+#define STATE_SIZE 14
 #define OBS_SIZE 23
 #define ACTION_SIZE 3
 #define DISCRETE 1
 
 // The state: ranks of the cards and of the board's, which is seen in the second round; the round, 0 or 1; the actions of either round in order, 0: none yet,
-// 1: call, 2: raise; the chips that the seats have paid; whether a seat has folded.
-const uint S_BOARD = 2u, S_ROUND = 3u, S_ACTIONS = 4u, S_PAID = 12u, S_FOLDED = 14u;
+// 1: call, 2: raise; the chips that the seats have paid.
+const uint S_BOARD = 2u, S_ROUND = 3u, S_ACTIONS = 4u, S_PAID = 12u;
 const uint ROUND_ACTIONS = 4u; // at most: call, raise, raise, call
 const uint FOLD = 0u, RAISE = 2u; // actions, beside 1: call
 const float CALLED = 1.0, RAISED = 2.0;
@@ -56,7 +56,6 @@ void env_reset(out float s[STATE_SIZE], inout Rng rng) {
     s[S_ROUND] = 0.0;
     [[unroll]] for (uint i = 0u; i < 2u * ROUND_ACTIONS; i++) s[S_ACTIONS + i] = 0.0;
     s[S_PAID] = s[S_PAID + 1u] = 1.0;
-    s[S_FOLDED] = 0.0;
 }
 
 // What the first seat's card is worth beside the second's: more than 0 if it wins.
@@ -77,7 +76,6 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
     bool closes = !folds && !raises && now.actions > 0u; // a call that answers
     reward[0] = 0.0;
     if (folds) {
-        s[S_FOLDED] = 1.0;
         reward[0] = second ? mine : -mine;
     } else {
         mine = theirs + (raises ? 2.0 + 2.0 * last : 0.0);
