@@ -118,7 +118,7 @@ func TestFrames(t *testing.T) {
 		{5, 5, 3, 2, RolloutConfig{Members: 1, Environments: 4, Horizon: 6}, false, true, AtOnce, 0},
 		{5, 3, 1, 3, RolloutConfig{Members: 1, Environments: 5, Horizon: 6, Seen: true}, false, true, AtOnce, 0},
 		{3, 3, 1, 1, RolloutConfig{Members: 2, Environments: 2, Horizon: 5}, false, true, AtOnce, 0},
-		{3, 3, 2, 4, RolloutConfig{Members: 2, Environments: 2, Horizon: 5, Packed: true, Seen: true}, true, false, AtOnce, 0},
+		{3, 1, 2, 4, RolloutConfig{Members: 2, Environments: 2, Horizon: 5, Packed: true, Seen: true}, true, false, AtOnce, 0},
 		{7, 5, 1, 4, RolloutConfig{Members: 1, Environments: 5, Horizon: 9, Begin: true, Options: Options{AutoReset: Disabled}}, false, true, AtOnce, 0},
 	} {
 		t.Run(fmt.Sprintf("%dx%dx%dx%d", c.height, c.width, c.channels, c.frames), func(t *testing.T) {

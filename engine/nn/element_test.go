@@ -86,13 +86,13 @@ func TestPackingInputs(t *testing.T) {
 		})
 	}
 	s := testState(t)
-	net, err := New(s, MLP{In: 40, Out: 2, Hidden: []int{4}}, 1, 1)
+	net, err := New(s, MLP{In: 8, Out: 2, Hidden: []int{4}}, 1, 1) // lanes of every device hold it
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, b := engine.Members(1), engine.Axis("row", 1)
 	w := Weights{Params: s.Tensor("params", engine.Float32, p, engine.Axis("parameter", Align(net.Model().Size())))}
-	x, y := s.Tensor("x", engine.Uint32, p, b, engine.Axis("word", 2)), s.Tensor("y", engine.Float32, p, b, engine.Axis("out", 2))
+	x, y := s.Tensor("x", engine.Uint32, p, b, engine.Axis("word", 1)), s.Tensor("y", engine.Float32, p, b, engine.Axis("out", 2))
 	_, err = s.Engine().Record("wrong", func(r *engine.Recorder) { net.Evaluate(r, w, Inputs{Parts: []*engine.Tensor{x}, Element: Bits}, y) })
 	if err == nil || !strings.Contains(err.Error(), "layer by layer") {
 		t.Errorf("packed inputs of a network in lanes: %v", err)
