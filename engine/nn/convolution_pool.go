@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/evorl/evorl/engine"
+	"github.com/evorl/evorl/internal/processor"
 	"github.com/evorl/evorl/vk"
 )
 
@@ -34,11 +35,28 @@ func (l *layered) poolable(b batch, i int) bool {
 // rises reports whether an activation never falls, so that that of the largest value is the largest.
 func (a Activation) rises() bool { return a == Linear || a == ReLU || a == Tanh || a == ELU }
 
+// poolColumns returns the channels that a lane of convolution_pool.comp computes, of a convolution to out channels: sixteen, for which it loads half as many
+// pixels, if no more of them are void than of eight and the products of a step fit the processor's cache of decoded instructions.
+func poolColumns(w Window, out int, quads bool) int {
+	step := w.Channels
+	if !quads {
+		step *= w.Kernel
+		if patch := step * w.Kernel; patch <= 32 {
+			step = patch // WHOLE
+		}
+	}
+	if (out-1)%16 >= 8 && 4*16*step <= 1024 {
+		return 16
+	}
+	return 8
+}
+
 // convolvePool records layers i and i + 1 of count images of each network, where poolable.
 func (l *layered) convolvePool(r *engine.Recorder, b batch, kept *activations, i, count int, images Matrix) {
 	c, p := l.layers[i], l.layers[i+1]
 	w, values := c.Window, kept.matrix(kept.hidden[i+1], p)
-	lanes := int(l.info.SubgroupSize)
+	lanes, quads := int(l.info.SubgroupSize), w.Channels%4 == 0 && images.aligned(4)
+	columns := poolColumns(w, c.Out, quads)
 	k := convolutionPoolKernel{
 		Images: images.Tensor.Range(), Params: b.weights.Params.Range(), Values: values.Tensor.Range(),
 		Rows: uint32(count), N: uint32(c.Out),
@@ -48,14 +66,15 @@ func (l *layered) convolvePool(r *engine.Recorder, b batch, kept *activations, i
 		Height: uint32(w.Height), Width: uint32(w.Width), Channels: uint32(w.Channels), Kernel: uint32(w.Kernel), Stride: uint32(w.Stride),
 		Top: uint32(w.Top), Left: uint32(w.Left), OutHeight: uint32(w.OutHeight), OutWidth: uint32(w.OutWidth),
 		Lanes: uint32(lanes), Activation: uint32(c.Activation), PoolWidth: uint32(p.Window.OutWidth), PoolHeight: uint32(p.Window.OutHeight),
-		Quads: w.Channels%4 == 0 && images.aligned(4), Odd: !images.aligned(2) || w.Width*w.Channels%2 != 0 || w.Left*w.Channels%2 != 0,
+		Quads: quads, Odd: !images.aligned(2) || w.Width*w.Channels%2 != 0 || w.Left*w.Channels%2 != 0,
+		Columns: uint32(columns), Halved: processor.HalvedStores(l.info.Driver, l.info.SubgroupSize),
 	}
 	each := 64 // places of a lane, with a loop over the window in each
 	if most := int(l.info.Limits.MaxLoopIterations); most > 0 {
 		each = max(1, min(each, most/(1+w.Kernel*(1+w.Kernel))))
 	}
 	groups := ceil(ceil(count*p.Window.places(), lanes), each)
-	call := k.call(uint32(groups), uint32(ceil(c.Out, 8)), uint32(l.networks))
+	call := k.call(uint32(groups), uint32(ceil(c.Out, columns)), uint32(l.networks))
 	call.Subgroup = uint32(lanes)
 	r.Dispatch(call)
 }

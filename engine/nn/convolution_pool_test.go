@@ -9,8 +9,8 @@ import (
 )
 
 // pooledTogether are networks whose convolutions software drivers compute together with the pool after them: by pixels of four channels or more, by lines
-// of fewer, and whole windows of few; of odd images, whose last line or column no pool has, with borders and without; with groups of eight channels and a
-// rest of four.
+// of fewer, and whole windows of few; of odd images, whose last line or column no pool has, with borders and without; with groups of eight channels and of
+// sixteen in each of the three, and a rest of four and of twelve.
 var pooledTogether = []struct {
 	net  Sequential
 	want []bool // hidden layers that are computed with the next
@@ -24,6 +24,12 @@ var pooledTogether = []struct {
 	{Sequential{In: Shape{10, 5, 2}, Out: 5, Hidden: []LayerConfig{
 		window(16, 3, 1, Same, ReLU), pooling(MaxPool, 2, 0, Valid), window(8, 2, 1, Same, ReLU), pooling(MaxPool, 2, 0, Valid),
 	}}, []bool{true, false, true, false}},
+	{Sequential{In: Shape{7, 10, 3}, Out: 2, Hidden: []LayerConfig{
+		window(28, 4, 1, Same, Linear), pooling(MaxPool, 2, 0, Valid), window(4, 2, 1, Same, ReLU),
+	}}, []bool{true, false, false}},
+	{Sequential{In: Shape{9, 7, 1}, Out: 2, Hidden: []LayerConfig{
+		window(16, 3, 1, Same, ReLU), pooling(MaxPool, 2, 0, Valid),
+	}}, []bool{true, false}},
 	{Sequential{In: Shape{9, 9, 4}, Out: 5, Hidden: []LayerConfig{ // none: an activation that falls, a border of the pool, a stride, channels, a mean
 		window(8, 3, 1, Same, Swish), pooling(MaxPool, 2, 0, Valid), window(8, 2, 1, Valid, ReLU), pooling(MaxPool, 2, 0, Same),
 		window(8, 2, 2, Same, ReLU), pooling(MaxPool, 2, 1, Same), window(6, 2, 1, Same, ReLU), pooling(AveragePool, 1, 0, Valid),

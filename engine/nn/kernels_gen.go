@@ -985,7 +985,9 @@ var convolutionPoolShader = &vk.Shader{
 		{Name: "POOL_HEIGHT", ID: 12, Default: 1},
 		{Name: "QUADS", ID: 13, Default: 0},
 		{Name: "ODD", ID: 14, Default: 0},
+		{Name: "COLUMNS", ID: 15, Default: 8},
 		{Name: "TEXEL_LOADS", ID: 31, Default: 0},
+		{Name: "HALVED", ID: 32, Default: 0},
 	},
 	LocalSize:     [3]uint32{8, 1, 1},
 	LocalSizeSpec: [3]int32{0, -1, -1},
@@ -1024,7 +1026,9 @@ type convolutionPoolKernel struct {
 	PoolHeight uint32 // default 1
 	Quads      bool   // default false
 	Odd        bool   // default false
+	Columns    uint32 // default 8
 	TexelLoads uint32 // default 0
+	Halved     bool   // default false
 }
 
 // call dispatches x × y × z workgroups.

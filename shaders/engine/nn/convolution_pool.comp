@@ -3,9 +3,10 @@
 // A convolution that moves by one pixel, its activation, and the pool after it, of the largest of 2 × 2 values, on software drivers. What lies between
 // the two is never in memory.
 //
-// A lane computes one place of the pool for eight channels: four windows of the convolution, which share most of their pixels. It goes over the
+// A lane computes one place of the pool for eight or sixteen channels: four windows of the convolution, which share most of their pixels. It goes over the
 // image in steps, of a pixel or of a line, and keeps the pixels that the next step reads again. The weights of a step are spread over the subgroup's
-// lanes, and constant shuffles broadcast them: one weight, four products. An activation that never falls is applied once, to the largest sum.
+// lanes, and constant shuffles broadcast them: one weight, four products. An activation that never falls is applied once, to the largest sum. Lanes
+// exchange what they have computed, and store one behind the other.
 //
 // Groups: x = at most ceil(rows * POOL_PLACES / LANES), y = ceil(N / COLUMNS), z = networks.
 
@@ -15,6 +16,8 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 
 #define QUADS_64
+#define HALVES
+#include "engine/halved.glsl"
 #include "engine/load.glsl"
 #include "engine/store.glsl"
 #include "engine/nn/activation.glsl"
@@ -26,12 +29,12 @@ layout(constant_id = 11) const uint POOL_WIDTH = 1;   // places of the pool
 layout(constant_id = 12) const uint POOL_HEIGHT = 1;
 layout(constant_id = 13) const bool QUADS = false;    // channels of images are a multiple of four, and images begin at multiples of four floats
 layout(constant_id = 14) const bool ODD = false;      // lines under a window may begin at an odd float
+layout(constant_id = 15) const uint COLUMNS = 8;      // channels that a lane computes: 8 or 16
 
 #define WINDOW_ID 1
 #include "engine/nn/window.glsl"
 
 const uint POOL_PLACES = POOL_WIDTH * POOL_HEIGHT;
-const uint COLUMNS = 8u;                // channels that a lane computes
 const uint ACROSS = COLUMNS / 4u;       // lanes that load a row of weights
 const uint TAPS = LANES / ACROSS;       // rows of weights that the subgroup loads at once
 const uint SEGMENT = KERNEL * CHANNELS; // floats of a window in a line
@@ -76,13 +79,14 @@ void load_weights(uint at, uint first, uint columns) {
     }
 }
 
-// Adds the products of row u of the step's weights, column j, with a float under each window.
-void multiply(uint u, uint j, float upper_left, float upper_right, float lower_left, float lower_right) {
+// Adds the products of row u of the step's weights, column j, with the floats under the windows: float `at` of two lines and, in the windows at the right,
+// the one a pixel behind it.
+void multiply(uint u, uint j, uint at) {
     float w = subgroupShuffle(weights[u / TAPS][j & 3u], u % TAPS * ACROSS + j / 4u);
-    sums[j] = fma(upper_left, w, sums[j]);
-    sums[COLUMNS + j] = fma(upper_right, w, sums[COLUMNS + j]);
-    sums[2u * COLUMNS + j] = fma(lower_left, w, sums[2u * COLUMNS + j]);
-    sums[3u * COLUMNS + j] = fma(lower_right, w, sums[3u * COLUMNS + j]);
+    sums[j] = fma(upper[at], w, sums[j]);
+    sums[COLUMNS + j] = fma(upper[CHANNELS + at], w, sums[COLUMNS + j]);
+    sums[2u * COLUMNS + j] = fma(lower[at], w, sums[2u * COLUMNS + j]);
+    sums[3u * COLUMNS + j] = fma(lower[CHANNELS + at], w, sums[3u * COLUMNS + j]);
 }
 
 // Loads pixel x of lines y and y + 1 of the windows to upper and lower, from float `to` on. QUADS.
@@ -111,7 +115,7 @@ void add_pixels(uint at, uint columns) {
             load_pixel(y, x + 1u, CHANNELS);
             load_weights(at, (y * KERNEL + x) * CHANNELS, columns);
             [[unroll]] for (uint j = 0u; j < COLUMNS; j++) {
-                [[unroll]] for (uint c = 0u; c < CHANNELS; c++) multiply(c, j, upper[c], upper[CHANNELS + c], lower[c], lower[CHANNELS + c]);
+                [[unroll]] for (uint c = 0u; c < CHANNELS; c++) multiply(c, j, c);
             }
         }
     }
@@ -147,7 +151,7 @@ void add_lines(uint at, uint columns) {
         [[unroll]] for (uint y = 0u; y < KERNEL; y++) {
             next_line(y);
             [[unroll]] for (uint j = 0u; j < COLUMNS; j++) {
-                [[unroll]] for (uint u = 0u; u < SEGMENT; u++) multiply(y * SEGMENT + u, j, upper[u], upper[u + CHANNELS], lower[u], lower[u + CHANNELS]);
+                [[unroll]] for (uint u = 0u; u < SEGMENT; u++) multiply(y * SEGMENT + u, j, u);
             }
         }
     } else {
@@ -155,7 +159,7 @@ void add_lines(uint at, uint columns) {
             next_line(y);
             load_weights(at, y * SEGMENT, columns);
             [[unroll]] for (uint j = 0u; j < COLUMNS; j++) {
-                [[unroll]] for (uint u = 0u; u < SEGMENT; u++) multiply(u, j, upper[u], upper[u + CHANNELS], lower[u], lower[u + CHANNELS]);
+                [[unroll]] for (uint u = 0u; u < SEGMENT; u++) multiply(u, j, u);
             }
         }
     }
@@ -176,15 +180,23 @@ void main() {
         corner_x = place % POOL_WIDTH * 2u;
         [[unroll]] for (uint j = 0u; j < 4u * COLUMNS; j++) sums[j] = 0.0;
         if (QUADS) add_pixels(at, columns); else add_lines(at, columns);
-        uint value = (to + row * value_step + place * columns + column) / 4u;
+        vec4 fours[ACROSS];
         [[unroll]] for (uint h = 0u; h < ACROSS; h++) {
-            vec4 v;
             [[unroll]] for (uint j = 0u; j < 4u; j++) {
                 uint k = 4u * h + j;
-                v[j] = max(max(sums[k], sums[COLUMNS + k]), max(sums[2u * COLUMNS + k], sums[3u * COLUMNS + k])) + bias[h][j];
+                fours[h][j] = max(max(sums[k], sums[COLUMNS + k]), max(sums[2u * COLUMNS + k], sums[3u * COLUMNS + k])) + bias[h][j];
             }
-            v = activate(ACTIVATION, v);
-            if (column + 4u * h <= last) values[value + h] = quad(v);
+            fours[h] = activate(ACTIVATION, fours[h]);
+        }
+        uint value = (to + row * value_step + place * columns + column) / 4u, four = gl_SubgroupInvocationID % ACROSS;
+        [[unroll]] for (uint h = 0u; h < ACROSS; h++) { // ACROSS lanes store what one of them has computed
+            uint of = (h * LANES + gl_SubgroupInvocationID) / ACROSS;
+            vec4 v = subgroupShuffle(fours[0], of);
+            [[unroll]] for (uint k = 1u; k < ACROSS; k++) {
+                vec4 other = subgroupShuffle(fours[k], of);
+                v = four == k ? other : v;
+            }
+            STORE_QUAD(values, column + 4u * four <= last, subgroupShuffle(value, of) + four, v)
         }
     }
 }
