@@ -15,18 +15,13 @@ func (l *layered) poolable(b batch, i int) bool {
 	if i+2 >= len(l.layers) || b.weights.Perturbation != nil {
 		return false
 	}
-	const longest = 32 // floats that a step of the kernel multiplies, which it is unrolled for
 	c, p := l.layers[i], l.layers[i+1]
 	if c.Kind != Convolution || p.Kind != MaxPool {
 		return false
 	}
-	step, at := c.Window.Channels, b.weights.Base
-	if step%4 != 0 {
-		step *= c.Window.Kernel
-	}
-	lanes := l.info.SubgroupSize
+	at, lanes := b.weights.Base, l.info.SubgroupSize
 	return l.info.Type == vk.CPU && l.info.Features.Has(vk.Int64) && l.info.SubgroupOps.Has(vk.SubgroupShuffle) &&
-		(lanes == 8 || lanes == 16) && step <= longest &&
+		(lanes == 8 || lanes == 16) && poolStep(c.Window, c.Window.Channels%4 == 0) <= longestPoolStep &&
 		c.Window.Stride == 1 && c.Skip == 0 && !c.Norms && c.Activation.rises() && c.Precision == Float32 &&
 		p.Window.Kernel == 2 && p.Window.Stride == 2 && p.Window.Bottom() == 0 && p.Window.Right() == 0 && !p.Norms && p.Activation == Linear &&
 		c.Out%4 == 0 && (at+c.Weight)%4 == 0 && (at+c.Bias)%4 == 0 && b.row%4 == 0
@@ -35,17 +30,25 @@ func (l *layered) poolable(b batch, i int) bool {
 // rises reports whether an activation never falls, so that that of the largest value is the largest.
 func (a Activation) rises() bool { return a == Linear || a == ReLU || a == Tanh || a == ELU }
 
+// longestPoolStep is how many floats of a window a step of convolution_pool.comp multiplies at most: it is unrolled for them.
+const longestPoolStep = 32
+
+// poolStep returns the floats of a window that a step of convolution_pool.comp multiplies: its STEP, with QUADS or without.
+func poolStep(w Window, quads bool) int {
+	switch {
+	case quads:
+		return w.Channels
+	case w.patch() <= longestPoolStep:
+		return w.patch()
+	}
+	return w.Kernel * w.Channels
+}
+
 // poolColumns returns the channels that a lane of convolution_pool.comp computes, of a convolution to out channels: sixteen, for which it loads half as many
 // pixels, if no more of them are void than of eight and the products of a step fit the processor's cache of decoded instructions.
 func poolColumns(w Window, out int, quads bool) int {
-	step := w.Channels
-	if !quads {
-		step *= w.Kernel
-		if patch := step * w.Kernel; patch <= 32 {
-			step = patch // WHOLE
-		}
-	}
-	if (out-1)%16 >= 8 && 4*16*step <= 1024 {
+	const most = 1024 // products of a lane in a step
+	if (out-1)%16 >= 8 && 4*16*poolStep(w, quads) <= most {
 		return 16
 	}
 	return 8

@@ -12,6 +12,7 @@ func TestOtherStores(t *testing.T) {
 	defer processor.Assume(!processor.UpperWaits())()
 	for name, test := range map[string]func(*testing.T){
 		"narrow": TestNetworkNarrow, "patches": TestPatchesMemory, "pools": TestPools, "recurrent": TestRecurrentLayers, "elements": TestPackingInputs,
+		"convolutions with a pool": TestConvolutionPool,
 	} {
 		t.Run(name, test)
 	}
