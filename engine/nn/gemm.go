@@ -208,7 +208,11 @@ func (g Gemm) alpha() float32 {
 
 // alignedC reports whether every row of C begins at a multiple of n floats.
 func (g Gemm) alignedC(n int) bool {
-	return g.C.aligned(n) && g.Block%n == 0 && (g.splits() == 1 || g.SplitStride%n == 0)
+	c := g.C
+	if g.Members == 1 {
+		c.Stride = 0 // to a member that there is not
+	}
+	return c.aligned(n) && g.Block%n == 0 && (g.splits() == 1 || g.SplitStride%n == 0)
 }
 
 // gemmForm is a way of computing a product on the device.

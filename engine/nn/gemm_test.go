@@ -63,6 +63,7 @@ type gemmCase struct {
 	tail                   int  // columns of A as stored that are in a matrix of their own; only for panels
 	sums                   bool // of B's columns; only for panels
 	splits                 int
+	stride                 int // floats that C's has beyond its rows
 	bias                   bool
 	activation, slope      Activation
 	blocks                 bool     // C's rows lie in blocks
@@ -105,6 +106,10 @@ func (c gemmCase) product(t *testing.T, s *engine.State, av, bv []float32) Gemm 
 	} else {
 		g.C = matrices(t, s, "c", c.members*splits, g.rowsOfC(), c.n, nil, c.aligned)
 		g.SplitStride = c.members * g.C.Stride
+	}
+	if c.stride > 0 {
+		g.C.At, g.C.Stride = 8, g.rowsOfC()*g.C.Row+c.stride
+		g.C.Tensor = vector(t, s, "c", g.C.At+c.members*g.C.Stride, nil)
 	}
 	if g.Padded = c.padded; c.padded {
 		row := padded(c.n) + 8*rand.IntN(2)
@@ -400,6 +405,21 @@ func TestGemmPanel(t *testing.T) {
 	gemmCase{members: 2, m: 67, n: 128, k: 130, aligned: true, bias: true, activation: Tanh}.run(t)
 	gemmCase{members: 2, m: 64, n: 71, k: 259, transposeA: true, splits: 2}.run(t)
 	gemmCase{members: 2, m: 65, n: 23, k: 131, transposeB: true}.run(t)
+}
+
+// TestGemmAlignment: rows of C are stored eight floats at once where all that the product has begin at multiples of eight: a network whose parameters are an
+// odd number of fours has a stride that one member never takes.
+func TestGemmAlignment(t *testing.T) {
+	g := Gemm{Members: 1, M: 65, N: 64, K: 128, C: Matrix{At: 592, Stride: 132180, Row: 64}}
+	if got := g.alignmentC(); got != 8 {
+		t.Errorf("one member: rows begin at multiples of %d floats; want 8", got)
+	}
+	g.Members = 2
+	if got := g.alignmentC(); got != 4 {
+		t.Errorf("two members, %d floats apart: rows begin at multiples of %d floats; want 4", g.C.Stride, got)
+	}
+	// The product of one member with such a stride, by the form that the device chooses: the others' tests have strides at random.
+	gemmCase{members: 1, m: 67, n: 64, k: 130, transposeA: true, aligned: true, stride: 4}.run(t)
 }
 
 // TestGemmTerms: sums that are longer than a dispatch may have are computed in parts, each split's by itself, which the device's loop limit asks for.
