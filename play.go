@@ -23,10 +23,18 @@ type Side struct {
 	Player envs.Player // other than envs.PoolPlayer: this one, without a run
 }
 
+// PlayConfig says which games two players play.
+type PlayConfig struct {
+	Games int    // at least 1
+	Seed  uint32 // of the games: the same seed has the same games
+	Draw  bool   // policies draw their actions, as in training, instead of taking the most likely ones
+}
+
 // Match is the result of games between two players. A game is won by the greater return.
 type Match struct {
 	Env     string   `json:"env"`
 	Seed    uint32   `json:"seed"` // of the games
+	Draw    bool     `json:"draw"` // actions were drawn
 	Sides   [2]Place `json:"sides"`
 	Games   int      `json:"games"`
 	Won     int      `json:"won"` // by the first side
@@ -49,32 +57,39 @@ type Place struct {
 	Member    int    `json:"member"`
 }
 
-// Play lets two players play games of a world of two seats, policies with their most likely actions. Which of them has the first seat is drawn for each
+// Play lets two players play games of a world of two seats. Which of them has the first seat is drawn for each
 // game. The first is a run's policy; two runs must have the same world and the same networks. Their states stay as they are.
 //
-// Errors: a *WorldError, a *MemberError, networks that differ, networks of layers that are not dense, and a script that the world does not have.
-func Play(ctx context.Context, dev *vk.Device, a, b Side, games int, seed uint32) (Match, error) {
+// Errors: a *WorldError, a *MemberError, networks that differ, networks of layers that are not dense, a script that the world does not have, and drawn
+// actions of policies without a distribution (ErrNoDistribution).
+func Play(ctx context.Context, dev *vk.Device, a, b Side, cfg PlayConfig) (Match, error) {
 	if a.Run == nil || a.Player != envs.PoolPlayer || b.Run == nil && b.Player == envs.PoolPlayer {
 		return Match{}, errors.New("evorl: a side of a match has no run: want one made by Restore, or as the second side a player of the world")
 	}
-	if err := errors.Join(checkArguments(dev, a.Run.cfg), engine.CheckEpisodes(games), a.Run.check(a.Member), b.check()); err != nil {
+	if err := errors.Join(checkArguments(dev, a.Run.cfg), engine.CheckEpisodes(cfg.Games), a.Run.check(a.Member), b.check()); err != nil {
 		return Match{}, err
 	}
 	if err := checkWorlds(a.Run, b); err != nil {
 		return Match{}, err
 	}
-	s := engine.New(dev, engine.Seed(seed)).NewState()
+	s := engine.New(dev, engine.Seed(cfg.Seed)).NewState()
 	defer s.Close()
 	ev, clock, err := opposing(ctx, s, a, b)
 	if err != nil {
 		return Match{}, err
 	}
 	defer ev.Close()
-	of, err := ev.Run(ctx, clock, games)
+	if cfg.Draw {
+		if head := ev.Policy().Head; !head.Draws() {
+			return Match{}, fmt.Errorf("evorl: drawn games of %s, with a %v head: %w", a.Run.path, head.Kind, ErrNoDistribution)
+		}
+		ev.Draw()
+	}
+	of, err := ev.Run(ctx, clock, cfg.Games)
 	if err != nil {
 		return Match{}, err
 	}
-	m := Match{Env: a.Run.cfg.Run.Env, Seed: seed, Games: games, Sides: [2]Place{a.place(), b.place()}}
+	m := Match{Env: a.Run.cfg.Run.Env, Seed: cfg.Seed, Draw: cfg.Draw, Games: cfg.Games, Sides: [2]Place{a.place(), b.place()}}
 	for i, own := range of.Returns[0] {
 		other := of.Others[0][i]
 		switch mine, theirs := math.IsNaN(float64(own)), math.IsNaN(float64(other)); { // NaN: the policy is broken, and loses
@@ -86,7 +101,7 @@ func Play(ctx context.Context, dev *vk.Device, a, b Side, games int, seed uint32
 			m.Drew++
 		}
 	}
-	rate, low, high := winRate(float64(m.Won)+float64(m.Drew)/2, float64(games))
+	rate, low, high := winRate(float64(m.Won)+float64(m.Drew)/2, float64(cfg.Games))
 	m.WinRate, m.Low, m.High = Number(rate), Number(low), Number(high)
 	mean, deviation := meanDeviation(of.Returns[0])
 	m.Return, m.Deviation = Number(mean), Number(deviation)

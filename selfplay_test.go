@@ -82,6 +82,28 @@ func trained(t *testing.T, dev *vk.Device, text string, set ...string) (*evorl.R
 	return restored, path
 }
 
+// Policies draw their actions in games that ask for it: before it has learned, a policy of poker plays as random does, 0 on average, and its most likely
+// actions do not.
+func TestPlayDraw(t *testing.T) {
+	dev := openDevice(t)
+	run, _ := trained(t, dev, strings.Replace(pongOfTwo, "PongDuel-v0", "KuhnPoker-v0", 1), "iterations=1", "ppo.learning_rate=1e-7", "ppo.environments=2",
+		"ppo.rollout_length=8", "network.hidden=[8]", "evaluation.episodes=1")
+	play := func(draw bool) evorl.Match {
+		m, err := evorl.Play(t.Context(), dev, evorl.Side{Run: run}, evorl.Side{Player: envs.RandomPlayer}, evorl.PlayConfig{Games: 4000, Seed: 5, Draw: draw})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	if likely := play(false); math.Abs(float64(likely.Return)) < 0.1 || likely.Draw { // by chance; another seed of the run has other ones
+		t.Fatalf("%+v of the most likely actions", likely)
+	}
+	const limit = 0.1 // five deviations of the mean of 4,000 games with returns of -2 to 2
+	if drawn := play(true); math.Abs(float64(drawn.Return)) > limit || !drawn.Draw || play(true) != drawn {
+		t.Errorf("%+v of drawn actions, and again %+v; want a return of 0 ± %v", drawn, play(true), limit)
+	}
+}
+
 // Two runs play each other: a policy against itself wins half of its games, the games of a seed are the same every time, and the sides are opposite.
 func TestPlay(t *testing.T) {
 	dev := openDevice(t)
@@ -95,7 +117,7 @@ func TestPlay(t *testing.T) {
 	const games = 40
 	play := func(a, b evorl.Side) evorl.Match {
 		t.Helper()
-		m, err := evorl.Play(t.Context(), dev, a, b, games, 5)
+		m, err := evorl.Play(t.Context(), dev, a, b, evorl.PlayConfig{Games: games, Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,20 +145,20 @@ func TestPlay(t *testing.T) {
 			t.Errorf("mean return %v in games of one point; want %v", m.Return, difference)
 		}
 	}
-	if _, err := evorl.Play(t.Context(), dev, evorl.Side{Player: envs.RandomPlayer}, a, 1, 5); err == nil || !strings.Contains(err.Error(), "has no run") {
+	if _, err := evorl.Play(t.Context(), dev, evorl.Side{Player: envs.RandomPlayer}, a, evorl.PlayConfig{Games: 1}); err == nil || !strings.Contains(err.Error(), "has no run") {
 		t.Errorf("a random player first: %v", err)
 	}
 	var world *evorl.WorldError
-	_, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: of("1", "2")}, 1, 5)
+	_, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: of("1", "2")}, evorl.PlayConfig{Games: 1})
 	if !errors.As(err, &world) || !strings.Contains(err.Error(), "task.rounds is 1") {
 		t.Errorf("worlds of other options: %v", err)
 	}
-	if _, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: of("1", "1", "network.hidden=[5]")}, 1, 5); err == nil ||
+	if _, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: of("1", "1", "network.hidden=[5]")}, evorl.PlayConfig{Games: 1}); err == nil ||
 		!strings.Contains(err.Error(), "networks differ") {
 		t.Errorf("other networks: %v", err)
 	}
 	var member *evorl.MemberError
-	if _, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: b.Run, Member: 1}, 1, 5); !errors.As(err, &member) {
+	if _, err := evorl.Play(t.Context(), dev, a, evorl.Side{Run: b.Run, Member: 1}, evorl.PlayConfig{Games: 1}); !errors.As(err, &member) {
 		t.Errorf("a member that there is not: %v", err)
 	}
 }

@@ -20,6 +20,7 @@ type playFlags struct {
 	device  string
 	seed    string
 	games   int
+	draw    bool
 	members []int
 	asJSON  bool
 }
@@ -31,8 +32,8 @@ func newPlay(known *evorl.Catalog) *cobra.Command {
 		Short: "Let the policies of two runs play each other",
 		Long: paragraphs(
 			"Play games between the newest checkpoints of two runs, in a world of two seats, and write how often the first one wins, draws half, with a 95 % "+
-				"interval, and its mean return. Actions are the most likely ones, and who has the first seat is drawn for each game. Both runs must have the "+
-				"same world and the same networks. The games of seed S are the same every time.",
+				"interval, and its mean return. Actions are the most likely ones, or with --draw drawn as in training, which a policy of poker needs to bluff. Who "+
+				"has the first seat is drawn for each game. Both runs must have the same world and the same networks. The games of seed S are the same every time.",
 			"In place of the second run, scripted is the script of the world, if it has one, and random draws actions uniformly. best is the best response, where "+
 				"all plays of the game can be listed (KuhnPoker-v0, LeducPoker-v0): no games are played, and what it wins against the first run's policy, whose actions "+
 				"are drawn, is exact. The mean over both seats is the policy's exploitability, 0 of an equilibrium; of self-play there is also that of the pool, of "+
@@ -49,6 +50,7 @@ func newPlay(known *evorl.Catalog) *cobra.Command {
 	cmd.Flags().IntVar(&f.games, "games", 100, "play `N` games")
 	cmd.Flags().IntSliceVar(&f.members, "members", []int{0, 0}, "`A,B`: members of the first and of the second run")
 	cmd.Flags().StringVar(&f.seed, "seed", "0", "seed `S` of the games")
+	cmd.Flags().BoolVar(&f.draw, "draw", false, "draw the policies' actions, instead of taking the most likely ones")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "end with one line of JSON on standard output")
 	return cmd
 }
@@ -65,7 +67,7 @@ func (f *playFlags) run(cmd *cobra.Command, paths [2]string) error {
 		return usagef("--seed %s: want 0 to %d", f.seed, uint32(1<<32-1))
 	}
 	if paths[1] == bestResponse {
-		for _, name := range []string{"games", "seed"} {
+		for _, name := range []string{"games", "seed", "draw"} {
 			if cmd.Flags().Changed(name) {
 				return usagef("--%s: against the best response no games are played; want none", name)
 			}
@@ -159,10 +161,13 @@ func (f *playFlags) play(ctx context.Context, cmd *cobra.Command, dev *vk.Device
 		defer func() { _ = restored.Close() }() // nothing was changed
 		sides[i] = evorl.Side{Run: restored, Member: f.members[i]}
 	}
-	m, err := evorl.Play(ctx, dev, sides[0], sides[1], f.games, seed)
+	m, err := evorl.Play(ctx, dev, sides[0], sides[1], evorl.PlayConfig{Games: f.games, Seed: seed, Draw: f.draw})
 	var world *evorl.WorldError
 	if errors.As(err, &world) {
 		return usagef("%v", world)
+	}
+	if errors.Is(err, evorl.ErrNoDistribution) {
+		return usagef("--draw: %v", err)
 	}
 	if err != nil {
 		return err

@@ -117,12 +117,21 @@ func TestRatings(t *testing.T) {
 	b := newBox(t)
 	b.write("duels.toml", duels)
 	b.replace("duels.toml", "time_limit = 40", "time_limit = 8") // games enough for ratings
+	b.write("values.toml", "workflow = \"dqn\"\nenv = \"PongDuel-v0\"\niterations = 1\n[environment]\ntime_limit = 8\n[network]\nhidden = [8]\n"+
+		"[replay]\ncapacity = 128\nbatch = 4\n[dqn]\nenvironments = 2\nlearning_starts = 8\n[evaluation]\nepisodes = 1\nbest_episodes = 0\n")
 	b.must("run", "-q", "--out", "one", "--set", "ppo.members=1", "duels.toml")
 	if out, want := b.must("play", "--games", "4", "one", "scripted"), "B  scripted\n"; !strings.Contains(out, want) || !strings.Contains(out, "return of A") {
 		t.Errorf("%s; want %q in it, and a return", out, want)
 	}
 	b.must("run", "-q", "--out", "pbt", "--set", "ppo.members=3", "--set", "workflow=pbt", "--set", "pbt.over=self-play", "--set", "pbt.warmup=2",
 		"--set", "pbt.interval=2", "--set", "pbt.episodes=2", "duels.toml")
+	if of := b.object(b.must("play", "--games", "4", "--draw", "--json", "one", "scripted")); of["draw"] != true || of["games"] != 4.0 {
+		t.Errorf("%v; want four games of drawn actions", of)
+	}
+	b.must("run", "-q", "--out", "values", "values.toml")
+	if _, stderr, status := b.run("play", "--draw", "values", "scripted"); status != statusUsage || !strings.Contains(stderr, "no distribution of actions") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
 	b.write("es.toml", "workflow = \"snes\"\nenv = \"sphere\"\niterations = 2\n")
 	b.must("run", "-q", "--out", "es", "es.toml")
 	for _, c := range []struct {
@@ -182,7 +191,8 @@ func TestPlayBest(t *testing.T) {
 	if of["env"] != "KuhnPoker-v0" || of["opponents"] != 3.0 {
 		t.Errorf("%v; want KuhnPoker-v0 and 3 opponents", of)
 	}
-	for flag, want := range map[string]string{"--games=4": "--games: against the best response", "--seed=4": "--seed: against the best response"} {
+	for flag, want := range map[string]string{"--games=4": "--games: against the best response", "--seed=4": "--seed: against the best response",
+		"--draw": "--draw: against the best response"} {
 		if _, stderr, status := b.run("play", flag, "one", "best"); status != statusUsage || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d\n%s", flag, status, stderr)
 		}

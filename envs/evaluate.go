@@ -8,7 +8,7 @@ import (
 )
 
 // Evaluator runs whole episodes of every member, all members × episodes in one batch, without auto-reset and with the
-// mode of the policy's distribution as action. Rewards are the environment's own; reward scale and sparsity of the
+// mode of the policy's distribution as action, or with Draw drawn ones. Rewards are the environment's own; reward scale and sparsity of the
 // training options are ignored. In a world of several agents a member's policy plays all seats, and an episode's return
 // is the mean over the seats; against a pool of opponents (Against) it plays one, and the return is that seat's.
 type Evaluator struct {
@@ -18,6 +18,7 @@ type Evaluator struct {
 	policy  *Policy
 	members int
 	against *opposed // nil: a member plays all seats
+	draws   bool
 
 	runs map[int]*evaluation // by episodes per member
 }
@@ -64,6 +65,10 @@ func (ev *Evaluator) steps() int {
 // pool's, and cfg says which play, except for the sizes and the seat. Call it before the first evaluation.
 func (ev *Evaluator) Against(policy *Policy, cfg MatchConfig) { ev.against = &opposed{policy, cfg} }
 
+// Draw makes all players of Run and Fitness draw their actions from the policy's distribution; its head must have one (nn.Head.Draws). Call it before the first
+// evaluation.
+func (ev *Evaluator) Draw() { ev.draws = true }
+
 // Policy returns the evaluated policy.
 func (ev *Evaluator) Policy() *Policy { return ev.policy }
 
@@ -73,7 +78,7 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 	if err := engine.Require(map[string]any{"state": s}); err != nil {
 		return nil, fmt.Errorf("envs: the fitness of a policy: %w", err)
 	}
-	rollout, acts, err := ev.newRollout(ctx, s, episodes, ev.against, true)
+	rollout, acts, err := ev.newRollout(ctx, s, episodes, ev.against, !ev.draws)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +219,7 @@ func (ev *Evaluator) Prepare(ctx context.Context, clock engine.Clock, episodes i
 }
 
 func (run *evaluation) build(ctx context.Context, ev *Evaluator, clock engine.Clock, episodes int) (err error) {
-	if run.rollout, run.acts, err = ev.newRollout(ctx, run.state, episodes, ev.against, true); err != nil {
+	if run.rollout, run.acts, err = ev.newRollout(ctx, run.state, episodes, ev.against, !ev.draws); err != nil {
 		return err
 	}
 	if err := run.state.Zero(ctx); err != nil {

@@ -99,6 +99,9 @@ func (h Head) Words() int {
 // Outputs returns the number of outputs that the network must have.
 func (h Head) Outputs() int { return h.Words() * h.Width() }
 
+// Draws reports whether actions have a distribution to be drawn from; others have exploration noise at most.
+func (h Head) Draws() bool { return h.Kind == Categorical || h.Kind == Binned || h.Kind == Gaussian }
+
 // Parameters returns the number of the head's own parameters, stored directly after the network's: the log standard
 // deviations of a Gaussian that do not depend on the state.
 func (h Head) Parameters() int {
