@@ -45,7 +45,7 @@ const uint S_LANDMARKS = 4u * AGENTS;
         obs[4u + 2u * l] = to.x; \
         obs[5u + 2u * l] = to.y; \
     } \
-    [[unroll]] for (uint k = 0u; k + 1u < AGENTS; k++) { \
+    [[unroll]] for (uint k = 0u; k < AGENTS - 1u; k++) { \
         vec2 to = PLACE(k < seat ? k : k + 1u) - place; \
         obs[4u + 2u * (LANDMARKS + k)] = to.x; \
         obs[5u + 2u * (LANDMARKS + k)] = to.y; \

@@ -81,7 +81,10 @@ void env_step(const uint action[AGENTS], inout Rng rng, out float reward[AGENTS]
         // An item drifts on, also one that is gone, as the first of them may still be seen.
         float kind = state(f);
         precise vec2 velocity = ww_vector(f + 3u), to = ww_vector(f + 1u) + velocity, inside = clamp(to, WW_LOW, WW_HIGH);
-        ww_set(f + 1u, inside, vec2(to.x != inside.x ? -velocity.x : velocity.x, to.y != inside.y ? -velocity.y : velocity.y));
+        set_state(f + 1u, inside.x);
+        set_state(f + 2u, inside.y);
+        if (to.x != inside.x) set_state(f + 3u, -velocity.x); // seldom: the software driver stores lane by lane
+        if (to.y != inside.y) set_state(f + 4u, -velocity.y);
         bool there = abs(kind) == 1.0, touched = false;
         [[unroll]] for (uint a = 0u; a < WW_AGENTS; a++) {
             bool touches = there && ww_touches(place[a], inside);
@@ -93,16 +96,16 @@ void env_step(const uint action[AGENTS], inout Rng rng, out float reward[AGENTS]
     terminated = false;
 }
 
-// The distance at which a ray from the origin meets a disc; more than any range if it does not.
+// The square of the distance at which a ray from the origin meets a disc; more than any range's if it does not.
 float ww_meet(vec2 ray, vec2 centre) {
     float side = centre.x * ray.y - centre.y * ray.x;
     if (CORRECTED) {
         float along = dot(ray, centre);
-        return abs(side) <= WW_RADIUS && along > 0.0 && along < WW_RANGE ? along : M_INFINITY;
+        return abs(side) <= WW_RADIUS && along > 0.0 && along < WW_RANGE ? along * along : M_INFINITY;
     }
     vec2 point = centre + vec2(ray.y, -ray.x) * abs(side);
-    float along = abs(ray.x) > abs(ray.y) ? point.x / ray.x : point.y / ray.y;
-    return abs(side) <= WW_RADIUS && along > 0.0 && along < WW_RANGE ? length(point) : M_INFINITY;
+    float along = abs(ray.x) > abs(ray.y) ? point.x * (1.0 / ray.x) : point.y * (1.0 / ray.y);
+    return abs(side) <= WW_RADIUS && along > 0.0 && along < WW_RANGE ? dot(point, point) : M_INFINITY;
 }
 
 // The distance of the wall along a ray; WW_RANGE if it is farther.
@@ -112,29 +115,40 @@ float ww_wall(vec2 ray, vec2 place) {
     return min(min(x, y), WW_RANGE);
 }
 
-// What an agent sees: each ray shows the nearest thing only, then its own velocity. Everything is read once, and tested with all rays, whose distances are in
-// registers: the loops have no variable indices.
+// Where the state of thing i begins, an item or an agent: its x.
+uint ww_thing(uint i) { return i < WW_ITEMS ? WW_ITEM + 5u * i + 1u : 4u * (i - WW_ITEMS); }
+
+// What an agent sees: each ray shows the nearest thing only, then its own velocity. Of 32 things at a time it is found out first which are in its reach, since
+// lanes have worlds of their own: some world has a thing in reach most of the time, but each world has few. Each of these is tested with all rays. Distances are
+// in registers, since no loop has variable indices.
 void env_observe(uint agent) {
     vec2 place = ww_vector(4u * agent);
-    float distances[WW_RAYS];
+    float squares[WW_RAYS]; // of distances
     uint nearest[WW_RAYS];
     [[unroll]] for (uint ray = 0u; ray < WW_RAYS; ray++) {
-        distances[ray] = WW_RANGE;
+        squares[ray] = WW_RANGE * WW_RANGE;
         nearest[ray] = 0u;
     }
     const uint things = WW_ITEMS + (WW_AGENTS > 1u ? WW_AGENTS : 0u);
-    [[dont_unroll]] for (uint i = 0u; i < things; i++) {
-        bool item = i < WW_ITEMS;
-        uint f = item ? WW_ITEM + 5u * i + 1u : 4u * (i - WW_ITEMS);
-        vec2 to = ww_vector(f) - place;
-        bool there = item ? abs(state(f - 1u)) == 1.0 : i - WW_ITEMS != agent;
-        const float reach = WW_RANGE + 2.0 * WW_RADIUS; // a point off the ray may be that far
-        if (!there || dot(to, to) > reach * reach + WW_RADIUS * WW_RADIUS) continue;
-        [[unroll]] for (uint ray = 0u; ray < WW_RAYS; ray++) {
-            float d = ww_meet(ww_direction(ray), to);
-            bool nearer = d < distances[ray];
-            distances[ray] = nearer ? d : distances[ray];
-            nearest[ray] = nearer ? i : nearest[ray];
+    [[dont_unroll]] for (uint first = 0u; first < things; first += 32u) {
+        uint near = 0u; // bit b: thing first + b
+        [[dont_unroll]] for (uint i = first; i < min(first + 32u, things); i++) {
+            uint f = ww_thing(i);
+            vec2 to = ww_vector(f) - place;
+            bool there = i < WW_ITEMS ? abs(state(f - 1u)) == 1.0 : i - WW_ITEMS != agent;
+            const float reach = WW_RANGE + 2.0 * WW_RADIUS; // a point off the ray may be that far
+            near |= there && dot(to, to) <= reach * reach + WW_RADIUS * WW_RADIUS ? 1u << (i - first) : 0u;
+        }
+        [[dont_unroll]] while (near != 0u) {
+            uint i = first + uint(findLSB(near));
+            near &= near - 1u;
+            vec2 to = ww_vector(ww_thing(i)) - place;
+            [[unroll]] for (uint ray = 0u; ray < WW_RAYS; ray++) {
+                float square = ww_meet(ww_direction(ray), to);
+                bool nearer = square < squares[ray];
+                squares[ray] = nearer ? square : squares[ray];
+                nearest[ray] = nearer ? i : nearest[ray];
+            }
         }
     }
     // The first two items, one of which may still be seen once it is gone.
@@ -147,10 +161,10 @@ void env_observe(uint agent) {
         velocities[k] = ww_vector(f + 3u);
     }
     [[dont_unroll]] for (uint ray = 0u; ray < WW_RAYS; ray++) {
-        float d = distances[0];
+        float d = sqrt(squares[0]);
         uint i = nearest[0];
-        [[unroll]] for (uint k = 0u; k + 1u < WW_RAYS; k++) {
-            distances[k] = distances[k + 1u];
+        [[unroll]] for (uint k = 0u; k < WW_RAYS - 1u; k++) { // k + 1u < WW_RAYS would not be unrolled by Mesa's compiler
+            squares[k] = squares[k + 1u];
             nearest[k] = nearest[k + 1u];
         }
         vec2 direction = ww_direction(ray);
