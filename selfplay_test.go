@@ -145,7 +145,8 @@ func TestPlay(t *testing.T) {
 			t.Errorf("mean return %v in games of one point; want %v", m.Return, difference)
 		}
 	}
-	if _, err := evorl.Play(t.Context(), dev, evorl.Side{Player: envs.RandomPlayer}, a, evorl.PlayConfig{Games: 1}); err == nil || !strings.Contains(err.Error(), "has no run") {
+	if _, err := evorl.Play(t.Context(), dev, evorl.Side{Player: envs.RandomPlayer}, a, evorl.PlayConfig{Games: 1}); err == nil ||
+		!strings.Contains(err.Error(), "has no run") {
 		t.Errorf("a random player first: %v", err)
 	}
 	var world *evorl.WorldError

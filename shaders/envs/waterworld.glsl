@@ -118,9 +118,9 @@ float ww_wall(vec2 ray, vec2 place) {
 // Where the state of thing i begins, an item or an agent: its x.
 uint ww_thing(uint i) { return i < WW_ITEMS ? WW_ITEM + 5u * i + 1u : 4u * (i - WW_ITEMS); }
 
-// What an agent sees: each ray shows the nearest thing only, then its own velocity. Of 32 things at a time it is found out first which are in its reach, since
-// lanes have worlds of their own: some world has a thing in reach most of the time, but each world has few. Each of these is tested with all rays. Distances are
-// in registers, since no loop has variable indices.
+// What an agent sees: each ray shows the nearest thing only, then its own velocity. Of 32 things at a time it is found out first which are in its reach,
+// since lanes have worlds of their own: some world has a thing in reach most of the time, but each world has few. Each of these is tested with all rays.
+// Distances are in registers, since no loop has variable indices.
 void env_observe(uint agent) {
     vec2 place = ww_vector(4u * agent);
     float squares[WW_RAYS]; // of distances
