@@ -210,7 +210,7 @@ func (g Gemm) alpha() float32 {
 func (g Gemm) alignedC(n int) bool {
 	c := g.C
 	if g.Members == 1 {
-		c.Stride = 0 // to a member that there is not
+		c.Stride = 0 // there is no next member
 	}
 	return c.aligned(n) && g.Block%n == 0 && (g.splits() == 1 || g.SplitStride%n == 0)
 }

@@ -63,7 +63,7 @@ type gemmCase struct {
 	tail                   int  // columns of A as stored that are in a matrix of their own; only for panels
 	sums                   bool // of B's columns; only for panels
 	splits                 int
-	stride                 int // floats that C's has beyond its rows
+	stride                 int // floats from the end of a member's C to the next one's; 0: any
 	bias                   bool
 	activation, slope      Activation
 	blocks                 bool     // C's rows lie in blocks
@@ -407,8 +407,8 @@ func TestGemmPanel(t *testing.T) {
 	gemmCase{members: 2, m: 65, n: 23, k: 131, transposeB: true}.run(t)
 }
 
-// TestGemmAlignment: rows of C are stored eight floats at once where all that the product has begin at multiples of eight: a network whose parameters are an
-// odd number of fours has a stride that one member never takes.
+// TestGemmAlignment: rows of C that begin at multiples of eight floats are stored eight floats at once. The stride from member to member counts only if there
+// are several: that of a network's parameters may be an odd number of fours.
 func TestGemmAlignment(t *testing.T) {
 	g := Gemm{Members: 1, M: 65, N: 64, K: 128, C: Matrix{At: 592, Stride: 132180, Row: 64}}
 	if got := g.alignmentC(); got != 8 {
@@ -418,7 +418,7 @@ func TestGemmAlignment(t *testing.T) {
 	if got := g.alignmentC(); got != 4 {
 		t.Errorf("two members, %d floats apart: rows begin at multiples of %d floats; want 4", g.C.Stride, got)
 	}
-	// The product of one member with such a stride, by the form that the device chooses: the others' tests have strides at random.
+	// The product of one member with such a stride, by the form that the device chooses; other tests have strides at random.
 	gemmCase{members: 1, m: 67, n: 64, k: 130, transposeA: true, aligned: true, stride: 4}.run(t)
 }
 
