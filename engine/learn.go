@@ -45,7 +45,10 @@ type learn struct {
 	saveOptions                  []checkpoint.Option
 	hooks                        []Hook
 	log                          *slog.Logger
-	took                         atomic.Int64 // nanoseconds of the step before; 0: there was none
+	took                         atomic.Int64  // nanoseconds of the step before; 0: there was none
+	unsaved                      time.Duration // a checkpoint is overdue if the last one is as old
+	saved                        time.Time     // when the last one was written, or Learn began
+	saving                       time.Duration // what that took
 }
 
 // Iterations sets the total number of iterations of the run, including those before a resume.
@@ -56,8 +59,8 @@ func EvaluateEvery(n, episodes int) LearnOption {
 	return func(l *learn) { l.evaluateEvery, l.episodes = n, episodes }
 }
 
-// CheckpointTo writes a checkpoint into dir at each n-th iteration (n = 0: only at the end, and when the run is interrupted) and keeps
-// the newest keep checkpoints (0: all).
+// CheckpointTo writes a checkpoint into dir at each n-th iteration, and after the iteration in which the last one becomes five minutes old, or fifty times
+// as old as it took to write. n = 0: only at the end, and when the run is interrupted. It keeps the newest keep checkpoints (0: all).
 func CheckpointTo(dir string, n, keep int, opts ...checkpoint.Option) LearnOption {
 	return func(l *learn) { l.dir, l.checkpointEvery, l.checkpoints, l.saveOptions = dir, n, keep, opts }
 }
@@ -114,7 +117,7 @@ func newLearn(w Workflow, opts []LearnOption) (*learn, error) {
 	if err := Require(map[string]any{"workflow": w}); err != nil {
 		return nil, err
 	}
-	l := &learn{}
+	l := &learn{unsaved: maxUnsaved}
 	for _, o := range opts {
 		if o == nil {
 			return nil, &NilError{"option"}
@@ -145,6 +148,7 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(l.stepGrace(), cancel) })()
 	var pending *vk.Ticket
 	start, saved := time.Now(), done
+	l.saved = start
 	began := start // of the step in progress
 	perIteration := w.Describe().StepsPerIter
 	submitted := done
@@ -196,7 +200,7 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 				reason = err
 			}
 		}
-		if l.checkpoint(done) {
+		if l.checkpoint(done) || pending == nil && l.overdue() {
 			if err := l.save(run, w, done); err != nil {
 				return errors.Join(reason, err)
 			}
@@ -222,6 +226,12 @@ const (
 	aheadBelow  = 5 * time.Second
 	finishBelow = 30 * time.Second
 	leastGrace  = 5 * time.Second
+)
+
+// A crash costs no more than maxUnsaved and an iteration, except where checkpoints would then take more than one part in savingShare of the time.
+const (
+	maxUnsaved  = 5 * time.Minute
+	savingShare = 50
 )
 
 // ahead reports whether a step may be submitted before the one in progress has finished: its time is known, and short.
@@ -291,7 +301,7 @@ func (l *learn) evaluate(ctx context.Context, w Workflow, done int) (*Evaluation
 }
 
 // pauses reports whether the step after the given number of iterations must wait for something that reads the state.
-func (l *learn) pauses(done int) bool { return l.evaluates(done) || l.checkpoint(done) }
+func (l *learn) pauses(done int) bool { return l.evaluates(done) || l.checkpoint(done) || l.overdue() }
 
 func (l *learn) evaluates(done int) bool {
 	return l.evaluateEvery > 0 && (done%l.evaluateEvery == 0 || done == l.iterations)
@@ -301,12 +311,19 @@ func (l *learn) checkpoint(done int) bool {
 	return l.dir != "" && (l.checkpointEvery > 0 && done%l.checkpointEvery == 0 || done == l.iterations)
 }
 
+// overdue reports whether the last checkpoint is so old that the next one does not wait for its iteration.
+func (l *learn) overdue() bool {
+	return l.dir != "" && l.checkpointEvery > 0 && time.Since(l.saved) > max(l.unsaved, savingShare*l.saving)
+}
+
 func (l *learn) save(ctx context.Context, w Workflow, done int) error {
 	ctx, span := tracer.Start(ctx, "checkpoint", trace.WithAttributes(attribute.Int("iteration", done)))
 	defer span.End()
+	began := time.Now()
 	if _, err := w.State().Save(ctx, l.dir, done, l.saveOptions...); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
+	l.saved, l.saving = time.Now(), time.Since(began)
 	l.log.Info("checkpoint written", "iteration", done, "folder", l.dir)
 	if l.checkpoints > 0 {
 		if err := checkpoint.Prune(l.dir, l.checkpoints, int64(done)); err != nil {

@@ -175,6 +175,44 @@ func TestLearnStops(t *testing.T) {
 	}
 }
 
+// Where iterations are long, a checkpoint does not wait for its iteration, as long as writing takes little of the time.
+func TestLearnSavesInTime(t *testing.T) {
+	w, dir := newCounting(t), t.TempDir()
+	soon := func(l *learn) { l.unsaved = time.Nanosecond }
+	if err := Learn(t.Context(), w, Iterations(3), CheckpointTo(dir, 100, 0), soon); err != nil {
+		t.Fatal(err)
+	}
+	if steps, err := checkpoint.Steps(dir); err != nil || !slices.Contains(steps, 1) || !slices.Contains(steps, 3) {
+		t.Errorf("checkpoints of %v, %v; want one of 1, which was overdue, and one of 3", steps, err)
+	}
+	c, err := checkpoint.Open(checkpoint.Path(dir, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := newCounting(t)
+	if err := again.state.Load(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if done, _, err := again.clock.Read(t.Context()); err != nil || done != 1 {
+		t.Errorf("the checkpoint of 1 is the state after %d iterations, %v", done, err)
+	}
+	at := func(age, saving time.Duration) *learn {
+		return &learn{dir: dir, checkpointEvery: 100, unsaved: maxUnsaved, saved: time.Now().Add(-age), saving: saving}
+	}
+	for _, c := range []struct {
+		l    *learn
+		want bool
+	}{
+		{at(4*time.Minute, time.Second), false}, {at(6*time.Minute, time.Second), true},
+		{at(6*time.Minute, 10*time.Second), false}, {at(9*time.Minute, 10*time.Second), true},
+		{&learn{dir: dir, unsaved: maxUnsaved}, false}, {&learn{checkpointEvery: 100, unsaved: maxUnsaved}, false},
+	} {
+		if got := c.l.overdue(); got != c.want {
+			t.Errorf("a checkpoint that took %v to write %v ago, one in %d iterations: overdue %v", c.l.saving, time.Since(c.l.saved), c.l.checkpointEvery, got)
+		}
+	}
+}
+
 func TestLearnLogs(t *testing.T) {
 	var log bytes.Buffer
 	w := newCounting(t, Logger(slog.New(slog.NewTextHandler(&log, nil))))
