@@ -14,8 +14,9 @@
 
 # Tests that need what a machine may not have are skipped by go test, and fail here; those of MuJoCo's own compiler only if MUJOCO_PYTHON
 # names a Python, and those of numpy, Gymnasium and Stable-Baselines3 only if EVORL_BRIDGE_PYTHON does.
-# Packages are tested on all processors as it is, so translating kernels on all would only take longer.
-must = CI=1 EVORL_TRANSLATE_AHEAD=0
+# Packages are tested on all processors as it is, so translating kernels on all would only take longer. Nobody debugs the tests' programs: without tables
+# for that (-w) they are linked in half of the time.
+must = CI=1 EVORL_TRANSLATE_AHEAD=0 GOFLAGS="$$GOFLAGS -ldflags=-w"
 
 run: build
 	bin/evorl run --device 0 configs/pbt.toml
@@ -37,11 +38,13 @@ vkango: setup-test
 unoptimized = GALLIVM_PERF=nopt
 
 # All tests, while the layer looks for wrong use of Vulkan and for missing barriers, of one package more at once than a small machine has processors: tests
-# compile on one and wait at times. tools/pipelines takes the shim.
+# compile on one and wait at times. Go begins packages in the order given: those that take longest come first, so that none of them is left alone at the end.
+# tools/pipelines takes the shim.
+longest = ./cmd . ./rl ./hybrid ./engine/nn ./envs ./ec/problem ./ec
 shim_folder = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/evorl/shim
 validate: setup-test
 	@tools/mesa.sh shim "$(shim_folder)"
-	$(must) $(unoptimized) go run ./tools/validate -- -p $$(($$(nproc) + 1)) -timeout 40m ./...
+	$(must) $(unoptimized) go run ./tools/validate -- -p $$(($$(nproc) + 1)) -timeout 40m $(longest) ./...
 
 # What runs kernels, while the layer looks for accesses behind the end of a buffer. It instruments them, and takes minutes to compile an
 # unrolled network, so these are the tests that it can take in reasonable time. rl/internal/lane/policy_update is not among them: Debian 12's layer
