@@ -40,7 +40,7 @@ unoptimized = GALLIVM_PERF=nopt
 # All tests, while the layer looks for wrong use of Vulkan and for missing barriers, of one package more at once than a small machine has processors: tests
 # compile on one and wait at times. Go begins packages in the order given: those that take longest come first, so that none of them is left alone at the end.
 # tools/pipelines takes the shim.
-longest = ./cmd . ./rl ./hybrid ./engine/nn ./envs ./ec/problem ./ec
+longest = ./rl ./envs ./engine/nn ./cmd . ./hybrid ./tools/pipelines ./ec/problem ./ec
 shim_folder = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/evorl/shim
 validate: setup-test
 	@tools/mesa.sh shim "$(shim_folder)"

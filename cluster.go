@@ -402,9 +402,9 @@ func (w *remote) follow(ctx context.Context, hello *machines.Hello) error {
 	}
 	w.tell(fmt.Sprintf("%s on %s, %d iterations: compiling kernels", cfg.Run.Workflow, cfg.Run.Env, hello.Iterations))
 	if cfg.setup.Acts() {
-		return cfg.setup.Act(ctx, engine.New(w.dev, engine.Seed(hello.Seed)), w.link, w.name, cfg.Environment)
+		return cfg.setup.Act(ctx, engine.New(w.dev, engine.Seed(hello.Seed)), w.link, w.name, cfg.options())
 	}
-	if members, build := cfg.setup.Slice(cfg.Environment); build != nil {
+	if members, build := cfg.setup.Slice(cfg.options()); build != nil {
 		eng := engine.New(w.dev, engine.Seed(hello.Seed))
 		return hybrid.Assist(ctx, eng, w.link, w.name, members, cfg.Evaluation.Episodes, build)
 	}

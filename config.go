@@ -103,7 +103,7 @@ func decode(d *config.Document, o options) (*Config, error) {
 		return nil, err
 	}
 	cfg.Run.Env = of.Place
-	if err := d.Locate(of.Check(cfg.Environment)); err != nil {
+	if err := d.Locate(of.Check(cfg.options())); err != nil {
 		return nil, err
 	}
 	if err := d.Locate(of.CheckVary(cfg.vary, cfg.checkValue)); err != nil {
@@ -165,6 +165,13 @@ func (c *Config) TOML() ([]byte, error) {
 // Workflow returns the description of the workflow.
 func (c *Config) Workflow() Workflow { return c.setup.Workflow }
 
+// options are what a workflow is made with.
+func (c *Config) options() envs.Options {
+	of := c.Environment
+	of.DrawEvaluations = c.Evaluation.Draw
+	return of
+}
+
 // Env returns the environment, nil for problems.
 func (c *Config) Env() *envs.Environment { return c.setup.Env }
 
@@ -196,7 +203,7 @@ func (c *Config) Selects() bool { return c.setup.Selects() }
 
 // Archive returns what bounds the descriptors of a map of elites, and how many cells its grid has along each; low is nil where nothing is described, and
 // cells where there is no grid.
-func (c *Config) Archive() (low, high []float64, cells []int) { return c.setup.Archive(c.Environment) }
+func (c *Config) Archive() (low, high []float64, cells []int) { return c.setup.Archive(c.options()) }
 
 // Front returns approximately the given number of points of the problem's true front, [points][objectives],
 // maximised; nil if unknown.
@@ -216,10 +223,10 @@ func (c *Config) Build(ctx context.Context, eng *engine.Engine) (engine.Workflow
 			return nil, fmt.Errorf("evorl: [%s]: %w", s.Name, err)
 		}
 	}
-	if err := c.setup.Check(c.Environment); err != nil {
+	if err := c.setup.Check(c.options()); err != nil {
 		return nil, fmt.Errorf("evorl: %w", err)
 	}
-	w, err := c.setup.Settings.Build(ctx, eng, c.setup.Env, c.Environment)
+	w, err := c.setup.Settings.Build(ctx, eng, c.setup.Env, c.options())
 	if err != nil {
 		return nil, err // no nil pointer in the interface
 	}

@@ -21,6 +21,7 @@ type Evaluation struct {
 	Workflow   string `json:"workflow"`
 	Env        string `json:"env"`
 	Seed       uint32 `json:"seed"` // of the episodes
+	Draw       bool   `json:"draw"` // policies drew their actions, as [evaluation] draw says
 	Iteration  int    `json:"iteration"`
 	Members    int    `json:"members"`
 	Measure    string `json:"measure"`     // the meaning of the returns; see Config.Measure
@@ -74,7 +75,7 @@ func (r *Restored) Evaluate(ctx context.Context, episodes int, member *int) (Eva
 	}
 	e := Evaluation{
 		Workflow: r.cfg.Run.Workflow, Env: r.cfg.Run.Env, Seed: r.eng.Seed(), Iteration: r.Iteration(), Members: len(out.Returns), Episodes: episodes,
-		Measure:    r.cfg.Measure(),
+		Measure: r.cfg.Measure(), Draw: r.cfg.Evaluation.Draw,
 		Checkpoint: r.checkpoint.Path, Digest: r.checkpoint.Manifest.Digest, Refused: r.refused, Best: r.best,
 	}
 	var all [][]float64

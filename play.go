@@ -74,17 +74,11 @@ func Play(ctx context.Context, dev *vk.Device, a, b Side, cfg PlayConfig) (Match
 	}
 	s := engine.New(dev, engine.Seed(cfg.Seed)).NewState()
 	defer s.Close()
-	ev, clock, err := opposing(ctx, s, a, b)
+	ev, clock, err := opposing(ctx, s, a, b, cfg.Draw)
 	if err != nil {
 		return Match{}, err
 	}
 	defer ev.Close()
-	if cfg.Draw {
-		if head := ev.Policy().Head; !head.Draws() {
-			return Match{}, fmt.Errorf("evorl: drawn games of %s, with a %v head: %w", a.Run.path, head.Kind, ErrNoDistribution)
-		}
-		ev.Draw()
-	}
 	of, err := ev.Run(ctx, clock, cfg.Games)
 	if err != nil {
 		return Match{}, err
@@ -183,8 +177,8 @@ func checkWorlds(a *Restored, other Side) error {
 	return nil
 }
 
-// opposing makes an evaluator in which a's policy plays against b's, with tensors in s.
-func opposing(ctx context.Context, s *engine.State, a, b Side) (*envs.Evaluator, engine.Clock, error) {
+// opposing makes an evaluator in which a's policy plays against b's, with tensors in s. draw lets both draw their actions.
+func opposing(ctx context.Context, s *engine.State, a, b Side, draw bool) (*envs.Evaluator, engine.Clock, error) {
 	clock := engine.NewClock(s)
 	if b.Player != envs.PoolPlayer {
 		b.Run, b.Member = a.Run, a.Member // this row plays no game
@@ -209,6 +203,9 @@ func opposing(ctx context.Context, s *engine.State, a, b Side) (*envs.Evaluator,
 		return nil, clock, fmt.Errorf("%s and %s cannot play each other: their networks differ, %v and %v, or how observations are normalized; want the same",
 			a.Run.path, b.Run.path, p.Network, q.Network)
 	}
+	if draw && !p.Head.Draws() {
+		return nil, clock, fmt.Errorf("evorl: drawn games of %s, with a %v head: %w", a.Run.path, p.Head.Kind, ErrNoDistribution)
+	}
 	both := *p
 	both.Weights, both.Placement = nn.Weights{Params: s.Tensor("params", engine.Float32, engine.Members(2), engine.Axis("parameter", p.Row()))}, envs.Automatic
 	first := both
@@ -225,7 +222,9 @@ func opposing(ctx context.Context, s *engine.State, a, b Side) (*envs.Evaluator,
 			return nil, clock, err
 		}
 	}
-	ev, err := envs.NewEvaluator(ctx, s, a.Run.cfg.Env(), a.Run.cfg.Environment, &first)
+	options := a.Run.cfg.Environment
+	options.DrawEvaluations = draw
+	ev, err := envs.NewEvaluator(ctx, s, a.Run.cfg.Env(), options, &first)
 	if err == nil {
 		ev.Against(&both, b.Player.Alone(envs.MatchConfig{First: 1, Count: 1}))
 	}

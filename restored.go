@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/evorl/evorl/engine"
@@ -81,7 +82,9 @@ func (r *Restored) load(ctx context.Context, c *checkpoint.Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	if d := r.cfg.Differences(stored); len(d) > 0 {
+	// [evaluation] says how a state is evaluated, not what it is.
+	d := slices.DeleteFunc(r.cfg.Differences(stored), func(d Difference) bool { return strings.HasPrefix(d.Key, "evaluation.") })
+	if len(d) > 0 {
 		return &DifferenceError{Path: r.path, Differences: d}
 	}
 	r.checkpoint = c

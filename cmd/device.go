@@ -205,7 +205,13 @@ type restoredFlags struct {
 	known        *evorl.Catalog
 	device, seed string
 	best         bool
-	episodes     int // see addEpisodes
+	draw         bool // see addDraw
+	episodes     int  // see addEpisodes
+}
+
+// addDraw adds the flag that overrides the run's evaluation.draw.
+func (s *restoredFlags) addDraw(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.draw, "draw", false, "draw actions instead of taking the most likely ones (default the run's evaluation.draw)")
 }
 
 // addEpisodes adds the flag of the number of episodes by which a member is chosen.
@@ -254,6 +260,9 @@ func (s *restoredFlags) restored(cmd *cobra.Command, path string, f func(context
 	seed, err := episodeSeed(s.seed, cfg, s.best)
 	if err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("draw") {
+		cfg.Evaluation.Draw = s.draw
 	}
 	screen := cmd.ErrOrStderr()
 	return withDevice(cmd.Context(), screen, s.device, func(ctx context.Context, dev *vk.Device) error {

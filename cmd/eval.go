@@ -22,7 +22,8 @@ func newEval(known *evorl.Catalog) *cobra.Command {
 		Use:   "eval [flags] RUN_DIR",
 		Short: "Evaluate the newest checkpoint of a run, or its best",
 		Long: paragraphs(
-			"Run new episodes with the newest checkpoint of a run; actions are the policy's most likely ones. For PBT the figures are those "+
+			"Run new episodes with the newest checkpoint of a run; actions are the policy's most likely ones, unless the run's evaluations draw them or "+
+				"--draw says so. For PBT the figures are those "+
 				"of the member that is best in these very episodes, which favours luck, and then those in new episodes; for other workflows they are over all members, "+
 				"unless --member names one. The episodes of seed S are the same every time; without --seed it is the run's own.",
 			"--best takes, in place of the newest checkpoint, the state of the run in which a member had the highest mean return of all "+
@@ -55,6 +56,7 @@ func newEval(known *evorl.Catalog) *cobra.Command {
 	addDevice(cmd, &state.device)
 	cmd.Flags().IntVar(&episodes, "episodes", 100, "`N` episodes of each member")
 	cmd.Flags().BoolVar(&state.best, "best", false, "evaluate the best state of the run, not its newest checkpoint")
+	state.addDraw(cmd)
 	cmd.Flags().StringVar(&state.seed, "seed", "", "seed `S` of the episodes (default the run's, or with --best the next)")
 	cmd.Flags().IntVar(&member, "member", 0, "figures of member `N` (default for PBT the best of these episodes, else all)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "end with one line of JSON on standard output")
@@ -97,6 +99,9 @@ func writeEvaluation(cmd *cobra.Command, e evorl.Evaluation) error {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "%s of %s %s ± %s over %s%s\n", e.Measure, of, short(float64(e.MeanReturn)), short(float64(e.StdReturn)), over, againText(e.BestAgain))
+	if e.Draw {
+		b.WriteString("actions were drawn from the policy's distribution\n")
+	}
 	if e.Broken > 0 {
 		fmt.Fprintf(&b, "not in it: %s whose policies gave numbers that are not finite\n", plural(e.Broken, "episode"))
 	}

@@ -53,8 +53,8 @@ func newView(known *evorl.Catalog) *cobra.Command {
 		Long: paragraphs(
 			"Run one episode with the newest checkpoint of a run and write a web page that plays it, with the return and the actions "+
 				"beside it. The page needs nothing but a browser. The episode is the first of those that evorl eval runs with the same seed, "+
-				"and actions are the policy's most likely ones. Without --member it shows the member that is best in --episodes episodes, and "+
-				"tells what that returns in as many new ones.",
+				"and actions are the policy's most likely ones, unless the run's evaluations draw them or --draw says so. Without --member it "+
+				"shows the member that is best in --episodes episodes, and tells what that returns in as many new ones.",
 			"Of a member of PBT it names the copies that led to it; of hybrids of agents and a search, whether evolution or learning made the "+
 				"best candidate, and when.",
 			"--gif and --png write pictures for other pages, instead of the page unless --out names one.",
@@ -71,6 +71,7 @@ func newView(known *evorl.Catalog) *cobra.Command {
 	writes(cmd, "out", "gif", "png")
 	cmd.Flags().IntVar(&f.chosen, "member", 0, "show member `N` (default the best)")
 	f.addEpisodes(cmd)
+	f.addDraw(cmd)
 	cmd.Flags().BoolVar(&f.best, "best", false, "show the best state of the run, not its newest checkpoint: see evorl eval --help")
 	cmd.Flags().StringVar(&f.seed, "seed", "", "seed `S` of the episode (default the run's, or with --best the next)")
 	cmd.Flags().Float64Var(&f.picture.At, "at", 0, "`SECONDS` into the episode at which pictures begin")

@@ -8,7 +8,7 @@ import (
 )
 
 // Evaluator runs whole episodes of every member, all members × episodes in one batch, without auto-reset and with the
-// mode of the policy's distribution as action, or with Draw drawn ones. Rewards are the environment's own; reward scale and sparsity of the
+// mode of the policy's distribution as action, or with Options.DrawEvaluations drawn ones. Rewards are the environment's own; reward scale and sparsity of the
 // training options are ignored. In a world of several agents a member's policy plays all seats, and an episode's return
 // is the mean over the seats; against a pool of opponents (Against) it plays one, and the return is that seat's.
 type Evaluator struct {
@@ -18,7 +18,6 @@ type Evaluator struct {
 	policy  *Policy
 	members int
 	against *opposed // nil: a member plays all seats
-	draws   bool
 
 	runs map[int]*evaluation // by episodes per member
 }
@@ -37,7 +36,7 @@ type opposed struct {
 }
 
 // NewEvaluator makes an evaluator of a policy. Its tensors are made when a number of episodes is first requested, and
-// are not saved.
+// are not saved. Errors: an environment without a time limit, DrawEvaluations of a policy whose head has no distribution (nn.Head.Draws).
 func NewEvaluator(ctx context.Context, s *engine.State, env *Environment, options Options, policy *Policy) (*Evaluator, error) {
 	if err := engine.Require(map[string]any{"state": s, "environment": env, "policy": policy}); err != nil {
 		return nil, fmt.Errorf("envs: an evaluator: %w", err)
@@ -49,6 +48,9 @@ func NewEvaluator(ctx context.Context, s *engine.State, env *Environment, option
 	}
 	if resolved.TimeLimit == NoTimeLimit {
 		return nil, fmt.Errorf("envs: evaluating in %q without a time limit might never end; set one", env.Name)
+	}
+	if options.DrawEvaluations && !policy.Head.Draws() {
+		return nil, fmt.Errorf("envs: drawn actions of a policy with a %v head, which has no distribution to draw from", policy.Head.Kind)
 	}
 	return &Evaluator{
 		eng: s.Engine(), env: env, options: resolved, policy: policy,
@@ -65,10 +67,6 @@ func (ev *Evaluator) steps() int {
 // pool's, and cfg says which play, except for the sizes and the seat. Call it before the first evaluation.
 func (ev *Evaluator) Against(policy *Policy, cfg MatchConfig) { ev.against = &opposed{policy, cfg} }
 
-// Draw makes all players of Run and Fitness draw their actions from the policy's distribution; its head must have one (nn.Head.Draws). Call it before the first
-// evaluation.
-func (ev *Evaluator) Draw() { ev.draws = true }
-
 // Policy returns the evaluated policy.
 func (ev *Evaluator) Policy() *Policy { return ev.policy }
 
@@ -78,7 +76,7 @@ func (ev *Evaluator) Fitness(ctx context.Context, s *engine.State, clock engine.
 	if err := engine.Require(map[string]any{"state": s}); err != nil {
 		return nil, fmt.Errorf("envs: the fitness of a policy: %w", err)
 	}
-	rollout, acts, err := ev.newRollout(ctx, s, episodes, ev.against, !ev.draws)
+	rollout, acts, err := ev.newRollout(ctx, s, episodes, ev.against, !ev.options.DrawEvaluations)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +109,7 @@ func (ev *Evaluator) Scores(
 	if n := ev.env.Seats(); n != 2 {
 		return nil, fmt.Errorf("envs: scores in %q, whose episodes have %d seats; want two", ev.env.Name, n)
 	}
-	rollout, acts, err := ev.newRollout(ctx, s, episodes, &opposed{policy, cfg}, true)
+	rollout, acts, err := ev.newRollout(ctx, s, episodes, &opposed{policy, cfg}, !ev.options.DrawEvaluations)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +217,7 @@ func (ev *Evaluator) Prepare(ctx context.Context, clock engine.Clock, episodes i
 }
 
 func (run *evaluation) build(ctx context.Context, ev *Evaluator, clock engine.Clock, episodes int) (err error) {
-	if run.rollout, run.acts, err = ev.newRollout(ctx, run.state, episodes, ev.against, !ev.draws); err != nil {
+	if run.rollout, run.acts, err = ev.newRollout(ctx, run.state, episodes, ev.against, !ev.options.DrawEvaluations); err != nil {
 		return err
 	}
 	if err := run.state.Zero(ctx); err != nil {

@@ -25,6 +25,8 @@ type Options struct {
 	AutoReset AutoReset `doc:"After an episode's end: normal (a new one begins), fast (as normal, from the first initial state each time), disabled."`
 	// Mapping defines how a device's lanes compute environments; the results of both forms differ by rounding.
 	Mapping Mapping `doc:"Ant, Humanoid(Standup): lane (an environment per lane), cooperative (one per subgroup), by-device (cooperative if few on a GPU)."`
+	// DrawEvaluations lets the policies of an Evaluator draw their actions, as learners do, instead of taking the most likely ones. It is [evaluation] draw.
+	DrawEvaluations bool `toml:"-"`
 }
 
 // NoTimeLimit as Options.TimeLimit lets episodes run until they terminate.

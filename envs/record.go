@@ -73,7 +73,7 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 	ev := c.ev
 	steps := ev.steps()
 	c.rollout, err = NewRollout(ctx, s, ev.env, RolloutConfig{
-		Members: 1, Environments: 1, Horizon: steps, Options: ev.options, Trajectory: true, Actions: Applied, Mode: true, Begin: true, Evaluation: true,
+		Members: 1, Environments: 1, Horizon: steps, Options: ev.options, Trajectory: true, Actions: Applied, Mode: !ev.options.DrawEvaluations, Begin: true, Evaluation: true,
 		Policy: ev.policy,
 		Window: &Window{Population: ev.members, Count: 1}, // random numbers are the member's
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/evorl/evorl/engine"
 	"github.com/evorl/evorl/engine/config"
@@ -166,6 +167,11 @@ func (a *agent) Check(env *envs.Environment, _ envs.Options) error {
 		return err
 	}
 	return a.check(a.parts(env))
+}
+
+// draws reports whether the policies have distributions of actions, by which the agents act when they learn.
+func (a *agent) draws() bool {
+	return slices.Contains([]string{"ppo", "a2c", "impala", "sac", "redq"}, a.name)
 }
 
 // checkNetwork returns an error if a setting of the networks that this agent's do not have is not its default.

@@ -70,6 +70,8 @@ func (p *selfPlay) Check(env *envs.Environment, options envs.Options) error {
 	return p.agent.Check(env, options)
 }
 
+func (p *selfPlay) draws() bool { return p.agent.draws() }
+
 // Independent implements Settings: the state names rows of parameters by the member's number, so that no member can continue in another run.
 func (p *selfPlay) Independent() bool { return false }
 

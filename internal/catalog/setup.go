@@ -264,6 +264,10 @@ func (s *Setup) Check(environment envs.Options) error {
 	case s.outside != nil && s.Slices() != nil && s.Slices().Slice > 0:
 		return config.Invalid(SliceKey, "%s is stepped by other processes, for all members at once: want 0", s.Place)
 	}
+	if of, ok := s.Settings.(interface{ draws() bool }); environment.DrawEvaluations && (!ok || !of.draws()) {
+		return config.Invalid("evaluation.draw", "policies of %s have no distribution to draw actions from, or are chosen by what they do without: want false",
+			s.Workflow.Name)
+	}
 	return s.Settings.Check(s.Env, environment)
 }
 
