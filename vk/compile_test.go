@@ -45,6 +45,28 @@ func TestCompileInBackground(t *testing.T) {
 	})
 }
 
+// A module is read when its shader is first used, but not for every dispatch: unpacking takes milliseconds.
+func TestModuleIsReadOnce(t *testing.T) {
+	eachVariant(t, func(t *testing.T, d *Device) {
+		b, reads := newTestBuffer(t, d, 64, Local), 0
+		call := spinCall(b.All(), 1)
+		a := *call.Shader
+		a.SPIRV = func() []byte { reads++; return call.Shader.SPIRV() }
+		other := a
+		p := d.NewProgram("many dispatches")
+		for range 500 { // by turns, as steps of environments and the networks that act in them
+			for _, of := range []*Shader{&a, &other} {
+				c := call
+				c.Shader = of
+				p.Dispatch(c)
+			}
+		}
+		if err := p.err; err != nil || reads != 2 {
+			t.Errorf("%d reads of modules while 1000 dispatches of two shaders are recorded, %v; want 2", reads, err)
+		}
+	})
+}
+
 // TestCloseWhileCompiling: Close waits for the pipelines that are being compiled, and leaves those that wait for a processor.
 func TestCloseWhileCompiling(t *testing.T) {
 	eachVariant(t, func(t *testing.T, d *Device) {

@@ -16,6 +16,7 @@ import (
 // pipelines holds the modules and pipelines of a device until it is closed.
 type pipelines struct {
 	sync.Mutex
+	sizes   map[*Shader]int // bytes of the modules of shaders that fit the device (Shader.check)
 	modules map[*Shader]*module
 	byKey   map[pipelineKey]*pipeline
 	cache   diskCache
@@ -58,7 +59,7 @@ type pipeline struct {
 }
 
 func (p *pipelines) open(d *Device) {
-	p.modules, p.byKey = map[*Shader]*module{}, map[pipelineKey]*pipeline{}
+	p.sizes, p.modules, p.byKey = map[*Shader]int{}, map[*Shader]*module{}, map[pipelineKey]*pipeline{}
 	p.cache.open(d)
 	p.translator.open(d)
 }
@@ -84,11 +85,19 @@ func (d *Device) pipeline(s *Shader, spec []uint32, subgroup uint32) *pipeline {
 	return p
 }
 
-// knows reports whether a program of the device was built with the shader.
-func (d *Device) knows(s *Shader) bool {
+// size returns the bytes of a shader's module, or ok = false before Shader.check has found that it fits the device.
+func (d *Device) size(s *Shader) (bytes int, ok bool) {
 	d.pipes.Lock()
 	defer d.pipes.Unlock()
-	return d.pipes.modules[s] != nil
+	bytes, ok = d.pipes.sizes[s]
+	return bytes, ok
+}
+
+// fits notes that a shader with a module of so many bytes fits the device.
+func (d *Device) fits(s *Shader, bytes int) {
+	d.pipes.Lock()
+	defer d.pipes.Unlock()
+	d.pipes.sizes[s] = bytes
 }
 
 // begin starts translating and compiling pipelines in the background: as many at once as there are processors, the largest first, as they
@@ -97,7 +106,7 @@ func (d *Device) begin(all []*pipeline) {
 	all = d.fresh(all)
 	size := map[*pipeline]int{}
 	for _, p := range all {
-		size[p] = len(p.module.shader.SPIRV())
+		size[p], _ = d.size(p.module.shader)
 	}
 	slices.SortStableFunc(all, func(a, b *pipeline) int { return size[b] - size[a] })
 	alone := len(all) == 1 && d.pipes.tasks.idle() // the queue translates it as soon
@@ -286,5 +295,5 @@ func (p *pipelines) destroy(d *Device) {
 		vkDestroyDescriptorSetLayout(d.handle, m.setLayout, nil)
 		vkDestroyShaderModule(d.handle, m.handle, nil)
 	}
-	p.byKey, p.modules = nil, nil
+	p.sizes, p.byKey, p.modules = nil, nil, nil
 }

@@ -20,8 +20,6 @@ type Program struct {
 	ranges []Range
 	push   []byte
 	spec   []uint32
-	// checked is the shader of the last dispatch, already validated.
-	checked *Shader
 
 	mu         sync.Mutex // guards all fields below
 	built      bool
@@ -150,11 +148,8 @@ func (p *Program) checkCall(c *Call) (err error) {
 			return &GroupsError{Groups: c.Groups, Allowed: limits.MaxGroups}
 		}
 	}
-	if s != p.checked {
-		if err := s.check(p.d); err != nil {
-			return err
-		}
-		p.checked = s
+	if err := s.check(p.d); err != nil {
+		return err
 	}
 	return s.checkSizes(p.d, c.Spec, c.Subgroup)
 }

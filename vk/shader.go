@@ -110,10 +110,15 @@ func (s *Shader) code() (code []byte, err error) {
 	return code, nil
 }
 
-// check validates a shader for device d.
+// check validates a shader for device d, once: thousands of dispatches of a program may have the same, and unpacking a large module takes milliseconds.
 func (s *Shader) check(d *Device) error {
-	if d.cfg.imitated == nil && !d.knows(s) { // an imitated device compiles none
-		if _, err := s.code(); err != nil {
+	if _, ok := d.size(s); ok {
+		return nil
+	}
+	var code []byte
+	if d.cfg.imitated == nil { // an imitated device compiles none
+		var err error
+		if code, err = s.code(); err != nil {
 			return err
 		}
 	}
@@ -145,6 +150,7 @@ func (s *Shader) check(d *Device) error {
 			}
 		}
 	}
+	d.fits(s, len(code))
 	return nil
 }
 
