@@ -56,7 +56,9 @@ func TestEvaluationDrawsOf(t *testing.T) {
 		"workflow = \"ppo\"\nenv = \"Pendulum-v1\"": true, "workflow = \"a2c\"\nenv = \"CartPole-v1\"": true, "workflow = \"impala\"\nenv = \"CartPole-v1\"": true,
 		"workflow = \"sac\"\nenv = \"Pendulum-v1\"": true, "workflow = \"sac\"\nenv = \"CartPole-v1\"": true, "workflow = \"redq\"\nenv = \"Pendulum-v1\"": true,
 		"workflow = \"pbt\"\nenv = \"CartPole-v1\"": true, "workflow = \"self-play\"\nenv = \"KuhnPoker-v0\"": true,
-		"workflow = \"pbt\"\nenv = \"KuhnPoker-v0\"\n[pbt]\nover = \"self-play\"": true,
+		"workflow = \"pbt\"\nenv = \"KuhnPoker-v0\"\n[pbt]\nover = \"self-play\"":                      true,
+		"workflow = \"openes\"\nenv = \"Pendulum-v1\"\n[policy]\nsample = true":                        true,
+		"workflow = \"pbt\"\nenv = \"CartPole-v1\"\n[pbt]\nover = \"openes\"\n[policy]\nsample = true": true,
 
 		"workflow = \"td3\"\nenv = \"Pendulum-v1\"": false, "workflow = \"dqn\"\nenv = \"CartPole-v1\"": false, "workflow = \"openes\"\nenv = \"CartPole-v1\"": false,
 		"workflow = \"erl\"\nenv = \"Pendulum-v1\"": false, "workflow = \"snes\"\nenv = \"sphere\"": false,
@@ -77,10 +79,19 @@ func TestEvaluationDrawsOf(t *testing.T) {
 	}
 }
 
-// Policies whose actions are normally distributed draw them, too.
+// Policies whose actions are normally distributed draw them, too, those of an agent and those of a search.
 func TestEvaluationDrawsNormal(t *testing.T) {
+	head := "env = \"Pendulum-v1\"\niterations = 1\nseed = 4\n[network]\nhidden = [8]\n"
+	t.Run("sac", func(t *testing.T) {
+		drawsNormal(t, "workflow = \"sac\"\n"+head+"[sac]\nrollout_length = 8\n[replay]\ncapacity = 100\nbatch = 8\n")
+	})
+	t.Run("openes", func(t *testing.T) {
+		drawsNormal(t, "workflow = \"openes\"\n"+head+"[policy]\nsample = true\n[openes]\npopulation = 4\n")
+	})
+}
+
+func drawsNormal(t *testing.T, text string) {
 	dev := openDevice(t)
-	text := "workflow = \"sac\"\nenv = \"Pendulum-v1\"\niterations = 1\nseed = 4\n[sac]\nrollout_length = 8\n[replay]\ncapacity = 100\nbatch = 8\n[network]\nhidden = [8]\n"
 	run, path := trained(t, dev, text, "evaluation.draw=true", "environment.time_limit=20")
 	one, err := run.Evaluate(t.Context(), 1, nil)
 	if err != nil {
