@@ -73,8 +73,8 @@ func (c *camera) build(ctx context.Context, s *engine.State, clock engine.Clock,
 	ev := c.ev
 	steps := ev.steps()
 	c.rollout, err = NewRollout(ctx, s, ev.env, RolloutConfig{
-		Members: 1, Environments: 1, Horizon: steps, Options: ev.options, Trajectory: true, Actions: Applied, Mode: !ev.options.DrawEvaluations, Begin: true, Evaluation: true,
-		Policy: ev.policy,
+		Members: 1, Environments: 1, Horizon: steps, Options: ev.options, Trajectory: true, Actions: Applied, Begin: true, Evaluation: true,
+		Mode: !ev.options.DrawEvaluations, Policy: ev.policy,
 		Window: &Window{Population: ev.members, Count: 1}, // random numbers are the member's
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ type RunConfig struct {
 type EvaluationConfig struct {
 	Every    int  `min:"0" doc:"Iterations between evaluations; 0: only at the end."`
 	Episodes int  `min:"1" max:"65536" doc:"Episodes per member."`
-	Draw     bool `doc:"Policies draw their actions, as those that learn do, instead of taking the most likely ones: of ppo, a2c, impala, sac, redq and searches with policy.sample."`
+	Draw     bool `doc:"Actions are drawn, not the most likely ones: of ppo, a2c, impala, sac, redq, and searches with policy.sample."`
 
 	BestEpisodes int `min:"0" max:"65536" doc:"New episodes in which what was chosen as best is evaluated again, by evorl run, eval, view and export; 0: none."`
 }
