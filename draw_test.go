@@ -12,8 +12,8 @@ import (
 // the episode that is recorded is one of the evaluation's.
 func TestEvaluationDraws(t *testing.T) {
 	dev := openDevice(t)
-	text := "workflow = \"ppo\"\nenv = \"CartPole-v1\"\niterations = 1\nseed = 4\n[ppo]\nmembers = 2\nenvironments = 2\nrollout_length = 8\nlearning_rate = 1e-7\n" +
-		"[network]\nhidden = [8]\n"
+	text := "workflow = \"ppo\"\nenv = \"CartPole-v1\"\niterations = 1\nseed = 4\n" +
+		"[ppo]\nmembers = 2\nenvironments = 2\nrollout_length = 8\nlearning_rate = 1e-7\n[network]\nhidden = [8]\n"
 	run, path := trained(t, dev, text, "evaluation.draw=true", "evaluation.episodes=400")
 	drawn, err := run.Evaluate(t.Context(), 400, nil)
 	if err != nil {
