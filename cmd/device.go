@@ -205,12 +205,13 @@ type restoredFlags struct {
 	known        *evorl.Catalog
 	device, seed string
 	best         bool
-	draw         bool // see addDraw
+	draw, draws  bool // see addDraw; whether there is this flag
 	episodes     int  // see addEpisodes
 }
 
 // addDraw adds the flag that overrides the run's evaluation.draw.
 func (s *restoredFlags) addDraw(cmd *cobra.Command) {
+	s.draws = true
 	cmd.Flags().BoolVar(&s.draw, "draw", false, "draw actions instead of taking the most likely ones (default the run's evaluation.draw)")
 }
 
@@ -261,7 +262,7 @@ func (s *restoredFlags) restored(cmd *cobra.Command, path string, f func(context
 	if err != nil {
 		return err
 	}
-	if cmd.Flags().Changed("draw") {
+	if s.draws && cmd.Flags().Changed("draw") {
 		cfg.Evaluation.Draw = s.draw
 	}
 	screen := cmd.ErrOrStderr()

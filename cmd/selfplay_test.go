@@ -191,6 +191,13 @@ func TestPlayBest(t *testing.T) {
 	if of["env"] != "KuhnPoker-v0" || of["opponents"] != 3.0 {
 		t.Errorf("%v; want KuhnPoker-v0 and 3 opponents", of)
 	}
+	likely, drawn := b.object(b.must("eval", "--json", "one")), b.object(b.must("eval", "--json", "--draw", "one"))
+	if likely["draw"] != false || drawn["draw"] != true || likely["mean_return"] == drawn["mean_return"] {
+		t.Errorf("evaluated to %v, and with drawn actions to %v", likely, drawn)
+	}
+	if out := b.must("eval", "--draw", "one"); !strings.Contains(out, "actions were drawn from the policy's distribution\n") {
+		t.Errorf("%s\ndoes not say that actions were drawn", out)
+	}
 	for flag, want := range map[string]string{"--games=4": "--games: against the best response", "--seed=4": "--seed: against the best response",
 		"--draw": "--draw: against the best response"} {
 		if _, stderr, status := b.run("play", flag, "one", "best"); status != statusUsage || !strings.Contains(stderr, want) {
