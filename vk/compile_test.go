@@ -64,6 +64,16 @@ func TestModuleIsReadOnce(t *testing.T) {
 		if err := p.err; err != nil || reads != 2 {
 			t.Errorf("%d reads of modules while 1000 dispatches of two shaders are recorded, %v; want 2", reads, err)
 		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p = d.NewProgram("after the end")
+		third := a
+		call.Shader = &third
+		p.Dispatch(call)
+		if err := p.Build(); !errors.Is(err, ErrClosed) {
+			t.Errorf("error %v of a program that was recorded after the device was closed; want %v", err, ErrClosed)
+		}
 	})
 }
 

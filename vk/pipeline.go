@@ -295,5 +295,5 @@ func (p *pipelines) destroy(d *Device) {
 		vkDestroyDescriptorSetLayout(d.handle, m.setLayout, nil)
 		vkDestroyShaderModule(d.handle, m.handle, nil)
 	}
-	p.sizes, p.byKey, p.modules = nil, nil, nil
+	p.byKey, p.modules = nil, nil // sizes stay: programs of a closed device may still be recorded
 }
