@@ -15,7 +15,7 @@
 # Tests that need what a machine may not have are skipped by go test, and fail here; those of MuJoCo's own compiler only if MUJOCO_PYTHON
 # names a Python, and those of numpy, Gymnasium and Stable-Baselines3 only if EVORL_BRIDGE_PYTHON does.
 # Packages are tested on all processors as it is, so translating kernels on all would only take longer. Nobody debugs the tests' programs: without tables
-# for that (-w) they are linked in half of the time.
+# for that (-w) they are linked in little more than half of the time.
 must = CI=1 EVORL_TRANSLATE_AHEAD=0 GOFLAGS="$$GOFLAGS -ldflags=-w"
 
 run: build

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/evorl/evorl"
+	"github.com/evorl/evorl/vk"
 )
 
 // Evaluations draw actions where they are asked to: before it has learned, a policy of the cart-pole then acts as random does, 22.2 steps on average, and
@@ -25,15 +26,7 @@ func TestEvaluationDraws(t *testing.T) {
 			t.Errorf("member %d returns %v of drawn actions; want 22.2 ± %v", member, mean, limit)
 		}
 	}
-	cfg, err := parse(t, text, "evaluation.best_episodes=0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	likely, err := evorl.Restore(t.Context(), dev, cfg, path, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer likely.Close()
+	likely := withoutDrawing(t, dev, path, text)
 	switch e, err := likely.Evaluate(t.Context(), 400, nil); {
 	case err != nil:
 		t.Fatal(err)
@@ -50,6 +43,21 @@ func TestEvaluationDraws(t *testing.T) {
 	}
 }
 
+// withoutDrawing restores a run to evaluate the most likely actions.
+func withoutDrawing(t *testing.T, dev *vk.Device, path, text string, set ...string) *evorl.Restored {
+	t.Helper()
+	cfg, err := parse(t, text, append([]string{"evaluation.best_episodes=0"}, set...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := evorl.Restore(t.Context(), dev, cfg, path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = run.Close() })
+	return run
+}
+
 // evaluation.draw is for policies with a distribution of actions.
 func TestEvaluationDrawsOf(t *testing.T) {
 	for text, want := range map[string]bool{
@@ -64,10 +72,7 @@ func TestEvaluationDrawsOf(t *testing.T) {
 		"workflow = \"erl\"\nenv = \"Pendulum-v1\"": false, "workflow = \"snes\"\nenv = \"sphere\"": false,
 		"workflow = \"pbt\"\nenv = \"Pendulum-v1\"\n[pbt]\nover = \"td3\"": false,
 	} {
-		cfg, err := parse(t, text+"\n", "evaluation.draw=true", "network.hidden=[8]")
-		if strings.Contains(text, "sphere") {
-			cfg, err = parse(t, text+"\n", "evaluation.draw=true")
-		}
+		cfg, err := parse(t, text+"\n", "evaluation.draw=true")
 		switch {
 		case !want && (err == nil || !strings.Contains(err.Error(), "evaluation.draw")):
 			t.Errorf("%s\n%v; want evaluation.draw refused", text, err)
@@ -101,15 +106,7 @@ func drawsNormal(t *testing.T, text string) {
 	if err != nil || math.Abs(float64(one.MemberReturns[0])-float64(episode.Return())) > 1e-3 {
 		t.Fatalf("evaluated to %v and recorded with %v, %v", one.MemberReturns, episode.Return(), err)
 	}
-	cfg, err := parse(t, text, "environment.time_limit=20")
-	if err != nil {
-		t.Fatal(err)
-	}
-	likely, err := evorl.Restore(t.Context(), dev, cfg, path, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer likely.Close()
+	likely := withoutDrawing(t, dev, path, text, "environment.time_limit=20")
 	other, err := likely.Record(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)

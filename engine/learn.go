@@ -47,7 +47,7 @@ type learn struct {
 	log                          *slog.Logger
 	took                         atomic.Int64  // nanoseconds of the step before; 0: there was none
 	unsaved                      time.Duration // a checkpoint is overdue if the last one is as old
-	saved                        time.Time     // when the last one was written, or Learn began
+	savedAt                      time.Time     // when the last one was written, or Learn began
 	saving                       time.Duration // what that took
 }
 
@@ -148,7 +148,7 @@ func (l *learn) loop(ctx, run context.Context, w Workflow, done int) error {
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(l.stepGrace(), cancel) })()
 	var pending *vk.Ticket
 	start, saved := time.Now(), done
-	l.saved = start
+	l.savedAt = start
 	began := start // of the step in progress
 	perIteration := w.Describe().StepsPerIter
 	submitted := done
@@ -313,7 +313,7 @@ func (l *learn) checkpoint(done int) bool {
 
 // overdue reports whether the last checkpoint is so old that the next one does not wait for its iteration.
 func (l *learn) overdue() bool {
-	return l.dir != "" && l.checkpointEvery > 0 && time.Since(l.saved) > max(l.unsaved, savingShare*l.saving)
+	return l.dir != "" && l.checkpointEvery > 0 && time.Since(l.savedAt) > max(l.unsaved, savingShare*l.saving)
 }
 
 func (l *learn) save(ctx context.Context, w Workflow, done int) error {
@@ -323,7 +323,7 @@ func (l *learn) save(ctx context.Context, w Workflow, done int) error {
 	if _, err := w.State().Save(ctx, l.dir, done, l.saveOptions...); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
-	l.saved, l.saving = time.Now(), time.Since(began)
+	l.savedAt, l.saving = time.Now(), time.Since(began)
 	l.log.Info("checkpoint written", "iteration", done, "folder", l.dir)
 	if l.checkpoints > 0 {
 		if err := checkpoint.Prune(l.dir, l.checkpoints, int64(done)); err != nil {

@@ -197,7 +197,7 @@ func TestLearnSavesInTime(t *testing.T) {
 		t.Errorf("the checkpoint of 1 is the state after %d iterations, %v", done, err)
 	}
 	at := func(age, saving time.Duration) *learn {
-		return &learn{dir: dir, checkpointEvery: 100, unsaved: maxUnsaved, saved: time.Now().Add(-age), saving: saving}
+		return &learn{dir: dir, checkpointEvery: 100, unsaved: maxUnsaved, savedAt: time.Now().Add(-age), saving: saving}
 	}
 	for _, c := range []struct {
 		l    *learn
@@ -208,7 +208,7 @@ func TestLearnSavesInTime(t *testing.T) {
 		{&learn{dir: dir, unsaved: maxUnsaved}, false}, {&learn{checkpointEvery: 100, unsaved: maxUnsaved}, false},
 	} {
 		if got := c.l.overdue(); got != c.want {
-			t.Errorf("a checkpoint that took %v to write %v ago, one in %d iterations: overdue %v", c.l.saving, time.Since(c.l.saved), c.l.checkpointEvery, got)
+			t.Errorf("a checkpoint that took %v to write %v ago, one in %d iterations: overdue %v", c.l.saving, time.Since(c.l.savedAt), c.l.checkpointEvery, got)
 		}
 	}
 }

@@ -85,16 +85,16 @@ func (d *Device) pipeline(s *Shader, spec []uint32, subgroup uint32) *pipeline {
 	return p
 }
 
-// size returns the bytes of a shader's module, or ok = false before Shader.check has found that it fits the device.
-func (d *Device) size(s *Shader) (bytes int, ok bool) {
+// moduleBytes returns the bytes of a shader's module, or ok = false before Shader.check has found that it fits the device.
+func (d *Device) moduleBytes(s *Shader) (bytes int, ok bool) {
 	d.pipes.Lock()
 	defer d.pipes.Unlock()
 	bytes, ok = d.pipes.sizes[s]
 	return bytes, ok
 }
 
-// fits notes that a shader with a module of so many bytes fits the device.
-func (d *Device) fits(s *Shader, bytes int) {
+// noteModule notes that a shader with a module of so many bytes fits the device.
+func (d *Device) noteModule(s *Shader, bytes int) {
 	d.pipes.Lock()
 	defer d.pipes.Unlock()
 	d.pipes.sizes[s] = bytes
@@ -106,7 +106,7 @@ func (d *Device) begin(all []*pipeline) {
 	all = d.fresh(all)
 	size := map[*pipeline]int{}
 	for _, p := range all {
-		size[p], _ = d.size(p.module.shader)
+		size[p], _ = d.moduleBytes(p.module.shader)
 	}
 	slices.SortStableFunc(all, func(a, b *pipeline) int { return size[b] - size[a] })
 	alone := len(all) == 1 && d.pipes.tasks.idle() // the queue translates it as soon

@@ -112,7 +112,7 @@ func (s *Shader) code() (code []byte, err error) {
 
 // check validates a shader for device d, once: thousands of dispatches of a program may have the same, and unpacking a large module takes milliseconds.
 func (s *Shader) check(d *Device) error {
-	if _, ok := d.size(s); ok {
+	if _, ok := d.moduleBytes(s); ok {
 		return nil
 	}
 	var code []byte
@@ -150,7 +150,7 @@ func (s *Shader) check(d *Device) error {
 			}
 		}
 	}
-	d.fits(s, len(code))
+	d.noteModule(s, len(code))
 	return nil
 }
 

@@ -169,7 +169,6 @@ func (a *agent) Check(env *envs.Environment, _ envs.Options) error {
 	return a.check(a.parts(env))
 }
 
-// draws reports whether the policies have distributions of actions, by which the agents act when they learn.
 func (a *agent) draws() bool {
 	return slices.Contains([]string{"ppo", "a2c", "impala", "sac", "redq"}, a.name)
 }

@@ -245,11 +245,6 @@ func (p *pbt) Check(env *envs.Environment, options envs.Options) error {
 	return p.Settings.Check(env, options)
 }
 
-func (p *pbt) draws() bool {
-	of, ok := p.Settings.(interface{ draws() bool })
-	return ok && of.draws()
-}
-
 // memberFields returns the keys that may be searched: the learner's and, only on request, the replay's.
 func (p *pbt) memberFields() ([]config.Key, error) {
 	keys, err := config.MemberFields(p.learner().Value)

@@ -122,7 +122,6 @@ func (s *search) front(points int) [][]float64 {
 	return nil
 }
 
-// draws reports whether the policies act by distributions of actions when they are evaluated for the search.
 func (s *search) draws() bool { return s.settings == nil && s.policy.Sample }
 
 func (s *search) Check(env *envs.Environment, options envs.Options) error {

@@ -45,7 +45,7 @@ type EvaluationConfig struct {
 
 // CheckpointConfig defines when the state is saved, and how many checkpoints are kept.
 type CheckpointConfig struct {
-	Every int  `min:"0" doc:"Iterations between checkpoints, which are at most five minutes, or an iteration, apart; 0: only at the end and when interrupted."`
+	Every int  `min:"0" doc:"Iterations between checkpoints; about five minutes after one, the next is written anyway. 0: only at the end and when interrupted."`
 	Keep  int  `min:"0" doc:"Number of newest checkpoints that are kept; 0: all."`
 	Best  bool `doc:"Also keep the state in which a member had the highest mean return of all evaluations, for evorl eval --best and evorl view --best."`
 }

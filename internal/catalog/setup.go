@@ -264,9 +264,9 @@ func (s *Setup) Check(environment envs.Options) error {
 	case s.outside != nil && s.Slices() != nil && s.Slices().Slice > 0:
 		return config.Invalid(SliceKey, "%s is stepped by other processes, for all members at once: want 0", s.Place)
 	}
-	if of, ok := s.Settings.(interface{ draws() bool }); environment.DrawEvaluations && (!ok || !of.draws()) {
-		return config.Invalid("evaluation.draw", "policies of %s have no distribution to draw actions from, or are chosen by what they do without: want false",
-			s.Workflow.Name)
+	if environment.DrawEvaluations && !s.Settings.draws() {
+		return config.Invalid("evaluation.draw", "not all policies of %s draw actions from a distribution when they learn: want false, or of searches "+
+			"policy.sample = true", s.Workflow.Name)
 	}
 	return s.Settings.Check(s.Env, environment)
 }

@@ -38,6 +38,8 @@ type Settings interface {
 	// Build makes the workflow.
 	Build(ctx context.Context, eng *engine.Engine, env *envs.Environment, options envs.Options) (engine.Workflow, error)
 
+	// draws reports whether all policies act by drawing from a distribution when they learn, so that evaluations may, too.
+	draws() bool
 	// learner returns the section whose keys with the tag member PBT can vary.
 	learner() config.Section
 	// choose selects the workflows named in the document or, if it names none, in a section's value.
@@ -55,6 +57,7 @@ func (single) Independent() bool                    { return true }
 func (single) Composed() bool                       { return false }
 func (single) choose(*config.Document, []any) error { return nil }
 func (single) complete()                            {}
+func (single) draws() bool                          { return false }
 func (single) document(_ string, keys []config.Key) ([]config.Key, error) {
 	return keys, nil
 }
