@@ -21,12 +21,14 @@ type block struct {
 	cleared   bool          // zero from the allocation on
 }
 
-// buffer returns the buffer and allocates the state's memory if needed. It returns nil on failure.
-func (b *block) buffer() *vk.Buffer {
-	if b.buf == nil && b.state.Allocate() != nil {
-		return nil
+// span returns bytes of the buffer and allocates the state's memory if needed. Programs that are recorded with it fail if that fails.
+func (b *block) span(at, bytes int64) vk.Range {
+	if b.buf == nil {
+		if err := b.state.Allocate(); err != nil {
+			return vk.Range{Err: err}
+		}
 	}
-	return b.buf
+	return b.buf.Range(at, bytes)
 }
 
 // Allocate allocates memory for all tensors made since the last call, and writes their constants. If the tensors together need more memory

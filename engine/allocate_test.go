@@ -110,3 +110,17 @@ func TestAllocateRefusesMore(t *testing.T) {
 		t.Errorf("error %v; want a *vk.OutOfMemoryError of both tensors, %d bytes", err, uint64(1<<42+1<<20))
 	}
 }
+
+// A saved tensor made after Zero has no value, and programs that are recorded with it say so.
+func TestTensorAfterZero(t *testing.T) {
+	s := memberState(t)
+	before := s.Tensor("before", Float32, Members(2))
+	if err := s.Zero(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after := s.Sub("part").Tensor("after", Float32, Members(2))
+	_, err := s.Engine().Record("copy", func(r *Recorder) { r.Copy(before, after) })
+	if want := `"part/after" is made after State.Zero or Load`; err == nil || !strings.Contains(err.Error(), want) || err.Error() == s.Err().Error() {
+		t.Errorf("recording: error %v; want where and %q", err, want)
+	}
+}

@@ -21,11 +21,11 @@ func Mean(r *Recorder, mean, value, weight *Tensor, scale float32) {
 		return
 	}
 	k := meanKernel{
-		Value: value.block.buffer().All(), Mean: mean.Range(),
+		Value: value.block.span(0, value.block.bytes), Mean: mean.Range(),
 		Outer: uint32(outer), Inner: uint32(inner), ValueAt: uint32(value.at / 4), Scale: scale, Workgroup: r.WorkgroupFor(outer * inner),
 	}
 	if weight != nil {
-		k.Weight, k.WeightAt = weight.block.buffer().All(), uint32(weight.at/4)
+		k.Weight, k.WeightAt = weight.block.span(0, weight.block.bytes), uint32(weight.at/4)
 	}
 	r.Dispatch(k.call(uint32(p), 1, 1))
 }

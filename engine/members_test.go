@@ -290,12 +290,9 @@ func TestMetricsSub(t *testing.T) {
 	own, pairs := m.Row("own"), m.Sub("pairs/", 2)
 	shared := pairs.Row("shared")
 	unwritten := pairs.Sub("never/", 3).Row("written")
-	if err := s.Zero(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	from := normals(9)
 	a, b := s.Sub("a").Tensor("six", Float32, Members(6)), s.Sub("b").Tensor("three", Float32, Members(3))
-	if err := errors.Join(s.Allocate(), a.WriteFloat32(t.Context(), from[:6]), b.WriteFloat32(t.Context(), from[6:])); err != nil {
+	from := normals(9)
+	if err := errors.Join(s.Zero(t.Context()), a.WriteFloat32(t.Context(), from[:6]), b.WriteFloat32(t.Context(), from[6:])); err != nil {
 		t.Fatal(err)
 	}
 	step, err := s.Engine().Record("step", func(r *Recorder) {

@@ -32,7 +32,7 @@ func TestMisuse(t *testing.T) {
 		}
 	}
 	const huge = 1 << 40
-	const noBuffer, noState = "no buffer given", "the state is closed"
+	const noBuffer, noState = "the tensor is nil", "the state is closed"
 	for _, c := range []struct {
 		what string
 		f    func() error

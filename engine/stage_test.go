@@ -114,7 +114,8 @@ func TestHost(t *testing.T) {
 // TestHostCounter: in a block with host stages the counter numbers iterations and parts as in others.
 func TestHostCounter(t *testing.T) {
 	h := newHosted(t)
-	at := h.s.Tensor("at", Uint32, Axis("part", 4))
+	at := h.eng.NewState().Tensor("at", Uint32, Axis("part", 4))
+	t.Cleanup(func() { _ = at.block.state.Close() })
 	var seen []uint32
 	p := h.program(t, func(r *Recorder) {
 		r.Repeat(3, func(r *Recorder, i Counter) {

@@ -100,7 +100,7 @@ func (s *State) Engine() *Engine { return s.eng }
 // Err returns the first error in making or allocating tensors.
 func (s *State) Err() error { return s.all.err }
 
-// Tensor makes a saved tensor. A duplicate name and an axis of length < 1 are errors.
+// Tensor makes a saved tensor. A duplicate name, an axis of length < 1, and a tensor made after Zero or Load, which nothing gives a value, are errors.
 func (s *State) Tensor(name string, typ DType, dims ...Dim) *Tensor {
 	return s.save(s.make(name, typ, dims, int64(4*length(dims)), vk.Local))
 }
@@ -110,8 +110,12 @@ func (s *State) save(t *Tensor) *Tensor {
 	if s.all.err != nil {
 		return t
 	}
-	if s.all.index[t.name] != nil {
+	switch {
+	case s.all.index[t.name] != nil:
 		s.all.err = fmt.Errorf("engine: there are two tensors %q", t.name)
+		return t
+	case s.all.begun:
+		s.all.err = fmt.Errorf("engine: tensor %q is made after State.Zero or Load, and its memory has arbitrary values; make it before", t.name)
 		return t
 	}
 	s.all.named = append(s.all.named, t)

@@ -121,13 +121,13 @@ func (t *Tensor) Split(axis string) (outer, size, inner int, ok bool) {
 // Range returns the tensor's range, for kernels.
 func (t *Tensor) Range() vk.Range {
 	t = t.orAbsent()
-	return t.block.buffer().Range(t.at, int64(4*t.Len()))
+	return t.block.span(t.at, int64(4*t.Len()))
 }
 
 // Stacked returns the range of the tensor and all that follow in its stack (State.Stack), and the elements from one to the next.
 func (t *Tensor) Stacked() (place vk.Range, stride int) {
 	t = t.orAbsent()
-	return t.block.buffer().Range(t.at, t.StackBytes()), t.stride
+	return t.block.span(t.at, t.StackBytes()), t.stride
 }
 
 // Offset returns the number of elements from another tensor to this one, which is after it in the same buffer (State.Contiguous, State.Stack).

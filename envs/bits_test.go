@@ -108,6 +108,7 @@ func TestBitsAsFloats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		clock := engine.NewClock(s)
 		skip := s.Tensor("skip", engine.Uint32, engine.Members(members))
 		if skips {
 			if err := ro.Skip(skip); err != nil {
@@ -137,7 +138,6 @@ func TestBitsAsFloats(t *testing.T) {
 				ro.RecordWindow(r, clock, policy, 0)
 			}
 		}
-		clock := engine.NewClock(s)
 		record := func(f func(r *engine.Recorder)) {
 			t.Helper()
 			p, err := eng.Record("bits", f)

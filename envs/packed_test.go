@@ -50,13 +50,13 @@ func TestPackedTrajectory(t *testing.T) {
 		if ro.Trajectory.Element() != element {
 			t.Errorf("observations are %v; want %v", ro.Trajectory.Element(), element)
 		}
+		clock := engine.NewClock(s)
 		if err := s.Zero(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := params.WriteFloat32(t.Context(), row); err != nil {
 			t.Fatal(err)
 		}
-		clock := engine.NewClock(s)
 		record := func(f func(r *engine.Recorder)) {
 			t.Helper()
 			p, err := eng.Record("packed", f)

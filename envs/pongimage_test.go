@@ -273,13 +273,13 @@ func TestPongImageRollouts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		clock := engine.NewClock(s)
 		if err := s.Zero(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Poison(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		clock := engine.NewClock(s)
 		for i := range 3 {
 			p, err := eng.Record("pong", func(r *engine.Recorder) {
 				if i == 0 {

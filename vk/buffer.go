@@ -53,6 +53,7 @@ type Buffer struct {
 type Range struct {
 	Buffer       *Buffer
 	Offset, Size int64
+	Err          error // why there is no buffer, for the error of programs that are recorded with the range
 }
 
 // NewBuffer allocates a buffer of bytes > 0. It fails with *OutOfMemoryError; with ErrNotMapped if the kind is Readback and
@@ -164,14 +165,14 @@ func (d *Device) newBuffer(bytes int64, kind Kind, use memoryUse) (*Buffer, erro
 func (b *Buffer) Size() int64 { return b.size }
 
 // Range returns n bytes from off. Bounds are checked when the range is used.
-func (b *Buffer) Range(off, n int64) Range { return Range{b, off, n} }
+func (b *Buffer) Range(off, n int64) Range { return Range{Buffer: b, Offset: off, Size: n} }
 
 // All returns the whole buffer. Programs refuse the range of a nil buffer.
 func (b *Buffer) All() Range {
 	if b == nil {
 		return Range{}
 	}
-	return Range{b, 0, b.size}
+	return b.Range(0, b.size)
 }
 
 // String describes the range in errors.
@@ -185,6 +186,8 @@ func (r Range) String() string {
 // check validates a range for device d.
 func (r Range) check(d *Device) error {
 	switch {
+	case r.Err != nil:
+		return r.Err
 	case r.Buffer == nil:
 		return fmt.Errorf("no buffer given")
 	case r.Buffer.d != d:

@@ -40,6 +40,7 @@ func TestMisuse(t *testing.T) {
 		{"no module", only(d.Compile(&Shader{SPIRV: SPIRV(nil)}, nil, 0)), "kernel"},
 		{"no code", only((&Shader{}).With("x", nil)), ""},
 		{"copy of nothing", program(func(p *Program) { p.Copy(Range{}, Range{}) }), "no buffer given"},
+		{"copy of what has no memory", program(func(p *Program) { p.Copy(Range{Err: ErrNotMapped}, buffer.All()) }), ErrNotMapped.Error()},
 		{"all of nothing", program(func(p *Program) { p.Fill((*Buffer)(nil).All(), 0) }), "no buffer given"},
 		{"no body", program(func(p *Program) { p.Repeat(2, nil, nil) }), "recording function is nil"},
 		{"no iterations", program(func(p *Program) { p.Repeat(-1, nil, func() {}) }), "want at least 1"},

@@ -30,7 +30,7 @@ func (s *Shader) standIn(all []Range, access Access) Range {
 	} {
 		for i, b := range s.Bindings {
 			if r := all[i]; r != (Range{}) && suits(b.Access) {
-				return Range{r.Buffer, r.Offset, min(r.Size, standInBytes)}
+				return r.Buffer.Range(r.Offset, min(r.Size, standInBytes))
 			}
 		}
 	}

@@ -14,9 +14,9 @@ func TestStandIns(t *testing.T) {
 		{Name: "both", Access: ReadWrite, Optional: true}, {Name: "c", Access: Read, Optional: true},
 	}}
 	x := new(Buffer)
-	a, b := Range{x, 0, 8}, Range{x, 64, 64}
+	a, b := x.Range(0, 8), x.Range(64, 64)
 	for _, c := range []struct{ given, want []Range }{
-		{[]Range{{}, a, b, {}, {}, {}}, []Range{{x, 64, 16}, a, b, a, a, {x, 64, 16}}},
+		{[]Range{{}, a, b, {}, {}, {}}, []Range{x.Range(64, 16), a, b, a, a, x.Range(64, 16)}},
 		{[]Range{b, a, b, a, b, b}, []Range{b, a, b, a, b, b}},
 		{make([]Range, 6), make([]Range, 6)},
 	} {

@@ -46,7 +46,7 @@ var packedShader = &Shader{
 
 func TestPack(t *testing.T) {
 	buffer := new(Buffer)
-	in, out, extra := Range{buffer, 0, 16}, Range{buffer, 16, 16}, Range{buffer, 32, 16}
+	in, out, extra := buffer.Range(0, 16), buffer.Range(16, 16), buffer.Range(32, 16)
 	k := packed{In: in, Out: out, Count: 0x01020304, Off: true, Rate: -2.5, Shape: [2][3]uint32{{1, 2, 3}, {4, 5, 6}},
 		Levels: [2]float32{0.5, float32(math.Inf(1))}, Shift: -7}
 	c := Pack(packedShader, &k, 4, 5, 6)

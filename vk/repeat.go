@@ -159,7 +159,7 @@ func (p *Program) number(o *op, iteration int, c *Counter) {
 	o.rangeFrom = len(p.ranges)
 	for _, r := range ranges {
 		if r == c.At {
-			r = Range{c.Table.Buffer, c.Table.Offset + int64(iteration)*stride, r.Size}
+			r = c.Table.Buffer.Range(c.Table.Offset+int64(iteration)*stride, r.Size)
 		}
 		p.ranges = append(p.ranges, r)
 	}
