@@ -156,7 +156,7 @@ func TestMatchesResults(t *testing.T) {
 		MatchConfig{First: members, Count: each, Apart: true, Seat: AnySeat, Alone: alone, Results: true}, nil)
 	m, environments := f.policy.Matches, f.ro.cfg.Environments
 	worlds := members * environments
-	want, forgotten := make([]uint32, m.results.Len()), f.state.Tensor("forgotten", engine.Uint32, engine.Members(members))
+	want, forgotten := make([]uint32, m.results.Len()), f.state.Scratch("forgotten", engine.Uint32, engine.Members(members))
 	if err := f.state.Allocate(); err != nil {
 		t.Fatal(err)
 	}

@@ -136,13 +136,15 @@ func TestSeatsPlacementErrors(t *testing.T) {
 			t.Errorf("%v: error %v", placement, err)
 		}
 	}
-	_, err = NewRollout(t.Context(), f.state.Sub("each"), env, RolloutConfig{Members: 3, Environments: 2, Horizon: 1, EachSeat: true,
+	others := eng.NewState()
+	t.Cleanup(func() { _ = others.Close() })
+	_, err = NewRollout(t.Context(), others.Sub("each"), env, RolloutConfig{Members: 3, Environments: 2, Horizon: 1, EachSeat: true,
 		Policy: &Policy{Network: f.policy.Network, Head: f.policy.Head, Weights: f.policy.Weights, Placement: PlacementStream}})
 	if err == nil || !strings.Contains(err.Error(), "placement stream") || !strings.Contains(err.Error(), "networks of their own; want stepped") {
 		t.Errorf("of candidates that play together: error %v", err)
 	}
 	f.policy.Placement = PlacementStream
-	random, err := NewRollout(t.Context(), f.state.Sub("random"), env, RolloutConfig{Members: 1, Environments: 2, Horizon: 1})
+	random, err := NewRollout(t.Context(), others.Sub("random"), env, RolloutConfig{Members: 1, Environments: 2, Horizon: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
