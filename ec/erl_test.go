@@ -167,8 +167,8 @@ func newERL(t *testing.T, eng *engine.Engine, algorithm Algorithm) *erl {
 	const members, dim = 2, 7
 	space := Space{Members: members, Dim: dim}
 	it := &erl{trial: newTrial(t, eng, algorithm, space, starts(space))}
-	actor := it.state.Tensor("agent/actor/params", engine.Float32, engine.Members(members), engine.Axis("parameter", space.Row()))
-	returns := it.state.Tensor("agent/return", engine.Float32, engine.Members(members))
+	actor := it.state.Scratch("agent/actor/params", engine.Float32, engine.Members(members), engine.Axis("parameter", space.Row()))
+	returns := it.state.Scratch("agent/return", engine.Float32, engine.Members(members))
 	var worst *engine.Tensor
 	step, err := eng.Record("erl", func(r *engine.Recorder) {
 		g := it.generation

@@ -326,6 +326,14 @@ func (c replayCase) kept(obs []float64) []float64 {
 	return out
 }
 
+// normalizer makes the normalizer of cases that have one.
+func (c replayCase) normalizer(s *engine.State) *nn.Normalizer {
+	if !c.normalizes {
+		return nil
+	}
+	return nn.NewNormalizer(s, c.members, c.features)
+}
+
 func (m *replayModel) row(c replayCase, ring, number int) *replayRow {
 	return &m.rows[ring][number%c.rows]
 }
@@ -338,6 +346,7 @@ func TestReplay(t *testing.T) {
 			eng, s, tr, y := newReplayCase(t, c)
 			clock := engine.NewClock(s)
 			discount, update := s.Scratch("discount", engine.Float32, engine.Members(c.members)), s.Scratch("update", engine.Uint32, engine.Axis("count", 1))
+			n := c.normalizer(s)
 			if err := s.Zero(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -352,7 +361,6 @@ func TestReplay(t *testing.T) {
 			m := newReplayModel(c, y)
 			dice := rand.New(rand.NewPCG(2, uint64(c.rows)))
 			if c.normalizes {
-				n := nn.NewNormalizer(s, c.members, c.features)
 				y.Normalize(n, 1.5)
 				for range n.Values().Len() {
 					m.normalizer = append(m.normalizer, float64(float32(0.5+dice.Float64())))

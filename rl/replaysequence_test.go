@@ -131,12 +131,12 @@ func (c sequenceCase) run(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock, update := engine.NewClock(s), s.Scratch("update", engine.Uint32, engine.Axis("count", 1))
+	n := c.normalizer(s)
 	if err := s.Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	m, dice := newReplayModel(c.replayCase, y), rand.New(rand.NewPCG(3, uint64(c.rows)))
 	if c.normalizes {
-		n := nn.NewNormalizer(s, c.members, c.features)
 		y.Normalize(n, 1.5)
 		for range n.Values().Len() {
 			m.normalizer = append(m.normalizer, float64(float32(0.5+dice.Float64())))
