@@ -14,7 +14,7 @@ import (
 // with networks in float64: ends, time limits, agents that leave, reset modes, networks evaluated by the kernel and before it.
 func TestSeats(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
-	sample, drift := sampleWorld(t), driftWorld(t)
+	sample, drift, crowd := sampleWorld(t), driftWorld(t), crowdWorld(t)
 	gaussian := func(p *Policy) { p.Head.Squash = true; p.Normalizer = nil }
 	for i, c := range []struct {
 		world   seatWorld
@@ -30,6 +30,8 @@ func TestSeats(t *testing.T) {
 		{drift, Options{}, gaussian, Applied},
 		{drift, Options{TimeLimit: 10, ActionRepeat: 3}, func(*Policy) {}, Sampled},
 		{drift, Options{AutoReset: Disabled}, stateDependent, Sampled},
+		{crowd, Options{TimeLimit: 9}, func(*Policy) {}, Sampled},
+		{crowd, Options{TimeLimit: 8, AutoReset: Disabled, ActionRepeat: 2}, func(*Policy) {}, Sampled},
 	} {
 		placement := []Placement{PlacementStream, PlacementStepped}[i%2]
 		t.Run(fmt.Sprintf("%s/%+v/%v", c.world.env.Name, c.options, placement), func(t *testing.T) {
@@ -44,7 +46,7 @@ func TestSeats(t *testing.T) {
 				e.compare()
 			}
 			e.compareSeats()
-			if c.world.env.Name == seatsSample && !(e.left > 3) || !(e.ended > 3) {
+			if c.world.env.Name != drift.env.Name && !(e.left > 3) || !(e.ended > 3) {
 				t.Errorf("%d episodes ended, %d agents left; want a test of more", e.ended, e.left)
 			}
 		})
@@ -54,7 +56,7 @@ func TestSeats(t *testing.T) {
 // TestSeatsRandom compares random actions, of which a dispatch takes many steps, with the emulation, and without trajectories what is left of them.
 func TestSeatsRandom(t *testing.T) {
 	eng := engine.New(open(t), engine.Seed(5))
-	sample, drift := sampleWorld(t), driftWorld(t)
+	sample, drift, crowd := sampleWorld(t), driftWorld(t), crowdWorld(t)
 	for _, c := range []struct {
 		world   seatWorld
 		options Options
@@ -65,6 +67,7 @@ func TestSeatsRandom(t *testing.T) {
 		{sample, Options{TimeLimit: 12, AutoReset: Disabled}, 20},
 		{drift, Options{}, 20},
 		{drift, Options{AutoReset: Disabled}, 20},
+		{crowd, Options{AutoReset: Fast, SparseReward: true}, 20},
 	} {
 		t.Run(fmt.Sprintf("%s/%+v", c.world.env.Name, c.options), func(t *testing.T) {
 			cfg := RolloutConfig{Members: 3, Environments: 11, Horizon: c.horizon, Options: c.options, Trajectory: true}

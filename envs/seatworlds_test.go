@@ -2,6 +2,7 @@ package envs
 
 import (
 	"io/fs"
+	"math"
 	"testing"
 
 	"github.com/evorl/evorl/engine"
@@ -132,5 +133,76 @@ func driftWorld(t testing.TB) seatWorld {
 			return obs
 		},
 		alive: func([]float32, int) bool { return true },
+	}
+}
+
+// crowdGLSL is a world of more agents than a word has bits, who leave one after the other.
+const crowdGLSL = `// environment: Crowd-v0
+#include "engine/rng.glsl"
+
+#define AGENTS 40
+#define STATE_SIZE 41
+#define OBS_SIZE 2
+#define ACTION_SIZE 3
+#define DISCRETE 1
+#define ENV_ALIVE
+
+const uint NOISE = 40u; // after each agent's patience
+
+void env_reset(out float s[STATE_SIZE], inout Rng rng) {
+    [[unroll]] for (uint a = 0u; a < AGENTS; a++) s[a] = floor(8.0 * rng_uniform(rng)) + 1.0;
+    s[NOISE] = rng_uniform(rng);
+}
+
+void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rng, out float reward[AGENTS], out bool terminated) {
+    [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
+        reward[a] = 0.25 * float(action[a]) - 0.125 * float(a % 3u);
+        s[a] = max(s[a] - 0.5 * float(1u + action[a]), 0.0);
+    }
+    s[NOISE] = rng_uniform(rng);
+    terminated = s[NOISE] > 0.9;
+}
+
+void env_observe(const float state[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
+    float s[STATE_SIZE] = state;
+    obs = float[](s[seat], s[NOISE] + float(seat));
+}
+
+bool env_alive(const float state[STATE_SIZE], uint seat) {
+    float s[STATE_SIZE] = state;
+    return s[seat] > 0.0;
+}
+`
+
+func crowdWorld(t testing.TB) seatWorld {
+	t.Helper()
+	const agents = 40
+	spec := Spec{
+		Name: "Crowd-v0", Agents: agents, State: append(numbered("patience", agents), "noise"), Observation: Symmetric(10, 100), Action: Discrete(3), MaxSteps: 30,
+	}
+	env, err := New(spec, crowdGLSL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seatWorld{
+		env: env,
+		reset: func(rng *engine.Rng) []float32 {
+			var s []float32
+			for range agents {
+				s = append(s, float32(math.Floor(float64(8*rng.Uniform())))+1)
+			}
+			return append(s, rng.Uniform())
+		},
+		step: func(s []float32, action [][]float32, rng *engine.Rng) ([]float32, bool) {
+			reward := make([]float32, agents)
+			for a := range agents {
+				reward[a] = 0.25*action[a][0] - 0.125*float32(a%3)
+				s[a] = max(s[a]-0.5*(1+action[a][0]), 0)
+			}
+			s[agents] = rng.Uniform()
+			return reward, s[agents] > 0.9
+		},
+		observe: func(s []float32, seat int) []float32 { return []float32{s[seat], s[agents] + float32(seat)} },
+		alive:   func(s []float32, seat int) bool { return s[seat] > 0 },
 	}
 }

@@ -61,13 +61,6 @@ uint seats_taken;           // steps of the world since the run began
 #define SEATS_ACTION float action[AGENTS][ACTION_SIZE]
 #endif
 
-// Loops over seats are unrolled if there is little in them; then the environment knows the seat at compile time.
-#if AGENTS == 1 || AGENTS <= 4 && STATE_SIZE + AGENTS * OBS_SIZE <= 128
-#define SEATS_LOOP(seat) [[unroll]] for (uint seat = 0u; seat < AGENTS; seat++)
-#else
-#define SEATS_LOOP(seat) [[dont_unroll]] for (uint seat = 0u; seat < AGENTS; seat++)
-#endif
-
 // An episode, of the world or of one of its seats. A seat's ends before the world's if its agent leaves. step and ret
 // keep the final values after the step that ends the world's episode, and done its flags; the next step starts anew.
 struct Episode {
@@ -81,11 +74,38 @@ uint episode_pack(Episode ep) { return (ep.step & 0x3FFFFFFFu) | (ep.done << 30)
 
 Episode episode_unpack(uint word, float ret) { return Episode(word & 0x3FFFFFFFu, ret, word >> 30); }
 
+// Loops over seats are unrolled if there is little in them; then the environment knows the seat at compile time, and the seats' episodes are an array of the
+// includer's, seats. Else they stay in its buffers: compilers would hold all of an array of variable index in registers, and a GPU's lane has few.
+Episode seat_episode(uint seat);
+void set_seat_episode(uint seat, Episode ep);
+#if AGENTS == 1 || AGENTS <= 4 && STATE_SIZE + AGENTS * OBS_SIZE <= 128
+#define SEATS_UNROLLED
+#define SEATS_LOOP(seat) [[unroll]] for (uint seat = 0u; seat < AGENTS; seat++)
+#define SEATS_PARAMETER(qualifier) , qualifier Episode seats[AGENTS]
+#define SEATS_ARGUMENT , seats
+#define SEAT(seat) seats[seat]
+#define SEAT_SET(seat, ep) seats[seat] = ep
+#else
+#define SEATS_LOOP(seat) [[dont_unroll]] for (uint seat = 0u; seat < AGENTS; seat++)
+#define SEATS_PARAMETER(qualifier)
+#define SEATS_ARGUMENT
+#define SEAT(seat) seat_episode(seat)
+#define SEAT_SET(seat, ep) set_seat_episode(seat, ep)
+#endif
+
+// A set of seats.
+#define SEATS_SET(set) uint set[(AGENTS + 31) / 32]
+#define SEATS_HAS(set, seat) ((set[(seat) / 32u] >> ((seat) % 32u) & 1u) != 0u)
+#define SEATS_ADD(set, seat, condition) set[(seat) / 32u] |= (condition) ? 1u << ((seat) % 32u) : 0u
+
 // seats_begin begins the episodes of all seats in a new state of the world. A seat whose agent is not alive there takes
 // no part in the world's episode.
-void seats_begin(STATE_PARAMETER(const) out Episode world, out Episode seats[AGENTS]) {
+void seats_begin(STATE_PARAMETER(const) out Episode world SEATS_PARAMETER(inout)) {
     world = Episode(0u, 0.0, 0u);
-    SEATS_LOOP(seat) seats[seat] = Episode(0u, 0.0, env_alive(STATE_ARGUMENT seat) ? 0u : DONE_TERMINATED);
+    SEATS_LOOP(seat) {
+        Episode ep = Episode(0u, 0.0, env_alive(STATE_ARGUMENT seat) ? 0u : DONE_TERMINATED);
+        SEAT_SET(seat, ep);
+    }
 }
 
 // seats_step takes one action of every seat in a world whose episode is not over. reward is that of each seat whose
@@ -93,7 +113,7 @@ void seats_begin(STATE_PARAMETER(const) out Episode world, out Episode seats[AGE
 //
 // A repeated action stops at the end of the world's episode. That ends when the environment says so, at the time limit,
 // and when no agent is left.
-void seats_step(STATE_PARAMETER(inout) inout Episode world, inout Episode seats[AGENTS], const SEATS_ACTION, inout Rng rng, uint limit,
+void seats_step(STATE_PARAMETER(inout) inout Episode world SEATS_PARAMETER(inout), const SEATS_ACTION, inout Rng rng, uint limit,
                 out float reward[AGENTS]) {
     bool terminated = false, truncated = false;
     SEATS_LOOP(seat) {
@@ -102,28 +122,34 @@ void seats_step(STATE_PARAMETER(inout) inout Episode world, inout Episode seats[
         seats_shaped[seat] = 0.0;
 #endif
     }
-    // No lane leaves the loop before others do: Mesa's software driver repeats a lane's last iteration, with zeros for what it read from buffers.
-    for (uint taken = 0u; taken < ACTION_REPEAT; taken++) {
-        if (terminated || truncated) continue;
-        float r[AGENTS];
-        env_step(STATE_ARGUMENT action, rng, r, terminated);
-        world.step++;
-        bool left = true; // every agent has left
-        SEATS_LOOP(seat) {
-            if (seats[seat].done == 0u) {
-                reward[seat] += r[seat];
+    // No lane leaves the loop before others do: Mesa's software driver repeats a lane's last iteration, with zeros for what it read from buffers. Without a
+    // repeated action there is no loop, whose state compilers would hold twice.
+    uint taken = 0u;
+    do {
+        if (!terminated && !truncated) {
+            float r[AGENTS];
+            env_step(STATE_ARGUMENT action, rng, r, terminated);
+            world.step++;
+            bool left = true; // every agent has left
+            SEATS_LOOP(seat) {
+                Episode ep = SEAT(seat);
+                if (ep.done == 0u) {
+                    reward[seat] += r[seat];
 #ifdef ENV_SHAPED
-                seats_shaped[seat] += env_shaped(STATE_ARGUMENT seat, seats_taken);
+                    seats_shaped[seat] += env_shaped(STATE_ARGUMENT seat, seats_taken);
 #endif
-                seats[seat].step++;
-                bool alive = env_alive(STATE_ARGUMENT seat);
-                seats[seat].done = alive ? 0u : DONE_TERMINATED;
-                left = left && !alive;
+                    bool alive = env_alive(STATE_ARGUMENT seat);
+                    ep.step++;
+                    ep.done = alive ? 0u : DONE_TERMINATED;
+                    SEAT_SET(seat, ep);
+                    left = left && !alive;
+                }
             }
+            terminated = terminated || left;
+            truncated = limit != 0u && world.step >= limit;
         }
-        terminated = terminated || left;
-        truncated = limit != 0u && world.step >= limit;
-    }
+        taken++;
+    } while (ACTION_REPEAT > 1u && taken < ACTION_REPEAT);
     world.done = (terminated ? DONE_TERMINATED : 0u) | (truncated ? DONE_TRUNCATED : 0u);
 }
 

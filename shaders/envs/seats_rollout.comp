@@ -96,6 +96,13 @@ layout(push_constant) uniform Push {
 #include "engine/nn/head.glsl"
 
 const bool WORLD_HELD = POLICY == POLICY_RANDOM;                // a world stays in its lane between steps
+#ifdef SEATS_UNROLLED
+#define TALLIES (4u * AGENTS)
+const bool TALLIED = WORLD_HELD; // what `finished` sums is held, too
+#else
+#define TALLIES 1u
+const bool TALLIED = false;
+#endif
 const bool STEPS_SHOWN = !WORLD_HELD || TRAJECTORY || HAS_SEEN; // somebody looks at what every step shows, else only at the last one's
 
 uint at; // the world's index in [M, E]
@@ -130,11 +137,19 @@ void show(uint k, float x) {
 }
 #endif
 
-// observe writes what the agents act on next.
-void observe(STATE_PARAMETER(const) const Episode seats[AGENTS], uint at) {
+Episode seat_episode(uint seat) { return episode_unpack(episode_step[at * AGENTS + seat], episode_return[at * AGENTS + seat]); }
+
+void set_seat_episode(uint seat, Episode ep) {
+    episode_step[at * AGENTS + seat] = episode_pack(ep);
+    episode_return[at * AGENTS + seat] = ep.ret;
+}
+
+// observe writes what the agents act on next. The state belongs to the next episode already after a step that ended one.
+void observe(STATE_PARAMETER(const) const Episode world SEATS_PARAMETER(const)) {
+    bool begins = world.done != 0u && AUTO_RESET != AUTO_RESET_DISABLED;
     SEATS_LOOP(seat) {
         uint i = (at * AGENTS + seat) * OBS_SIZE;
-        bool acts = seats[seat].done == 0u || POLICY == POLICY_GIVEN;
+        bool acts = (begins ? env_alive(STATE_ARGUMENT seat) : SEAT(seat).done == 0u) || POLICY == POLICY_GIVEN;
 #ifdef STATE_IN_BUFFER
         show_at = i;
         show_acted = acts;
@@ -148,36 +163,31 @@ void observe(STATE_PARAMETER(const) const Episode seats[AGENTS], uint at) {
     }
 }
 
-// observe_next writes what the agents act on next, after a step whose state belongs to the next episode already if it ended one.
-void observe_next(STATE_PARAMETER(const) const Episode world, const Episode seats[AGENTS]) {
-    Episode next, nexts[AGENTS] = seats;
-    if (world.done != 0u && AUTO_RESET != AUTO_RESET_DISABLED) seats_begin(STATE_ARGUMENT next, nexts);
-    observe(STATE_ARGUMENT nexts, at);
-}
-
 // load reads the state of the world and of its seats.
-void load(STATE_PARAMETER(out) out Episode world, out Episode seats[AGENTS]) {
+void load(STATE_PARAMETER(out) out Episode world SEATS_PARAMETER(out)) {
 #ifndef STATE_IN_BUFFER
     TRANSFER_LOAD(s, f, STATE_SIZE, env_state[f * members * environments + at])
 #endif
     world = episode_unpack(world_step[at], 0.0);
-    SEATS_LOOP(seat) seats[seat] = episode_unpack(episode_step[at * AGENTS + seat], episode_return[at * AGENTS + seat]);
+#ifdef SEATS_UNROLLED
+    SEATS_LOOP(seat) seats[seat] = seat_episode(seat);
+#endif
 }
 
 // store writes them.
-void store(STATE_PARAMETER(const) Episode world, const Episode seats[AGENTS]) {
+void store(STATE_PARAMETER(const) Episode world SEATS_PARAMETER(const)) {
 #ifndef STATE_IN_BUFFER
-    TRANSFER_STORE(f, STATE_SIZE, s[f], env_state[f * members * environments + at] = carried)
+    uint all = members * environments + (members >> 31u); // which is zero: else compilers would hold the addresses that load used in registers until here
+    TRANSFER_STORE(f, STATE_SIZE, s[f], env_state[f * all + at] = carried)
 #endif
     world_step[at] = episode_pack(world);
-    SEATS_LOOP(seat) {
-        episode_step[at * AGENTS + seat] = episode_pack(seats[seat]);
-        episode_return[at * AGENTS + seat] = seats[seat].ret;
-    }
+#ifdef SEATS_UNROLLED
+    SEATS_LOOP(seat) set_seat_episode(seat, seats[seat]);
+#endif
 }
 
-// take takes a step, or begins episodes, or observes; now is its index on the time axis. tally takes the place of `finished` if a world is WORLD_HELD.
-void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode seats[AGENTS], inout float tally[4u * AGENTS]) {
+// take takes a step, or begins episodes, or observes; now is its index on the time axis. tally takes the place of `finished` if it is TALLIED.
+void take(uint now, STATE_PARAMETER(inout) inout Episode world SEATS_PARAMETER(inout), inout float tally[TALLIES]) {
     uint all = members * environments;
     uint member = at / environments, environment = at % environments, places = all * AGENTS;
     uint drawer = member / draw_window * draw_stride + (member % draw_window + draw_first) * draw_step;
@@ -188,18 +198,22 @@ void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode se
     if (!STEP && begin) {
         Rng rng = rng_new(source, env_stream, drawer, environment, hosts ? 0u : time);
         env_reset(STATE_ARGUMENT rng);
-        seats_begin(STATE_ARGUMENT world, seats);
+        seats_begin(STATE_ARGUMENT world SEATS_ARGUMENT);
         if (HAS_SKIP && skip[member] != 0u) { // its steps come after the end: all are void
             world.done = DONE_TRUNCATED;
-            SEATS_LOOP(seat) seats[seat].done = DONE_TRUNCATED;
+            SEATS_LOOP(seat) {
+                Episode ep = SEAT(seat);
+                ep.done = DONE_TRUNCATED;
+                SEAT_SET(seat, ep);
+            }
         }
     }
     bool over = world.done != 0u;
     bool idle = STEP && over && AUTO_RESET == AUTO_RESET_DISABLED; // of a step after the end only the flags are written
-    if (TRAJECTORY && idle) SEATS_LOOP(seat) done_out[now * places + at * AGENTS + seat] = seats[seat].done | DONE_VOID;
+    if (TRAJECTORY && idle) SEATS_LOOP(seat) done_out[now * places + at * AGENTS + seat] = SEAT(seat).done | DONE_VOID;
     if (idle && POLICY != POLICY_GIVEN) return;
     if (!STEP || idle) {
-        observe_next(STATE_ARGUMENT world, seats);
+        observe(STATE_ARGUMENT world SEATS_ARGUMENT);
         if (TRAJECTORY && idle) { // the host sees that nothing changes
             SEATS_LOOP(seat) {
                 uint place = at * AGENTS + seat;
@@ -209,7 +223,7 @@ void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode se
         }
         return;
     }
-    if (over) seats_begin(STATE_ARGUMENT world, seats);
+    if (over) seats_begin(STATE_ARGUMENT world SEATS_ARGUMENT);
     GLOBAL_WRITE(global_out, now * all + at)
 
     // Actions. An agent that left has the action 0, or the middle of the range.
@@ -218,19 +232,23 @@ void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode se
 #else
     float action[AGENTS][ACTION_SIZE];
 #endif
-    bool acted[AGENTS], broken[AGENTS], own[AGENTS];
+    SEATS_SET(acts);
+    SEATS_SET(breaks); // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
+    SEATS_SET(belongs);
+    [[unroll]] for (uint i = 0u; i < (AGENTS + 31u) / 32u; i++) acts[i] = breaks[i] = belongs[i] = 0u;
     SEATS_LOOP(seat) {
         uint place = at * AGENTS + seat, player = HAS_ROWS ? rows[place] : member % params_period;
         bool fixed_player = SCRIPTS && player >= ROW_SCRIPT; // its outputs are those of any row, and not looked at
         uint owner = fixed_player ? member : player;
-        acted[seat] = seats[seat].done == 0u;
-        own[seat] = !HAS_ROWS || EACH_SEAT || player == member;
-        broken[seat] = false; // environments clip their actions, so NaN outputs of a network would otherwise go unnoticed
+        bool acted = SEAT(seat).done == 0u, own = !HAS_ROWS || EACH_SEAT || player == member, broken = false;
         float y[OUT], kept[DIMS], log_prob = 0.0;
         UNROLL for (uint o = 0u; o < OUT; o++) {
             y[o] = (POLICY == POLICY_OUTPUTS || POLICY == POLICY_NETWORK) && !fixed_player ? outputs[place * OUT + o] : 0.0;
-            broken[seat] = broken[seat] || !m_isfinite(y[o]);
+            broken = broken || !m_isfinite(y[o]);
         }
+        SEATS_ADD(acts, seat, acted);
+        SEATS_ADD(breaks, seat, broken);
+        SEATS_ADD(belongs, seat, own);
         float exploration = EXPLORE ? noise[owner] : 0.0;
         Rng rng = rng_new(source, action_stream, drawer, environment * AGENTS + seat, time);
 #if DISCRETE
@@ -244,11 +262,11 @@ void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode se
         if (fixed_player) {
             kept[0] = float(min(uint(rng_uniform(rng) * float(ACTION_SIZE)), uint(ACTION_SIZE) - 1u));
 #ifdef ENV_SCRIPT
-            if (player == ROW_SCRIPT && acted[seat]) kept[0] = float(env_script(STATE_ARGUMENT seat, rng));
+            if (player == ROW_SCRIPT && acted) kept[0] = float(env_script(STATE_ARGUMENT seat, rng));
 #endif
             log_prob = 0.0;
         }
-        action[seat] = acted[seat] ? uint(kept[0]) : 0u;
+        action[seat] = acted ? uint(kept[0]) : 0u;
 #else
         UNROLL for (uint o = 0u; o < ACTION_SIZE; o++) {
             float middle = action_scale[o], half_range = action_scale[ACTION_SIZE + o], applied;
@@ -267,11 +285,11 @@ void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode se
                 applied = a.applied;
             }
             if (fixed_player) kept[o] = applied = rng_uniform(rng, -1.0, 1.0);
-            action[seat][o] = middle + (acted[seat] ? half_range * applied : 0.0);
+            action[seat][o] = middle + (acted ? half_range * applied : 0.0);
         }
         if (fixed_player) log_prob = 0.0;
 #ifdef ENV_SCRIPT
-        if (fixed_player && player == ROW_SCRIPT && acted[seat]) {
+        if (fixed_player && player == ROW_SCRIPT && acted) {
             env_script(STATE_ARGUMENT seat, rng, action[seat]);
             UNROLL for (uint o = 0u; o < ACTION_SIZE; o++) kept[o] = (action[seat][o] - action_scale[o]) / action_scale[ACTION_SIZE + o];
         }
@@ -279,11 +297,11 @@ void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode se
 #endif
         if (TRAJECTORY) {
             uint i = now * places + place; // index in [T, M, E, A]
-            UNROLL for (uint o = 0u; o < DIMS; o++) action_out[i * DIMS + o] = acted[seat] ? kept[o] : 0.0;
-            log_prob_out[i] = acted[seat] ? log_prob : 0.0;
+            UNROLL for (uint o = 0u; o < DIMS; o++) action_out[i * DIMS + o] = acted ? kept[o] : 0.0;
+            log_prob_out[i] = acted ? log_prob : 0.0;
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) obs_out[i * OBS_SIZE + k] = observed[place * OBS_SIZE + k];
         }
-        if (HAS_SEEN && acted[seat] && own[seat]) {
+        if (HAS_SEEN && acted && own) {
             float sum = 0.0;
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) sum += observed[place * OBS_SIZE + k];
             bool finite = m_isfinite(sum); // a diverged world does not contribute
@@ -307,9 +325,9 @@ void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode se
     // sum is finite if the state, the rewards and the observations are.
 #ifdef STATE_IN_BUFFER
     written = 0.0;
-    seats_step(world, seats, action, rng, limit, reward);
+    seats_step(world SEATS_ARGUMENT, action, rng, limit, reward);
     SEATS_LOOP(seat) {
-        if (!acted[seat]) continue;
+        if (!SEATS_HAS(acts, seat)) continue;
         show_at = (at * AGENTS + seat) * OBS_SIZE;
         show_next = now * places * OBS_SIZE + show_at;
         show_acted = shows_next = true;
@@ -318,11 +336,11 @@ void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode se
     }
     float sum = written;
 #else
-    seats_step(s, world, seats, action, rng, limit, reward);
+    seats_step(s, world SEATS_ARGUMENT, action, rng, limit, reward);
     float sum = 0.0;
     [[unroll]] for (uint f = 0u; f < STATE_SIZE; f++) sum += s[f];
     SEATS_LOOP(seat) {
-        if (!acted[seat]) continue;
+        if (!SEATS_HAS(acts, seat)) continue;
         float next[OBS_SIZE];
         env_observe(s, seat, next);
         sum = finite_sum(sum + reward[seat], next);
@@ -336,10 +354,13 @@ void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode se
     bool diverged = env_diverged || !finite;
     if (!finite) world.done |= DONE_TERMINATED;
     SEATS_LOOP(seat) {
-        if (!acted[seat]) continue;
+        if (!SEATS_HAS(acts, seat)) continue;
         if (!m_isfinite(reward[seat])) reward[seat] = 0.0;
-        seats[seat].ret += reward[seat];
-        seats[seat].done |= world.done;
+        Episode ep = SEAT(seat);
+        ep.ret += reward[seat];
+        ep.done |= world.done;
+        if (SEATS_HAS(breaks, seat)) ep.ret = M_NAN;
+        SEAT_SET(seat, ep);
         if (!finite && TRAJECTORY) { // nothing bootstraps from it
             uint i = (now * places + at * AGENTS + seat) * OBS_SIZE;
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs_out[i + k] = 0.0;
@@ -348,28 +369,29 @@ void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode se
     GLOBAL_WRITE(next_global_out, now * all + at)
 
     SEATS_LOOP(seat) {
-        uint place = at * AGENTS + seat, ended = acted[seat] ? seats[seat].done : 0u;
-        if (broken[seat] && acted[seat]) seats[seat].ret = M_NAN;
-        float paid = SPARSE_REWARD ? (ended != 0u ? seats[seat].ret : 0.0) : reward[seat];
+        Episode ep = SEAT(seat);
+        bool acted = SEATS_HAS(acts, seat), own = SEATS_HAS(belongs, seat);
+        uint place = at * AGENTS + seat, ended = acted ? ep.done : 0u;
+        float paid = SPARSE_REWARD ? (ended != 0u ? ep.ret : 0.0) : reward[seat];
 #ifdef ENV_SHAPED
         paid += finite ? seats_shaped[seat] : 0.0;
 #endif
-        if (WORLD_HELD) {
-            bool ends = ended != 0u && own[seat];
+        if (TALLIED) {
+            bool ends = ended != 0u && own;
             tally[4u * seat] += ends ? 1.0 : 0.0;
-            tally[4u * seat + 1u] += ends ? seats[seat].ret : 0.0;
-            tally[4u * seat + 2u] += ends ? float(seats[seat].step) : 0.0;
+            tally[4u * seat + 1u] += ends ? ep.ret : 0.0;
+            tally[4u * seat + 2u] += ends ? float(ep.step) : 0.0;
             tally[4u * seat + 3u] += ends && diverged ? 1.0 : 0.0;
-        } else if (ended != 0u && own[seat]) {
+        } else if (ended != 0u && own) {
             finished[place] += 1.0;
-            finished[places + place] += seats[seat].ret;
-            finished[2u * places + place] += float(seats[seat].step);
+            finished[places + place] += ep.ret;
+            finished[2u * places + place] += float(ep.step);
             finished[3u * places + place] += diverged ? 1.0 : 0.0;
         }
         if (TRAJECTORY) {
             uint i = now * places + place;
-            reward_out[i] = acted[seat] ? paid * REWARD_SCALE : 0.0;
-            uint flags = seats[seat].done | (acted[seat] && own[seat] ? 0u : DONE_VOID);
+            reward_out[i] = acted ? paid * REWARD_SCALE : 0.0;
+            uint flags = ep.done | (acted && own ? 0u : DONE_VOID);
             done_out[i] = flags | (ended != 0u && diverged ? DONE_DIVERGED : 0u);
         }
     }
@@ -377,19 +399,19 @@ void take(uint now, STATE_PARAMETER(inout) inout Episode world, inout Episode se
     if (resets) seats_reset(STATE_ARGUMENT rng);
 #ifdef STATE_IN_BUFFER
     if (resets) {
-        observe_next(world, seats);
+        observe(world SEATS_ARGUMENT);
     } else { // the step's own observations are acted on, but for agents that have left
         SEATS_LOOP(seat) {
-            if (!acted[seat] || seats[seat].done == 0u || POLICY == POLICY_GIVEN) continue;
+            if (!SEATS_HAS(acts, seat) || SEAT(seat).done == 0u || POLICY == POLICY_GIVEN) continue;
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) observed[(at * AGENTS + seat) * OBS_SIZE + k] = 0.0;
         }
     }
 #else
-    if (STEPS_SHOWN) observe_next(s, world, seats);
+    if (STEPS_SHOWN) observe(s, world SEATS_ARGUMENT);
 #endif
     if (TRAJECTORY) { // the next observation of a step that takes no part is what is acted on next
         SEATS_LOOP(seat) {
-            if (acted[seat]) continue;
+            if (SEATS_HAS(acts, seat)) continue;
             uint place = at * AGENTS + seat, i = (now * places + place) * OBS_SIZE;
             [[dont_unroll]] for (uint k = 0u; k < OBS_SIZE; k++) next_obs_out[i + k] = observed[place * OBS_SIZE + k];
         }
@@ -431,26 +453,29 @@ void advance(uint begins) {
 #ifndef STATE_IN_BUFFER
     float s[STATE_SIZE];
 #endif
-    Episode world, seats[AGENTS];
-    float tally[4u * AGENTS];
-    if (STEP || !begin) load(STATE_ARGUMENT world, seats);
+    Episode world;
+#ifdef SEATS_UNROLLED
+    Episode seats[AGENTS];
+#endif
+    float tally[TALLIES];
+    if (STEP || !begin) load(STATE_ARGUMENT world SEATS_ARGUMENT);
     if (begins == 0u) clear();
     if (!STEP || !WORLD_HELD) {
-        take(begins, STATE_ARGUMENT world, seats, tally);
+        take(begins, STATE_ARGUMENT world SEATS_ARGUMENT, tally);
     } else {
         uint places = members * environments * AGENTS;
-        SEATS_LOOP(seat) {
+        if (TALLIED) SEATS_LOOP(seat) {
             [[unroll]] for (uint f = 0u; f < 4u; f++) tally[4u * seat + f] = finished[f * places + at * AGENTS + seat];
         }
-        [[dont_unroll]] for (uint t = 0u; t < steps; t++) take(begins + t, STATE_ARGUMENT world, seats, tally);
-        SEATS_LOOP(seat) {
+        [[dont_unroll]] for (uint t = 0u; t < steps; t++) take(begins + t, STATE_ARGUMENT world SEATS_ARGUMENT, tally);
+        if (TALLIED) SEATS_LOOP(seat) {
             [[unroll]] for (uint f = 0u; f < 4u; f++) finished[f * places + at * AGENTS + seat] = tally[4u * seat + f];
         }
 #ifndef STATE_IN_BUFFER
-        if (!STEPS_SHOWN) observe_next(s, world, seats);
+        if (!STEPS_SHOWN) observe(s, world SEATS_ARGUMENT);
 #endif
     }
-    store(STATE_ARGUMENT world, seats);
+    store(STATE_ARGUMENT world SEATS_ARGUMENT);
 }
 
 void main() {

@@ -24,10 +24,12 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
     vec2 force[AGENTS];
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) force[a] = ACCELERATION * mpe_direction(action[a]);
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
-        [[unroll]] for (uint b = a + 1u; b < AGENTS; b++) {
-            vec2 push = mpe_contact(PLACE(a) - PLACE(b), 2.0 * RADIUS);
-            force[a] += push;
-            force[b] -= push;
+        [[unroll]] for (uint b = 0u; b < AGENTS; b++) { // b = a + 1u would not be unrolled by Mesa's compiler
+            if (b > a) {
+                vec2 push = mpe_contact(PLACE(a) - PLACE(b), 2.0 * RADIUS);
+                force[a] += push;
+                force[b] -= push;
+            }
         }
     }
     MPE_MOVE(force, M_INFINITY)

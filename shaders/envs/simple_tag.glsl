@@ -35,10 +35,12 @@ void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rn
     vec2 force[AGENTS];
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) force[a] = (a == PREY ? 4.0 : 3.0) * mpe_direction(action[a]);
     [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
-        [[unroll]] for (uint b = a + 1u; b < AGENTS; b++) {
-            vec2 push = mpe_contact(PLACE(a) - PLACE(b), radius_of(a) + radius_of(b));
-            force[a] += push;
-            force[b] -= push;
+        [[unroll]] for (uint b = 0u; b < AGENTS; b++) { // b = a + 1u would not be unrolled by Mesa's compiler
+            if (b > a) {
+                vec2 push = mpe_contact(PLACE(a) - PLACE(b), radius_of(a) + radius_of(b));
+                force[a] += push;
+                force[b] -= push;
+            }
         }
         [[unroll]] for (uint o = 0u; o < LANDMARKS; o++) {
             force[a] += mpe_contact(PLACE(a) - LANDMARK(o), radius_of(a) + OBSTACLE_RADIUS);
