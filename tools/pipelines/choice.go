@@ -63,6 +63,10 @@ func sample(configs string) []choice {
 	all = append(all, choice{file: filepath.Join(configs, "atari-pong-dqn.toml"), set: []string{
 		"dqn.atoms=51", "dqn.dueling=true", "dqn.min_value=-10", "dqn.max_value=10", "dqn.huber=0", "replay.prioritized=true", "replay.steps=3",
 	}})
+	// Worlds of several agents, of which lanes of Intel's GPUs once spilled two hundred registers.
+	for _, name := range []string{"simple-spread-ippo", "slimevolley-self-play", "waterworld-multi-pgpe"} {
+		all = append(all, choice{file: filepath.Join(configs, name+".toml"), only: "tgl/8"})
+	}
 	// A robot with a normalizer of many features, over which RADV ran out of memory; on one target, since it takes several seconds a rollout.
 	return append(all, choice{file: filepath.Join(configs, "ppo-ant.toml"), only: "navi21/64"})
 }
