@@ -17,7 +17,7 @@ func TestHeadValues(t *testing.T) {
 		const members, rows = 3, 37
 		c := newHeadCase(t, h, members, rows, func(m, i, o int) float64 { return 3 * math.Sin(float64(11*m+7*i+3*o)) })
 		c.batch.Mode = true
-		values := c.state.Tensor("values", engine.Float32, engine.Members(members), engine.Axis("row", rows), engine.Axis("action", h.Size))
+		values := c.state.Scratch("values", engine.Float32, engine.Members(members), engine.Axis("row", rows), engine.Axis("action", h.Size))
 		if err := c.state.Err(); err != nil {
 			t.Fatal(err)
 		}
