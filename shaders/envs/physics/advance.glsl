@@ -31,7 +31,9 @@ bool physics_steps(inout float s[STATE_SIZE], const float action[NU], uint steps
     x = q;
     y = v;
     [[unroll]] for (uint i = 0u; i < NV; i++) v_sum[i] = a_sum[i] = 0.0;
-    [[dont_unroll]] do { // condition at the end: else Mesa's software driver executes one more iteration, without lanes
+    // The last statement ends the loop: with a condition before the body Mesa's software driver executes one more iteration, without lanes, and with one behind
+    // it Intel's compiler holds all that the loop carries twice.
+    [[dont_unroll]] while (true) {
         uint stage = n & 3u;
         physics_forward(x, y, force, a, rate, sensed);
         bool last = stage == 3u;
@@ -52,16 +54,16 @@ bool physics_steps(inout float s[STATE_SIZE], const float action[NU], uint steps
             v_sum[i] = last ? 0.0 : v_sum[i];
             a_sum[i] = last ? 0.0 : a_sum[i];
         }
-        n++;
-    } while (n < 4u * steps);
+        if (++n >= 4u * steps) break;
+    }
 #else
     // Euler's method, semi-implicit: positions advance with the new velocities.
-    [[dont_unroll]] do {
+    [[dont_unroll]] while (true) {
         physics_forward(q, v, force, a, rate, sensed);
         [[unroll]] for (uint i = 0u; i < NV; i++) v[i] += TIMESTEP * rate[i];
         physics_move(q, v, TIMESTEP);
-        n++;
-    } while (n < steps);
+        if (++n >= steps) break;
+    }
 #endif
     bool bounded = true;
     [[unroll]] for (uint i = 0u; i < NQ; i++) bounded = bounded && abs(q[i]) <= 1e10;
