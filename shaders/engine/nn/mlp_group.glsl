@@ -184,7 +184,7 @@ void group_norm(uint to, uint outs, uint scale) {
 // Each of the first `present` lanes of the workgroup has an input x and gets the network's outputs y.
 void group_forward(const float x[IN], uint present, inout float y[OUT]) {
     uint row = 0u;
-    [[dont_unroll]] do {
+    [[dont_unroll]] while (true) { // it ends with its last statement: see engine/nn/mlp_stream.glsl
         uint mine = group_lane() - row; // the row of this lane's input
         if (mine < GROUP_ROWS) {
             UNROLL for (uint k = 0u; k < IN; k++) group_units[mine * GROUP_ROW + k / 4u][k % 4u] = group_lane() < present ? x[k] : 0.0;
@@ -211,7 +211,8 @@ void group_forward(const float x[IN], uint present, inout float y[OUT]) {
             UNROLL for (uint o = 0u; o < OUT; o++) y[o] = group_y[mine * OUT + o];
         }
         row += GROUP_ROWS;
-    } while (row < present);
+        if (row >= present) break;
+    }
 }
 
 // Whether v holds in any lane of the workgroup. Three words take turns, so that one barrier is enough: the one that

@@ -4,7 +4,8 @@
 // params4[]`, params_texels, and in its push constants `uint stream_layers, stream_hidden[8]`, the number of hidden
 // layers and the units of each.
 //
-// Loops ask after their turns, not before: Mesa's software driver else takes each one turn more, with no lane in it.
+// Loops end with their last statement. With a condition before the body Mesa's software driver takes one more turn, with no lane in it; with one behind it
+// Intel's compiler holds what the loop carries twice.
 
 #include "engine/unroll.glsl"
 
@@ -38,7 +39,7 @@ void stream_input(const float x[IN], uint first) {
         float queue[STREAM_QUEUE + LANES];
         UNROLL for (uint k = 0u; k < STREAM_QUEUE + LANES; k++) queue[k] = k < IN ? x[min(k, IN - 1u)] : 0.0;
         uint q = 0u;
-        [[dont_unroll]] do {
+        [[dont_unroll]] while (true) {
             UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) {
                 float v = 0.0;
                 UNROLL for (uint l = 0u; l < LANES; l++) {
@@ -48,8 +49,8 @@ void stream_input(const float x[IN], uint first) {
                 stream_units[e * STREAM_UNITS + q] = v;
             }
             UNROLL for (uint k = 0u; k < STREAM_QUEUE; k++) queue[k] = queue[k + LANES];
-            q++;
-        } while (q * LANES < IN);
+            if (++q * LANES >= IN) break;
+        }
         return;
     }
     UNROLL for (uint q = 0u; q < (IN + LANES - 1u) / LANES; q++) {
@@ -72,13 +73,13 @@ void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) 
     uint registers = first ? (ins + LANES - 1u) / LANES : (ins + 4u * LANES - 1u) / (4u * LANES) * 4u;
     uint bias = at + ins * outs;
     uint quad = 0u;
-    [[dont_unroll]] do {
+    [[dont_unroll]] while (true) {
         uint unit = 4u * (quad * LANES + LANE), column = min(unit, (outs - 1u) & ~3u), rest = outs - 1u - column;
         vec4 sum[STREAM_ROWS];
         sum[0] = stream_params(bias + column, rest);
         UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) sum[e] = sum[0];
         uint q = 0u;
-        [[dont_unroll]] do {
+        [[dont_unroll]] while (true) {
             uint k0 = first ? q * LANES : (q >> 2) * 4u * LANES + (q & 3u), step = first ? 1u : 4u;
             float h[STREAM_ROWS]; // zero beyond the layer's inputs
             UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) h[e] = stream_units[from + e * STREAM_UNITS + q];
@@ -86,14 +87,14 @@ void stream_layer(uint from, uint to, uint ins, bool first, uint outs, uint at) 
                 vec4 w = stream_params(at + min(k0 + l * step, ins - 1u) * outs + column, rest);
                 UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) sum[e] += subgroupShuffle(h[e], l) * w;
             }
-            q++;
-        } while (q < registers);
+            if (++q >= registers) break;
+        }
         UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) {
             vec4 h = LAYER_NORM ? sum[e] : activate(ACTIVATION, sum[e]);
             UNROLL for (uint i = 0u; i < 4u; i++) stream_units[to + e * STREAM_UNITS + quad * 4u + i] = unit + i < outs ? h[i] : 0.0;
         }
-        quad++;
-    } while (quad * 4u * LANES < outs);
+        if (++quad * 4u * LANES >= outs) break;
+    }
     if (!LAYER_NORM) return;
     // J. L. Ba et al., "Layer Normalization", 2016, equation 4.
     float mean[STREAM_ROWS], rstd[STREAM_ROWS];
@@ -127,7 +128,7 @@ void stream_output(uint from, uint ins, bool first, uint at, uint row, inout flo
     float sum[STREAM_ROWS * OUT];
     UNROLL for (uint i = 0u; i < STREAM_ROWS * OUT; i++) sum[i] = 0.0;
     uint q = 0u;
-    [[dont_unroll]] do {
+    [[dont_unroll]] while (true) {
         uint unit = min(first ? q * LANES + LANE : 4u * ((q >> 2) * LANES + LANE) + (q & 3u), ins - 1u); // activations of absent units are zero
         float h[STREAM_ROWS];
         UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) h[e] = stream_units[from + e * STREAM_UNITS + q];
@@ -136,8 +137,8 @@ void stream_output(uint from, uint ins, bool first, uint at, uint row, inout flo
             float w = LOAD1(params4, params_texels, i);
             UNROLL for (uint e = 0u; e < STREAM_ROWS; e++) sum[e * OUT + o] += h[e] * w;
         }
-        q++;
-    } while (q < registers);
+        if (++q >= registers) break;
+    }
     UNROLL for (uint o = 0u; o < OUT; o++) {
         uint i = at + ins * OUT + o;
         float b = LOAD1(params4, params_texels, i);
@@ -152,21 +153,22 @@ void stream_output(uint from, uint ins, bool first, uint at, uint row, inout flo
 // `base`, a multiple of four.
 void stream_forward(uint base, const float x[IN], uint present, inout float y[OUT]) {
     uint row = 0u;
-    [[dont_unroll]] do {
+    [[dont_unroll]] while (true) {
         stream_input(x, row);
         uint at = base, ins = IN, from = 0u;
         if (stream_layers != 0u) {
             uint i = 0u;
-            [[dont_unroll]] do {
+            [[dont_unroll]] while (true) {
                 uint outs = stream_hidden[i];
                 stream_layer(from, STREAM_HALF - from, ins, i == 0u, outs, at);
                 at += (ins + 1u + (LAYER_NORM ? 2u : 0u)) * outs;
                 ins = outs;
                 from = STREAM_HALF - from;
-                i++;
-            } while (i < stream_layers);
+                if (++i >= stream_layers) break;
+            }
         }
         stream_output(from, ins, stream_layers == 0u, at, row, y);
         row += STREAM_ROWS;
-    } while (row < present);
+        if (row >= present) break;
+    }
 }

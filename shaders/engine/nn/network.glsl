@@ -42,14 +42,14 @@ void network_forward(const float x[IN], uint present, out float y[OUT]) {
     } else {
         float turns[IN] = x;
         uint e = 0u;
-        [[dont_unroll]] do { // condition at the end: else Mesa's software driver executes one more iteration, without lanes
+        [[dont_unroll]] while (true) { // it ends with its last statement: see engine/nn/mlp_stream.glsl
             UNROLL for (uint k = 0u; k < IN; k++) {
                 mlp_x[k] = MLP_TURN_OF(turns[k], e);
                 MLP_TURN_NEXT(turns[k])
             }
             mlp_forward();
             UNROLL for (uint o = 0u; o < OUT; o++) y[o] = LANE == e ? mlp_y[o] : y[o];
-            e++;
-        } while (e < present);
+            if (++e >= present) break;
+        }
     }
 }
