@@ -34,6 +34,9 @@ func TestSeats(t *testing.T) {
 		{crowd, Options{TimeLimit: 8, AutoReset: Disabled, ActionRepeat: 2}, func(*Policy) {}, Sampled},
 	} {
 		placement := []Placement{PlacementStream, PlacementStepped}[i%2]
+		if c.world.env.stored {
+			placement = PlacementStepped // no other has room for its state
+		}
 		t.Run(fmt.Sprintf("%s/%+v/%v", c.world.env.Name, c.options, placement), func(t *testing.T) {
 			cfg := RolloutConfig{Members: 3, Environments: 11, Horizon: 20, Options: c.options, Trajectory: true, Actions: c.actions}
 			f := fixtureIn(t, eng, c.world.env, cfg, small, c.policy, func(p *Policy) { p.Placement = placement })

@@ -136,49 +136,49 @@ func driftWorld(t testing.TB) seatWorld {
 	}
 }
 
-// crowdGLSL is a world of more agents than a word has bits, who leave one after the other.
+// crowdGLSL is a world of more agents than a word has bits, who leave one after the other. Its state stays in the buffer.
 const crowdGLSL = `// environment: Crowd-v0
-#include "engine/rng.glsl"
-
 #define AGENTS 40
+#define STATE_IN_BUFFER
 #define STATE_SIZE 41
 #define OBS_SIZE 2
 #define ACTION_SIZE 3
 #define DISCRETE 1
 #define ENV_ALIVE
 
+#include "engine/rng.glsl"
+#include "envs/stored.glsl"
+
 const uint NOISE = 40u; // after each agent's patience
 
-void env_reset(out float s[STATE_SIZE], inout Rng rng) {
-    [[unroll]] for (uint a = 0u; a < AGENTS; a++) s[a] = floor(8.0 * rng_uniform(rng)) + 1.0;
-    s[NOISE] = rng_uniform(rng);
+void env_reset(inout Rng rng) {
+    [[dont_unroll]] for (uint a = 0u; a < AGENTS; a++) set_state(a, floor(8.0 * rng_uniform(rng)) + 1.0);
+    set_state(NOISE, rng_uniform(rng));
 }
 
-void env_step(inout float s[STATE_SIZE], const uint action[AGENTS], inout Rng rng, out float reward[AGENTS], out bool terminated) {
-    [[unroll]] for (uint a = 0u; a < AGENTS; a++) {
+void env_step(const uint action[AGENTS], inout Rng rng, out float reward[AGENTS], out bool terminated) {
+    [[dont_unroll]] for (uint a = 0u; a < AGENTS; a++) {
         reward[a] = 0.25 * float(action[a]) - 0.125 * float(a % 3u);
-        s[a] = max(s[a] - 0.5 * float(1u + action[a]), 0.0);
+        set_state(a, max(state(a) - 0.5 * float(1u + action[a]), 0.0));
     }
-    s[NOISE] = rng_uniform(rng);
-    terminated = s[NOISE] > 0.9;
+    float noise = rng_uniform(rng);
+    set_state(NOISE, noise);
+    terminated = noise > 0.9;
 }
 
-void env_observe(const float state[STATE_SIZE], uint seat, out float obs[OBS_SIZE]) {
-    float s[STATE_SIZE] = state;
-    obs = float[](s[seat], s[NOISE] + float(seat));
+void env_observe(uint seat) {
+    show(0u, state(seat));
+    show(1u, state(NOISE) + float(seat));
 }
 
-bool env_alive(const float state[STATE_SIZE], uint seat) {
-    float s[STATE_SIZE] = state;
-    return s[seat] > 0.0;
-}
+bool env_alive(uint seat) { return state(seat) > 0.0; }
 `
 
 func crowdWorld(t testing.TB) seatWorld {
 	t.Helper()
 	const agents = 40
 	spec := Spec{
-		Name: "Crowd-v0", Agents: agents, State: append(numbered("patience", agents), "noise"), Observation: Symmetric(10, 100), Action: Discrete(3), MaxSteps: 30,
+		Name: "Crowd-v0", Agents: agents, Iterations: agents, State: append(numbered("patience", agents), "noise"), Observation: Symmetric(10, 100), Action: Discrete(3), MaxSteps: 30,
 	}
 	env, err := New(spec, crowdGLSL)
 	if err != nil {
