@@ -178,7 +178,8 @@ func crowdWorld(t testing.TB) seatWorld {
 	t.Helper()
 	const agents = 40
 	spec := Spec{
-		Name: "Crowd-v0", Agents: agents, Iterations: agents, State: append(numbered("patience", agents), "noise"), Observation: Symmetric(10, 100), Action: Discrete(3), MaxSteps: 30,
+		Name: "Crowd-v0", Agents: agents, Iterations: agents, State: append(numbered("patience", agents), "noise"),
+		Observation: Symmetric(10, 100), Action: Discrete(3), MaxSteps: 30,
 	}
 	env, err := New(spec, crowdGLSL)
 	if err != nil {
