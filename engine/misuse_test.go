@@ -32,7 +32,7 @@ func TestMisuse(t *testing.T) {
 		}
 	}
 	const huge = 1 << 40
-	const noBuffer, noState = "the tensor is nil", "the state is closed"
+	const nilTensor, noState = "the tensor is nil", "the state is closed"
 	for _, c := range []struct {
 		what string
 		f    func() error
@@ -47,9 +47,9 @@ func TestMisuse(t *testing.T) {
 		{"no body", recording(func(r *Recorder) { r.Repeat(2, nil) }), "recording function is nil"},
 		{"-1 iterations", recording(func(r *Recorder) { r.Repeat(-1, func(*Recorder, Counter) {}) }), "want at least 1 iteration"},
 		{"no call", recording(func(r *Recorder) { r.Dispatch(vk.Call{}) }), "no shader"},
-		{"fill nil", recording(func(r *Recorder) { r.Fill(nil, 1) }), noBuffer},
-		{"copy nil", recording(func(r *Recorder) { r.Copy(nil, nil) }), noBuffer},
-		{"next nil", recording(func(r *Recorder) { Next(r, nil) }), noBuffer},
+		{"fill nil", recording(func(r *Recorder) { r.Fill(nil, 1) }), nilTensor},
+		{"copy nil", recording(func(r *Recorder) { r.Copy(nil, nil) }), nilTensor},
+		{"next nil", recording(func(r *Recorder) { Next(r, nil) }), nilTensor},
 		{"rank nil", recording(func(r *Recorder) { Rank(r, nil, nil) }), ""},
 		{"order nil", recording(func(r *Recorder) { Order(r, nil, nil) }), ""},
 		{"mean nil", recording(func(r *Recorder) { Mean(r, nil, nil, nil, 1) }), "no axis"},
@@ -62,7 +62,7 @@ func TestMisuse(t *testing.T) {
 			r.WorkgroupFor(-1)
 			r.Invocations(-1)
 			r.Fill(nil, 1)
-		}), noBuffer},
+		}), nilTensor},
 		{"axis of -1", state(func(s *State) { s.Tensor("x", Float32, Axis("a", -1)) }), "want at least 1"},
 		{"axis of 0", state(func(s *State) { s.Scratch("x", Float32, Axis("a", 0)) }), "want at least 1"},
 		{"huge axes", state(func(s *State) { s.Tensor("x", Float32, Axis("a", huge), Axis("b", huge)) }), "no device has room"},
