@@ -10,7 +10,8 @@
 # make check   formatting, vet, and that generated files, SPIR-V and the pages of docs/algorithms are those of their sources
 # Each installs what it lacks by apt where it can.
 
-.PHONY: run test build check release site validate validate-gpu swiftshader wide vkango setup-run setup-test
+.PHONY: run test build check release site validate validate-gpu swiftshader wide wide-driver wide-nvidia wide-gcn wide-rdna wide-intel vkango beside \
+	setup-run setup-test
 
 # Tests that need what a machine may not have are skipped by go test, and fail here; those of MuJoCo's own compiler only if MUJOCO_PYTHON
 # names a Python, and those of numpy, Gymnasium and Stable-Baselines3 only if EVORL_BRIDGE_PYTHON does.
@@ -25,17 +26,25 @@ build: setup-run
 	go build -buildvcs=auto -o bin/evorl ./cmd/evorl
 
 # In stages, each with what it took.
-stages = check validate validate-gpu swiftshader wide vkango
+stages = check validate beside
 test:
 	@for stage in $(stages); do begin=$$(date +%s); $(MAKE) --no-print-directory $$stage || exit 1; echo "make $$stage: $$(($$(date +%s) - begin)) s"; done
 
+# Stages of one package at a time, most of which is a driver's compiling on one processor: as many at once as there are processors, the longest first. What one
+# prints comes when it has ended.
+beside:
+	@$(MAKE) --no-print-directory --output-sync=target -j$$(nproc) validate-gpu wide-gcn wide-nvidia wide-intel wide-rdna swiftshader vkango
+
 # The second binding is tested where it makes a difference, and without the layer; everything above it is the same code.
+# Fused updates have workgroups that wait for each other, here with threads of their own.
 vkango: setup-test
 	$(must) go test -timeout 40m -tags vulkango ./vk/... ./engine
+	$(must) go test -timeout 40m -run 'TestFused$$' ./rl
 
 # Tests compile thousands of kernels and run them for moments: Mesa's driver translates them without optimizing, and tests take a quarter to a half less
-# time. The tests of make wide have optimized kernels.
-unoptimized = GALLIVM_PERF=nopt
+# time. Nor do threads of the driver compute: other packages' tests have the other processors, and waking threads took a tenth to a third of all time.
+# The tests of make wide and make vkango have optimized kernels and threads.
+unoptimized = GALLIVM_PERF=nopt LP_NUM_THREADS=0
 
 # All tests, while the layer looks for wrong use of Vulkan and for missing barriers, of one package more at once than a small machine has processors: tests
 # compile on one and wait at times. Go begins packages in the order given: those that take longest come first, so that none of them is left alone at the end.
@@ -72,15 +81,20 @@ swiftshader: setup-test
 # run first to last, those of 64 last to first. Tests whose name has GPU fail if the device does not choose the form that they name.
 wide_folder = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/evorl/wide
 as = tools/mesa.sh as $(1) "$(wide_folder)" env $(must) go test -count=1 -timeout 40m
-wide: setup-test
+wide: wide-nvidia wide-gcn wide-rdna wide-intel
+wide-driver: setup-test
 	@tools/mesa.sh wide "$(wide_folder)"
+wide-nvidia: wide-driver
 	$(call as,nvidia) ./engine ./engine/optim
 	$(call as,nvidia) -short -run '$(kernels)|GPU' ./engine/nn ./ec ./hybrid
 	$(call as,nvidia) -run 'GPU|Packing' ./envs
+wide-gcn: wide-driver
 	$(call as,gcn-reversed) ./engine ./engine/optim
 	$(call as,gcn-reversed) -short -run '$(kernels)|GPU' ./rl
 	$(call as,gcn-reversed) -run 'TestBuild$$' .
+wide-rdna: wide-driver
 	$(call as,rdna) -run GPU ./envs
+wide-intel: wide-driver
 	$(call as,intel) -run 'GPU|RolloutNetworks' ./envs
 
 check: setup-test
