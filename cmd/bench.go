@@ -65,7 +65,7 @@ func newBench() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.suite, "suite", "core", "measure suite `NAME`: "+strings.Join(suiteNames(), ", "))
 	cmd.Flags().StringVar(&f.device, "device", "", "device `N|NAME|all` (default $EVORL_DEVICE, else the first GPU, else the software driver)")
-	cmd.Flags().StringVar(&f.only, "only", "", "only the cases that match `PATTERN` or begin with it, such as ppo/* or cartpole; several with commas between them")
+	cmd.Flags().StringVar(&f.only, "only", "", "only the cases that match `PATTERN` or begin with it, such as ppo/* or cartpole; several with commas between them; on a software driver a case for GPUs needs its whole name")
 	cmd.Flags().Float64Var(&f.seconds, "seconds", 2, "measure each case for `S` seconds")
 	cmd.Flags().IntVar(&f.repetitions, "repetitions", 0, "measure the suite `N` times and report medians (default 1, with --out 5, of suite score 3)")
 	cmd.Flags().DurationVar(&f.budget, "budget", 0, "measure the most important cases for `TIME`, such as 50s, on each device (default all cases)")
@@ -123,7 +123,8 @@ func (f *benchFlags) options(cmd *cobra.Command) (bench.Suite, bench.Options, er
 		return fail("--only %q: suite %s has no such case: %s", f.only, suite.Name, elsewhere(suite, match))
 	}
 	return suite, bench.Options{
-		Time: time.Duration(f.seconds * float64(time.Second)), Budget: f.budget, Profile: f.profile, Match: match, Repetitions: f.repetitions,
+		Time: time.Duration(f.seconds * float64(time.Second)), Budget: f.budget, Profile: f.profile, Match: match, Named: bench.Named(f.only),
+		Repetitions: f.repetitions,
 	}, nil
 }
 
@@ -159,8 +160,11 @@ func (f *benchFlags) measureOn(cmd *cobra.Command, suite bench.Suite, dev *vk.De
 	if !f.json {
 		fmt.Fprintln(out, dev.Info().Name)
 	}
-	var left []string
+	var left, unfit []string
 	o.Left = func(c bench.Case) { left = append(left, c.Name) }
+	if f.only != "" {
+		o.Unfit = func(c bench.Case) { unfit = append(unfit, c.Name) }
+	}
 	begun := 0
 	o.Began = func(_ bench.Case, repetition int) {
 		if repetition == begun && o.Repetitions > 1 {
@@ -180,6 +184,9 @@ func (f *benchFlags) measureOn(cmd *cobra.Command, suite bench.Suite, dev *vk.De
 	}
 	if left != nil {
 		fmt.Fprintf(notes, "  no time was left for %d of the cases: %s\n", len(left), strings.Join(left, ", "))
+	}
+	if unfit != nil {
+		fmt.Fprintf(notes, "  for GPUs, as a software driver would take minutes, unless --only has the whole name: %s\n", strings.Join(unfit, ", "))
 	}
 	for _, w := range r.Warnings {
 		warn(notes, "%s", w)

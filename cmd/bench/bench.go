@@ -32,7 +32,7 @@ type Case struct {
 	Name    string
 	Summary string
 	Unit    string
-	// GPU excludes the case on software drivers, where it would take minutes.
+	// GPU excludes the case on software drivers, where it would take minutes, unless Options.Named selects it.
 	GPU bool
 	// Rank orders the cases of a suite by importance, the most important at 0, for Options.Budget. Cases of a rank are in the suite's order.
 	Rank int
@@ -78,6 +78,8 @@ type Options struct {
 	Profile bool
 	// Match selects the cases to measure; nil selects all.
 	Match func(Case) bool
+	// Named selects the cases for GPUs that a software driver measures as well; nil selects none.
+	Named func(Case) bool
 	// Budget is the time for the whole suite; 0: unlimited. Cases are measured in order of importance, for less than
 	// Time if necessary; those that do not fit are left out.
 	Budget time.Duration
@@ -89,6 +91,8 @@ type Options struct {
 	Began func(c Case, repetition int)
 	// Left is called with each case that Budget left out; nil: none.
 	Left func(Case)
+	// Unfit is called with each case that is left out since it is for GPUs; nil: none.
+	Unfit func(Case)
 }
 
 // Suites lists all suites.
@@ -150,7 +154,16 @@ func (s Suite) Run(ctx context.Context, dev *vk.Device, o Options, report func(M
 		return fmt.Errorf("bench: a budget of %v for %d repetitions; want one repetition, or no budget", o.Budget, o.Repetitions)
 	}
 	b := &bench{eng: engine.New(dev, engine.Seed(1)), time: o.Time, profile: o.Profile, gpu: dev.Info().Type.GPU(), placed: map[int]map[envs.Placement]float64{}}
-	cases := slices.DeleteFunc(s.Cases(), func(c Case) bool { return c.GPU && !dev.Info().Type.GPU() || o.Match != nil && !o.Match(c) })
+	cases := slices.DeleteFunc(s.Cases(), func(c Case) bool {
+		if o.Match != nil && !o.Match(c) {
+			return true
+		}
+		unfit := c.GPU && !b.gpu && (o.Named == nil || !o.Named(c))
+		if unfit && o.Unfit != nil {
+			o.Unfit(c)
+		}
+		return unfit
+	})
 	within := o.budget()
 	within.order(cases)
 	figures := map[string][]figure{}

@@ -28,3 +28,9 @@ func Matching(patterns string) (func(Case) bool, error) {
 		})
 	}, nil
 }
+
+// Named returns what selects the cases whose whole name is one of the patterns.
+func Named(patterns string) func(Case) bool {
+	all := strings.Split(patterns, ",")
+	return func(c Case) bool { return slices.Contains(all, c.Name) }
+}

@@ -33,6 +33,34 @@ func TestFailingCase(t *testing.T) {
 	}
 }
 
+// A software driver leaves out cases for GPUs, but those whose whole name was asked for.
+func TestCasesForGPUs(t *testing.T) {
+	dev := vktest.Open(t, vk.Validate(false))
+	works := func(context.Context, *bench) (figure, error) { return figure{value: 1}, nil }
+	suite := Suite{cases: func() []Case {
+		return []Case{{Name: "large", GPU: true, run: works}, {Name: "large/memory", GPU: true, run: works}, {Name: "larger", run: works}, {Name: "small", run: works}}
+	}}
+	for only, want := range map[string][2][]string{
+		"":            {{"larger", "small"}, {"large", "large/memory"}},
+		"large":       {{"large", "larger"}, {"large/memory"}},
+		"large*":      {{"larger"}, {"large"}},
+		"small,large": {{"large", "larger", "small"}, {"large/memory"}},
+	} {
+		match, err := Matching(only)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var measured, unfit []string
+		o := Options{Match: match, Named: Named(only), Unfit: func(c Case) { unfit = append(unfit, c.Name) }}
+		if err := suite.Run(t.Context(), dev, o, func(m Measurement) error { measured = append(measured, m.Case); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got := [2][]string{measured, unfit}; !slices.EqualFunc(got[:], want[:], slices.Equal) {
+			t.Errorf("--only %q: measured and left out %q; want %q", only, got, want)
+		}
+	}
+}
+
 // A GPU's peak is measured once for all cases, a software driver's around each.
 func TestPeakOnce(t *testing.T) {
 	for _, gpu := range []bool{true, false} {
