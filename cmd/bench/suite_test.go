@@ -38,7 +38,8 @@ func TestCasesForGPUs(t *testing.T) {
 	dev := vktest.Open(t, vk.Validate(false))
 	works := func(context.Context, *bench) (figure, error) { return figure{value: 1}, nil }
 	suite := Suite{cases: func() []Case {
-		return []Case{{Name: "large", GPU: true, run: works}, {Name: "large/memory", GPU: true, run: works}, {Name: "larger", run: works}, {Name: "small", run: works}}
+		return []Case{{Name: "large", GPU: true, run: works}, {Name: "large/memory", GPU: true, run: works},
+			{Name: "larger", run: works}, {Name: "small", run: works}}
 	}}
 	for only, want := range map[string][2][]string{
 		"":            {{"larger", "small"}, {"large", "large/memory"}},
