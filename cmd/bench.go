@@ -65,8 +65,8 @@ func newBench() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.suite, "suite", "core", "measure suite `NAME`: "+strings.Join(suiteNames(), ", "))
 	cmd.Flags().StringVar(&f.device, "device", "", "device `N|NAME|all` (default $EVORL_DEVICE, else the first GPU, else the software driver)")
-	cmd.Flags().StringVar(&f.only, "only", "", "only the cases that match `PATTERN` or begin with it, such as ppo/* or cartpole; several with commas between them; "+
-		"on a software driver a case for GPUs needs its whole name")
+	cmd.Flags().StringVar(&f.only, "only", "", "only the cases that match `PATTERN` or begin with it, such as ppo/* or cartpole; several with commas "+
+		"between them; on a software driver a case for GPUs needs its whole name")
 	cmd.Flags().Float64Var(&f.seconds, "seconds", 2, "measure each case for `S` seconds")
 	cmd.Flags().IntVar(&f.repetitions, "repetitions", 0, "measure the suite `N` times and report medians (default 1, with --out 5, of suite score 3)")
 	cmd.Flags().DurationVar(&f.budget, "budget", 0, "measure the most important cases for `TIME`, such as 50s, on each device (default all cases)")
