@@ -30,8 +30,8 @@ stages = check validate beside
 test:
 	@for stage in $(stages); do begin=$$(date +%s); $(MAKE) --no-print-directory $$stage || exit 1; echo "make $$stage: $$(($$(date +%s) - begin)) s"; done
 
-# Stages of one package at a time, most of which is a driver's compiling on one processor: as many at once as there are processors, the longest first. What one
-# prints comes when it has ended.
+# Stages of one package at a time, most of which is a driver's compiling on one processor: as many at once as there are processors. What one prints comes
+# when it has ended.
 beside:
 	@$(MAKE) --no-print-directory --output-sync=target -j$$(nproc) validate-gpu wide-gcn wide-nvidia wide-intel wide-rdna swiftshader vkango
 

@@ -187,7 +187,7 @@ func (f *benchFlags) measureOn(cmd *cobra.Command, suite bench.Suite, dev *vk.De
 		fmt.Fprintf(notes, "  no time was left for %d of the cases: %s\n", len(left), strings.Join(left, ", "))
 	}
 	if unfit != nil {
-		fmt.Fprintf(notes, "  for GPUs, as a software driver would take minutes, unless --only has the whole name: %s\n", strings.Join(unfit, ", "))
+		fmt.Fprintf(notes, "  left out on a software driver, where they take minutes; --only measures one by its whole name: %s\n", strings.Join(unfit, ", "))
 	}
 	for _, w := range r.Warnings {
 		warn(notes, "%s", w)
